@@ -258,9 +258,9 @@ describe('code', () => {
   });
 
   // Prevents: a move to React Router affects every component (ADR 004). The process and the build also use Remix.
-  it('of the dashboard imports Remix only in routes, root, entries and lib/remix.ts', () => {
+  it('of the dashboard imports Remix only in routes, root, entries and remix.ts', () => {
     const mayImport = (file: string): boolean =>
-      isRemixModule(file) || file === 'dashboard/app/lib/remix.ts' || !file.startsWith('dashboard/app/');
+      isRemixModule(file) || file === 'dashboard/app/remix.ts' || !file.startsWith('dashboard/app/');
     const violations = code.flatMap(({ path: file, text }) =>
       moduleImports(file, text)
         .filter(({ specifier }) => specifier.startsWith('@remix-run/') && !mayImport(file))
@@ -270,21 +270,37 @@ describe('code', () => {
   });
 
   // Prevents: browsers load server code and its packages. Remix removes *.server.ts and loaders from browser code.
-  it('of the dashboard does I/O and parsing only in *.server.ts, loaders and actions', () => {
+  it('of the dashboard does I/O and parsing only in src, *.server.ts, loaders and actions', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
-    const violations = code
-      .filter(({ path: file }) => file.startsWith('dashboard/app/') && !isServerOnly(file))
-      .flatMap(({ path: file, text }) =>
-        moduleImports(file, text)
-          .filter(({ isTypeOnly }) => !isTypeOnly)
-          .filter(
-            ({ specifier }) =>
-              isBuiltin(specifier) ||
-              /\.server\.ts$/.test(specifier) ||
-              packageOf(specifier) === '@standin/kube' ||
-              ['@standin/crds', '@standin/exchange', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier),
-          )
-          .map(({ specifier }) => `${file} imports ${specifier}`),
+    const textOf = new Map(code.map(({ path: file, text }) => [file, text]));
+    const isApp = (file: string): boolean => file.startsWith('dashboard/app/');
+    const loaded = new Set([...textOf.keys()].filter((file) => isApp(file) && !isServerOnly(file)));
+    const violations: string[] = [];
+    // The loop also visits what it adds: the modules of src that these files need at run time.
+    for (const file of loaded) {
+      for (const { specifier, isTypeOnly } of moduleImports(file, textOf.get(file) ?? '')) {
+        if (isTypeOnly) continue;
+        const target = specifier.startsWith('.') ? path.posix.join(path.posix.dirname(file), specifier) : '';
+        if (target.startsWith('dashboard/src/')) loaded.add(target);
+        const isForServers =
+          isBuiltin(specifier) ||
+          /\.server\.ts$/.test(specifier) ||
+          packageOf(specifier) === '@standin/kube' ||
+          ['@standin/crds', '@standin/exchange', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier);
+        if (isForServers) violations.push(`${file} imports ${specifier}`);
+      }
+    }
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: a process that cannot be understood, tested or bundled without its pages.
+  it('of the dashboard in src imports nothing from its pages', () => {
+    const violations = [...imports]
+      .filter(([file]) => file.startsWith('dashboard/src/'))
+      .flatMap(([file, targets]) =>
+        [...targets]
+          .filter((target) => target.startsWith('dashboard/app/'))
+          .map((target) => `${file} imports ${target}`),
       );
     expect(violations).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { createReadableStreamFromReadable, type AppLoadContext, type EntryContex
 import { isRouteErrorResponse, RemixServer } from '@remix-run/react';
 import { isbot } from 'isbot';
 import { renderToPipeableStream } from 'react-dom/server';
-import { NonceProvider } from './lib/nonce-context.ts';
+import { NonceProvider } from './ui/nonce.ts';
 
 export const streamTimeout = 5_000;
 

@@ -12,12 +12,11 @@ import {
   useRouteLoaderData,
 } from '@remix-run/react';
 import type { ReactNode } from 'react';
-import { clearNoticeCookie, readNotice } from './lib/flash.ts';
-import { useNonce } from './lib/nonce-context.ts';
-import { readPreferences } from './lib/preferences.ts';
+import { clearNoticeCookie, readNotice } from './ui/flash.ts';
+import { useNonce } from './ui/nonce.ts';
+import { readPreferences } from './shell/preferences.ts';
 import type { loader as projectLoader } from './routes/project.tsx';
-import { Header } from './shell/header.tsx';
-import { SignedOutHeader } from './shell/signed-out-header.tsx';
+import { Header, SignedOutHeader } from './shell/header.tsx';
 import stylesheet from './styles/app.css?url';
 import { Toaster } from './ui/toast.tsx';
 
@@ -67,7 +66,7 @@ const PublicLayout = ({ children }: LayoutProps) => (
 const isPublicHandle = (handle: unknown): boolean =>
   typeof handle === 'object' && handle !== null && 'isPublic' in handle && handle.isPublic === true;
 
-export { unlessQueryOnly as shouldRevalidate } from './lib/revalidation.ts';
+export { unlessQueryOnly as shouldRevalidate } from './shell/revalidation.ts';
 
 /** Around every page, including those that failed. */
 export const Layout = ({ children }: LayoutProps) =>

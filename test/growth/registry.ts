@@ -25,8 +25,8 @@ export const HOSTILE_FOLDERS: readonly string[] = [
   'packages/logstore/src',
   'crds/src',
   ...['sources', 'translate', 'validate'].map((stage) => `operator/src/${stage}`),
-  ...['diff', 'exchange', 'mocks', 'replays', 'requests', 'traffic'].map((folder) => `dashboard/app/${folder}`),
-  ...['access', 'api', 'shares'].map((folder) => `dashboard/src/${folder}`),
+  ...['exchange', 'replays', 'requests', 'traffic'].map((folder) => `dashboard/app/${folder}`),
+  ...['access', 'api', 'captured', 'diff', 'replays', 'requests', 'shares'].map((folder) => `dashboard/src/${folder}`),
   ...['logs', 'validate'].map((folder) => `cli/src/${folder}`),
 ];
 
@@ -55,10 +55,9 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/app/traffic/traffic-query.ts#readTrafficQuery',
   ],
   'waits for files, sockets or ClickHouse; other entries cover the parsing of the contents': [
-    'dashboard/app/exchange/captured-row.server.ts#readRow',
-    'dashboard/app/exchange/read-exchange.server.ts#readExchange',
-    'dashboard/app/replays/load-result.server.ts#readAnswers',
-    'dashboard/app/traffic/read-histogram.server.ts#readHistogram',
+    ...['readExchange', 'readRow'].map((name) => `dashboard/app/exchange/read-exchange.server.ts#${name}`),
+    'dashboard/src/replays/results.ts#readAnswers',
+    'dashboard/src/requests/read-histogram.ts#readHistogram',
     'dashboard/app/requests/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
     'gateway/src/config/operator-connection.ts#readAnswer',

@@ -1,7 +1,12 @@
 import type { ReactNode } from 'react';
 import { StatusBadge } from '../ui/badge.tsx';
-import type { AnswerDiff, BytesView, HeaderChange, JsonChange } from './answer-diff.ts';
-import { isSameAnswer } from './answer-diff.ts';
+import {
+  type AnswerDiff,
+  type BytesView,
+  type HeaderChange,
+  type JsonChange,
+  isSameAnswer,
+} from '../../src/diff/answer-diff.ts';
 import { LineDiffView } from './line-diff-view.tsx';
 
 const milliseconds = (ms: number): string =>

@@ -1,5 +1,5 @@
-import { classNames } from '../lib/class-names.ts';
-import type { DiffLine } from './answer-diff.ts';
+import { classNames } from '../ui/class-names.ts';
+import type { DiffLine } from '../../src/diff/answer-diff.ts';
 
 export interface LineDiffViewProps {
   readonly label: string;

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import type { FormErrors } from '../lib/form-errors.ts';
-import { Form } from '../lib/remix.ts';
+import type { FormErrors } from '../ui/form-errors.ts';
+import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';

@@ -1,8 +1,9 @@
 import { Lock } from 'lucide-react';
-import { classNames } from '../lib/class-names.ts';
-import { ownershipReason } from '../lib/ownership.ts';
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { classNames } from '../ui/class-names.ts';
+import { ownershipReason } from '../../src/resources/ownership.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { ReadinessBadge } from '../ui/readiness-badge.tsx';
 import type { EndpointView } from './endpoint-view.server.ts';
@@ -17,7 +18,7 @@ const Answer = ({ answer }: Pick<EndpointView, 'answer'>) =>
   );
 
 export interface EndpointTableProps {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly endpoints: readonly EndpointView[];
 }
 

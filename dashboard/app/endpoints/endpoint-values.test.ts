@@ -1,6 +1,6 @@
 import { parseManifest, parseObject } from '@standin/crds';
 import { expect, it } from 'vitest';
-import { manifestYaml } from '../lib/manifest-yaml.server.ts';
+import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import {
   EMPTY_ENDPOINT,
   endpointFields,

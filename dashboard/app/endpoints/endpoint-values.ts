@@ -1,6 +1,6 @@
 import { GROUP_VERSION, METHODS, type DesiredObject } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
-import { objectNameOf } from '../lib/object-name.ts';
+import { objectNameOf } from '../../src/resources/object-name.ts';
 import { numberOrText } from '../projects/project-values.ts';
 
 export interface HeaderValues {

@@ -1,7 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
-import { ownerOf, type Owner } from '../lib/ownership.ts';
-import { endpointSpec, endpointStatus } from '../lib/resources.server.ts';
-import { readinessOf, type Readiness } from '../lib/resource-view.ts';
+import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
+import { endpointSpec, endpointStatus } from '../../src/resources/specs.ts';
+import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
 
 /** An endpoint, as lists show it. */
 export interface EndpointView {

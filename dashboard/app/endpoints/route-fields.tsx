@@ -1,6 +1,6 @@
 import { METHODS } from '@standin/contract';
 import { useState } from 'react';
-import { objectNameOf } from '../lib/object-name.ts';
+import { objectNameOf } from '../../src/resources/object-name.ts';
 import { Field } from '../ui/field.tsx';
 import { Input, Select } from '../ui/input.tsx';
 import type { FieldsProps } from './mock-fields.tsx';

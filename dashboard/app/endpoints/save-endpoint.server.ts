@@ -1,13 +1,18 @@
-import { SourceError, type DesiredObject, type ResourceObject } from '@standin/contract';
-import { parseObject } from '@standin/crds';
+import type { DesiredObject, ResourceObject } from '@standin/contract';
+import { parseObject, type Problem } from '@standin/crds';
 import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
-import { refusalOf } from '../lib/failures.server.ts';
-import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
-import { desiredOf } from '../lib/manifest-yaml.server.ts';
-import { ownerOf, ownershipReason } from '../lib/ownership.ts';
-import type { ProjectParams } from '../lib/paths.ts';
-import { endpointSpec } from '../lib/resources.server.ts';
-import { expectedGeneration } from '../projects/save-project.server.ts';
+import { desiredOf } from '../../src/resources/manifest-yaml.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { endpointSpec } from '../../src/resources/specs.ts';
+import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import {
+  checkForm,
+  expectedGeneration,
+  managedForm,
+  refusedForm,
+  saveForm,
+  type SavedForm,
+} from '../ui/save-form.server.ts';
 import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
 
 /** The contents of a form, as the object that it would become. */
@@ -18,7 +23,7 @@ export interface EndpointDraft {
 }
 
 /** `before`: the endpoint that is being edited. */
-export const draftOf = (form: FormData, params: ProjectParams, before: ResourceObject | undefined): EndpointDraft => {
+export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
   const values = readEndpointValues(form);
   const existing = before && { metadata: desiredOf(before).metadata, body: endpointSpec(before).json?.body };
   return {
@@ -28,40 +33,24 @@ export const draftOf = (form: FormData, params: ProjectParams, before: ResourceO
   };
 };
 
-export interface CheckedDraft {
-  readonly errors: FormErrors;
-  readonly object: ResourceObject | undefined;
-  /** Another user changed the endpoint since it was read. */
-  readonly isConflict: boolean;
-}
-
 /** Writes the draft, or only validates it. */
 export const applyDraft = async (
   { resources }: Backend,
   { values, object, expected }: EndpointDraft,
   before: ResourceObject | undefined,
   dryRun: boolean,
-): Promise<CheckedDraft> => {
-  const refused = (errors: FormErrors): CheckedDraft => ({ errors, object: undefined, isConflict: false });
-  const owner = before && ownerOf(before);
-  if (owner !== undefined) return refused({ fields: {}, form: [ownershipReason(owner)] });
+): Promise<SavedForm> => {
+  const managed = managedForm(before);
+  if (managed !== undefined) return managed;
+  const toErrors = (problems: readonly Problem[]): FormErrors => errorsOf(problems, endpointFields(values));
   // Without a name there is nothing to validate. If the display name is missing as well, only that is reported.
   if (object.metadata.name === '') {
     const parsed = parseObject(object);
     const problems = parsed.ok ? [] : parsed.problems;
     const asksForTitle = problems.some(({ path }) => path === 'spec.displayName');
-    const shown = asksForTitle ? problems.filter(({ path }) => path !== 'metadata.name') : problems;
-    return refused(errorsOf(shown, endpointFields(values)));
+    return refusedForm(toErrors(asksForTitle ? problems.filter(({ path }) => path !== 'metadata.name') : problems));
   }
-  try {
-    const result = dryRun
-      ? { ok: false as const, problems: await resources.check(object, expected) }
-      : await resources.apply(object, expected);
-    return result.ok
-      ? { errors: NO_ERRORS, object: result.object, isConflict: false }
-      : refused(errorsOf(result.problems, endpointFields(values)));
-  } catch (error) {
-    const isConflict = error instanceof SourceError && error.kind === 'Conflict';
-    return { ...refused({ fields: {}, form: [refusalOf(error)] }), isConflict };
-  }
+  return dryRun
+    ? checkForm(resources.check(object, expected), toErrors)
+    : saveForm(resources.apply(object, expected), toErrors);
 };

@@ -1,6 +1,6 @@
 import { Check, CircleDashed, X } from 'lucide-react';
-import { classNames } from '../lib/class-names.ts';
-import type { ShownCondition } from '../lib/resource-view.ts';
+import { classNames } from '../ui/class-names.ts';
+import type { ShownCondition } from '../../src/resources/resource-view.ts';
 import { toneOfCondition } from '../ui/condition-list.tsx';
 
 const STEPS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'];

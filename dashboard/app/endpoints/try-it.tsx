@@ -1,15 +1,16 @@
-import { paths, type ProjectParams } from '../lib/paths.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { tryCommand, type Tried } from './try-command.ts';
 
 export interface TryItProps extends Tried {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
 }
 
 const KEY_SHOWN = 'standin_••••';
 
 /** The key is fetched when the user copies the command. It is not part of the page. */
-const readApiKey = async (params: ProjectParams): Promise<string> => {
+const readApiKey = async (params: ProjectName): Promise<string> => {
   const response = await fetch(paths.apiKeyValue(params), { method: 'POST' });
   if (!response.ok) throw new Error('the API key cannot be read now');
   return response.text();

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { FormErrors } from '../lib/form-errors.ts';
+import type { FormErrors } from '../ui/form-errors.ts';
 
 /** The manifest of a form, and its problems. */
 export interface EndpointPreview {

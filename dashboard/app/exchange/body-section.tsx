@@ -1,8 +1,9 @@
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
-import { classNames } from '../lib/class-names.ts';
-import { paths, type ExchangeParams } from '../lib/paths.ts';
-import { Link, useSearchParams } from '../lib/remix.ts';
+import type { RequestName } from '../../src/resources/names.ts';
+import { classNames } from '../ui/class-names.ts';
+import { paths } from '../paths.ts';
+import { Link, useSearchParams } from '../remix.ts';
 import { formatBytes } from '../requests/traffic-row.ts';
 import { Badge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
@@ -11,7 +12,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { useHydrated } from '../ui/time.tsx';
 import { bodyText, bodyViewsOf, decodePair, splitPairs, type BodyViewName } from './body-views.ts';
 import type { BodyPart, BodyView } from './exchange-view.ts';
-import { formatJson } from './format-json.ts';
+import { formatJson } from '../../src/captured/format-json.ts';
 import { HexView } from './hex-view.tsx';
 import { PairList, PAIRS_SHOWN_MAX } from './pair-list.tsx';
 import { PartsView } from './parts-view.tsx';
@@ -30,7 +31,7 @@ const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
 export const BODY_PARAM = 'body';
 
 export interface BodySectionProps {
-  readonly exchange: ExchangeParams;
+  readonly exchange: RequestName;
   readonly part: BodyPart;
   readonly body: BodyView;
 }

@@ -1,6 +1,6 @@
 import { boundaryOf, fromBase64, utf8Bytes } from '@standin/exchange/formats';
 import type { BodyView } from './exchange-view.ts';
-import { isJson } from './format-json.ts';
+import { isJson } from '../../src/captured/format-json.ts';
 
 /** Views of a body, by their names in the URL. */
 export type BodyViewName = 'pretty' | 'form' | 'parts' | 'image' | 'raw' | 'hex';

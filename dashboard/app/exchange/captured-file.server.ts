@@ -1,4 +1,4 @@
-import { textStream } from '../lib/text-stream.server.ts';
+import { textStream } from '../../src/pages/text-stream.ts';
 
 const headersOf = (name: string, contentType: string): Readonly<Record<string, string>> => ({
   'content-type': contentType,

@@ -1,20 +1,21 @@
 import { Copy } from 'lucide-react';
-import { paths, type ExchangeParams } from '../lib/paths.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import type { RequestName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
-import type { CopyFormat, ExchangeCopy } from './exchange-formats.ts';
+import type { CopyFormat, ExchangeCopy } from '../../src/captured/exchange-formats.ts';
 
 /** The server writes the text, because it contains bodies that are too long for a page. */
-const readCopy = async (exchange: ExchangeParams, format: CopyFormat): Promise<ExchangeCopy> => {
+const readCopy = async (exchange: RequestName, format: CopyFormat): Promise<ExchangeCopy> => {
   const response = await fetch(paths.exchangeCopy(exchange, { as: format }));
   if (!response.ok) throw new Error('the request cannot be read now');
   return (await response.json()) as ExchangeCopy;
 };
 
-const copyAs = async (exchange: ExchangeParams, format: CopyFormat): Promise<void> => {
+const copyAs = async (exchange: RequestName, format: CopyFormat): Promise<void> => {
   try {
     const { text, notes } = await readCopy(exchange, format);
     await navigator.clipboard.writeText(text);
@@ -25,7 +26,7 @@ const copyAs = async (exchange: ExchangeParams, format: CopyFormat): Promise<voi
 };
 
 /** The request as commands and files of other programs. The key `c` copies the curl command. */
-export const CopyMenu = ({ exchange }: { readonly exchange: ExchangeParams }) => {
+export const CopyMenu = ({ exchange }: { readonly exchange: RequestName }) => {
   const copy = (format: CopyFormat) => () => void copyAs(exchange, format);
   useShortcuts([{ keys: 'c', label: 'Copy this request as cURL', run: copy('curl') }]);
   return (

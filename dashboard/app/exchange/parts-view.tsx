@@ -8,7 +8,8 @@ import {
 } from '@standin/exchange/formats';
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
-import { paths, type ExchangeParams } from '../lib/paths.ts';
+import type { RequestName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
 import { formatBytes } from '../requests/traffic-row.ts';
 import { bodyBytes, isBinary } from './body-views.ts';
 import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
@@ -19,7 +20,7 @@ const ITEMS_SHOWN_MAX = 100;
 const TEXT_SHOWN_MAX = 2_000;
 
 export interface PartsViewProps {
-  readonly exchange: ExchangeParams;
+  readonly exchange: RequestName;
   readonly part: BodyPart;
   readonly body: BodyView;
 }

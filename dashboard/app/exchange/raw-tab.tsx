@@ -1,7 +1,7 @@
 import { requestHead, wireText } from '@standin/exchange/formats';
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 import { formatBytes } from '../requests/traffic-row.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';

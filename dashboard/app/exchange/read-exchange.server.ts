@@ -1,18 +1,23 @@
+import type { LogRow } from '@standin/contract';
 import type { Backend, ProjectLog } from '../../src/backend.ts';
-import { logAway, notFound } from '../lib/failures.server.ts';
-import type { ExchangeParams } from '../lib/paths.ts';
-import { isAway, openLog, orAway } from '../requests/read-traffic.server.ts';
+import { logAway } from '../../src/pages/failures.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { foundRequest } from '../../src/requests/found-request.ts';
+import type { RequestName } from '../../src/resources/names.ts';
+import { isAway, orAway } from '../requests/read-traffic.server.ts';
 
-/** Returns what `read` finds in the project's log under this id. Throws a page that reports a missing entry or an unavailable log. */
-export const readExchange = async <T>(
+/** Returns what `read` finds in the project's log under this id. Throws a page that reports an unavailable log. */
+export const readExchange = async <T extends object>(
   backend: Backend,
-  params: ExchangeParams,
+  names: RequestName,
   read: (log: ProjectLog, id: string) => Promise<T | undefined>,
 ): Promise<T> => {
-  const log = await openLog(backend, params);
-  const found = await orAway(read(log, params.id).then((value) => ({ value })));
+  const log = await openLog(backend, names);
+  const found = await orAway(foundRequest(read(log, names.id)));
   if (isAway(found)) throw logAway(found.away);
-  if (found.value === undefined)
-    throw notFound('such request', 'Its retention is over, or this project never had a request with this id.');
-  return found.value;
+  return found;
 };
+
+/** A captured exchange as stored, for code that works on its bytes. */
+export const readRow = (backend: Backend, names: RequestName): Promise<LogRow> =>
+  readExchange(backend, names, (log, id) => log.row(id));

@@ -1,5 +1,5 @@
 import { wireText } from '@standin/exchange/formats';
-import type { ExchangeParams } from '../lib/paths.ts';
+import type { RequestName } from '../../src/resources/names.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { BodySection } from './body-section.tsx';
 import { decodePair, splitPairs } from './body-views.ts';
@@ -15,7 +15,7 @@ const keyNote = (name: string): string | undefined =>
 
 export interface ExchangeTabProps {
   readonly view: ExchangeView;
-  readonly exchange: ExchangeParams;
+  readonly exchange: RequestName;
 }
 
 /** What the caller sent. */

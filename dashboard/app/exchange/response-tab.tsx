@@ -1,6 +1,6 @@
 import { UPSTREAM_FAILURES } from '@standin/contract';
-import { paths } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { Notice } from '../ui/notice.tsx';
 import { BodySection } from './body-section.tsx';
 import { mediaType } from './body-views.ts';

@@ -1,4 +1,4 @@
-import { usePreferences } from '../lib/use-preferences.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { formatDuration } from '../requests/traffic-row.ts';
 import { Time } from '../ui/time.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';

@@ -1,14 +1,15 @@
+import type { KeyRegenerationView } from '../../src/accounts/key-regenerations.ts';
 import { Eye, EyeOff } from 'lucide-react';
 import { useEffect, useState, type ReactNode } from 'react';
-import { useFetcher } from '../lib/remix.ts';
-import type { Readiness } from '../lib/resource-view.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
+import { useFetcher } from '../remix.ts';
+import type { Readiness } from '../../src/resources/resource-view.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ReadinessBadge } from '../ui/readiness-badge.tsx';
 import { Time } from '../ui/time.tsx';
-import { RegenerateKey, type KeyRegenerationView } from './regenerate-key.tsx';
+import { RegenerateKey } from './regenerate-key.tsx';
 
 export interface ApiKeyProps {
   readonly namespace: string;

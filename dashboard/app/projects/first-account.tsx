@@ -1,4 +1,4 @@
-import { Form, useNavigation } from '../lib/remix.ts';
+import { Form, useNavigation } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';

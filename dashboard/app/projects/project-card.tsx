@@ -1,9 +1,9 @@
-import { paths } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { Badge } from '../ui/badge.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { ReadinessBadge } from '../ui/readiness-badge.tsx';
-import { ownershipReason } from '../lib/ownership.ts';
+import { ownershipReason } from '../../src/resources/ownership.ts';
 import type { ProjectView } from './project-view.server.ts';
 import { Sparkline } from './sparkline.tsx';
 

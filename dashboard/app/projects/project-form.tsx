@@ -1,6 +1,6 @@
-import type { FormErrors } from '../lib/form-errors.ts';
-import { objectNameOf } from '../lib/object-name.ts';
-import { Form } from '../lib/remix.ts';
+import type { FormErrors } from '../ui/form-errors.ts';
+import { objectNameOf } from '../../src/resources/object-name.ts';
+import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';

@@ -1,6 +1,6 @@
 import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
-import { objectNameOf } from '../lib/object-name.ts';
+import { objectNameOf } from '../../src/resources/object-name.ts';
 
 /** A project's form, as text. Field names are the object's paths. */
 export interface ProjectValues {

@@ -1,9 +1,9 @@
 import type { ResourceObject } from '@standin/contract';
 import type { HourlyCounts } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
-import { ownerOf, type Owner } from '../lib/ownership.ts';
-import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../lib/resources.server.ts';
-import { readinessOf, type Readiness } from '../lib/resource-view.ts';
+import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
+import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../../src/resources/specs.ts';
+import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
 
 /** A project, as pages show it. */
 export interface ProjectView {

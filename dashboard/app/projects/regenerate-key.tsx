@@ -1,29 +1,12 @@
-import type { RegenerationPhase } from '@standin/contract';
 import { RefreshCw } from 'lucide-react';
 import { useState } from 'react';
-import { useFetcher } from '../lib/remix.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
+import type { KeyRegenerationView } from '../../src/accounts/key-regenerations.ts';
+import { useFetcher } from '../remix.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
-
-export interface KeyRegenerationView {
-  /** Regenerations left within this hour. */
-  readonly left: number;
-  readonly max: number;
-  /** RFC 3339. Undefined: no regeneration counts. */
-  readonly resetsAt: string | undefined;
-  readonly newest:
-    | {
-        readonly name: string;
-        readonly phase: RegenerationPhase;
-        /** `2/3` */
-        readonly acknowledged: string | undefined;
-        readonly message: string;
-      }
-    | undefined;
-}
 
 export interface RegenerateKeyProps extends KeyRegenerationView {
   readonly namespace: string;

@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { useEffect, useRef } from 'react';
-import type { FormErrors } from '../lib/form-errors.ts';
-import { Form, useSubmit } from '../lib/remix.ts';
+import type { FormErrors } from '../ui/form-errors.ts';
+import { Form, useSubmit } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';

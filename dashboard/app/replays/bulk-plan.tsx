@@ -1,5 +1,6 @@
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { Form, Link } from '../lib/remix.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { Form, Link } from '../remix.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';
@@ -14,7 +15,7 @@ import type { BulkValues } from './replay-values.ts';
 import { inWords, targetInWords } from './replay-view.ts';
 
 export interface BulkPlanProps {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly values: BulkValues;
   readonly plan: ReplayPlanView;
   readonly commands: ReplayCommands;

@@ -1,14 +1,15 @@
 import { LIMITS } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import { parseFilter } from '@standin/exchange/search';
+import { getProject, openLog } from '../../src/projects/projects.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend } from '../../src/backend.ts';
-import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
-import { refusalOf } from '../lib/failures.server.ts';
-import type { ProjectParams } from '../lib/paths.ts';
-import { getProject, retentionDaysOf } from '../lib/resources.server.ts';
-import { isAway, openLog, orAway } from '../requests/read-traffic.server.ts';
+import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import { checkForm } from '../ui/save-form.server.ts';
+import { retentionDaysOf } from '../../src/resources/specs.ts';
+import { isAway, orAway } from '../requests/read-traffic.server.ts';
 import { readTimeRange, resolveRange } from '../requests/time-range.ts';
-import { newReplayName } from './read-replays.server.ts';
+import { newReplayName } from '../../src/replays/replays.ts';
 import { replayCommands, type ReplayCommands } from './replay-commands.server.ts';
 import { BULK_FIELDS, toBulkReplay, type BulkValues } from './replay-values.ts';
 
@@ -42,7 +43,7 @@ export type Planned =
 /** Converts relative and open times to fixed ones. Requests that arrive while the replay runs, including its own, are not part of it. */
 export const fixedRange = async (
   backend: Backend,
-  params: ProjectParams,
+  params: ProjectName,
   { from, to }: Pick<BulkValues, 'from' | 'to'>,
 ): Promise<Pick<BulkValues, 'from' | 'to'>> => {
   const now = new Date();
@@ -62,19 +63,18 @@ const fieldErrors = ({ fields, form }: FormErrors): FormErrors => ({
 });
 
 /** The problems that the API server and the search language report. Creates nothing. */
-const problemsOf = async ({ resources }: Backend, params: ProjectParams, values: BulkValues): Promise<FormErrors> => {
+const problemsOf = async ({ resources }: Backend, params: ProjectName, values: BulkValues): Promise<FormErrors> => {
   const parsed = parseFilter(values.q);
   if (parsed.kind === 'invalid') return { fields: { q: [parsed.problem.message] }, form: [] };
-  try {
-    const problems = await resources.check(toBulkReplay(values, { ...params, name: newReplayName() }), 'absent');
-    return problems.length === 0 ? NO_ERRORS : fieldErrors(errorsOf(problems, Object.keys(BULK_FIELDS)));
-  } catch (error) {
-    return { fields: {}, form: [refusalOf(error)] };
-  }
+  const object = toBulkReplay(values, { ...params, name: newReplayName() });
+  const checked = await checkForm(resources.check(object, 'absent'), (problems) =>
+    fieldErrors(errorsOf(problems, Object.keys(BULK_FIELDS))),
+  );
+  return checked.errors;
 };
 
 /** What would be sent, and how long it would take. */
-export const planReplay = async (backend: Backend, params: ProjectParams, values: BulkValues): Promise<Planned> => {
+export const planReplay = async (backend: Backend, params: ProjectName, values: BulkValues): Promise<Planned> => {
   if (!isFixed(values)) return { kind: 'empty' };
   const errors = await problemsOf(backend, params, values);
   if (Object.keys(errors.fields).length > 0 || errors.form.length > 0) return invalid(errors);

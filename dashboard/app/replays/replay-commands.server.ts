@@ -1,5 +1,5 @@
 import { hasControls, type DesiredObject } from '@standin/contract';
-import { manifestYaml } from '../lib/manifest-yaml.server.ts';
+import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 
 /** Quotes one word for a POSIX shell. */
 const quote = (word: string): string =>

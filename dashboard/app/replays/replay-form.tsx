@@ -1,8 +1,8 @@
 import { LIMITS, METHODS, REPLAY_TARGETS, type ReplayTarget } from '@standin/contract';
 import { useState, type ReactNode } from 'react';
-import type { FormErrors } from '../lib/form-errors.ts';
-import { useInitialFocus } from '../lib/initial-focus.ts';
-import { Form } from '../lib/remix.ts';
+import type { FormErrors } from '../ui/form-errors.ts';
+import { useInitialFocus } from '../ui/initial-focus.ts';
+import { Form } from '../remix.ts';
 import { MethodName } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';

@@ -1,12 +1,13 @@
 import { ChevronLeft } from 'lucide-react';
-import { paths, type ReplayParams } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import type { ReplayName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
 import { targetInWords, TONE_OF_PHASE, type ReplayView } from './replay-view.ts';
 
 export interface ReplayHeadProps {
-  readonly params: ReplayParams;
+  readonly params: ReplayName;
   readonly replay: ReplayView;
   readonly zone: TimeProps['zone'];
 }

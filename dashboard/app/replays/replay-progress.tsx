@@ -1,6 +1,6 @@
 import { Pause, Play, X } from 'lucide-react';
 import { useState } from 'react';
-import { Form } from '../lib/remix.ts';
+import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { hasEnded, inWords, type ReplayView } from './replay-view.ts';

@@ -1,11 +1,12 @@
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { Badge, StatusBadge } from '../ui/badge.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
 import { targetInWords, TONE_OF_PHASE, type ReplayView } from './replay-view.ts';
 
 export interface ReplayTableProps {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly replays: readonly ReplayView[];
   readonly zone: TimeProps['zone'];
 }

@@ -1,4 +1,5 @@
-import { GROUP_VERSION, LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
+import { LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
+import { replayObject, type ReplayIdentity } from '../../src/replays/replay-object.ts';
 
 /** The captured request that fills the form of one replay. Strings are latin1 where those on the wire are. */
 export interface CapturedView {
@@ -102,25 +103,12 @@ export const editOf = (values: ReplayValues, captured: CapturedView): Record<str
   return Object.keys(edit).length === 0 ? undefined : edit;
 };
 
-export interface ReplayIdentity {
-  readonly namespace: string;
-  readonly project: string;
-  readonly name: string;
-}
-
-const replay = ({ namespace, project, name }: ReplayIdentity, spec: Record<string, unknown>): DesiredObject => ({
-  apiVersion: GROUP_VERSION,
-  kind: 'Replay',
-  metadata: { name, namespace },
-  spec: { projectRef: { name: project }, ...spec },
-});
-
 const targetOf = (kind: string, url: string): Record<string, unknown> => ({ kind, ...(kind === 'URL' && { url }) });
 
 /** The Replay of one request. */
 export const toReplay = (values: ReplayValues, captured: CapturedView, identity: ReplayIdentity): DesiredObject => {
   const edit = editOf(values, captured);
-  return replay(identity, {
+  return replayObject(identity, {
     requestId: captured.id,
     ...(edit !== undefined && { edit }),
     target: targetOf(values['spec.target.kind'], values['spec.target.url']),
@@ -167,7 +155,7 @@ const numberOrText = (text: string): number | string => (/^\d{1,9}$/.test(text) 
 
 export const toBulkReplay = (values: BulkValues, identity: ReplayIdentity): DesiredObject => {
   const { q, from, to, target, url, rate, order } = values;
-  return replay(identity, {
+  return replayObject(identity, {
     filter: { ...(q !== '' && { search: q }), from, to },
     target: targetOf(target, url),
     ratePerSecond: numberOrText(rate),

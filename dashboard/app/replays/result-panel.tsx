@@ -1,16 +1,17 @@
 import { REPLAY_OF_HEADER } from '@standin/egress/replay';
+import type { ProjectName } from '../../src/resources/names.ts';
 import { AnswerDiffView } from '../diff/answer-diff-view.tsx';
 import { PairList } from '../exchange/pair-list.tsx';
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
-import type { ResultView } from './result-view.server.ts';
+import type { ResultView } from '../../src/captured/result-view.ts';
 
 export interface ResultPanelProps {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   /** Endpoint, Upstream or URL. */
   readonly target: string;
   /** The Replay whose edits the next one copies. */

@@ -1,12 +1,13 @@
 import type { ReplaySummary } from '@standin/logstore';
-import { classNames } from '../lib/class-names.ts';
-import { paths, type ReplayParams } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import type { ReplayName } from '../../src/resources/names.ts';
+import { classNames } from '../ui/class-names.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { ReplayView } from './replay-view.ts';
 
 export interface ResultTableProps {
-  readonly params: ReplayParams;
+  readonly params: ReplayName;
   readonly replay: ReplayView;
   readonly results: readonly ReplaySummary[];
   /** Shows only results with this status. 0: those without a response. */

@@ -1,8 +1,8 @@
 import { LIMITS, type DesiredObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
-import { refusalOf } from '../lib/failures.server.ts';
-import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
+import { errorsOf } from '../ui/form-errors.ts';
+import { saveForm, type SavedForm } from '../ui/save-form.server.ts';
 
 /** The API server's own message gives no reason. */
 const TOO_LARGE =
@@ -19,18 +19,10 @@ const inForm = (problem: Problem): Problem => {
     : { path: 'spec.edit.headers', message: `line ${Number(index) + 1}: ${problem.message}` };
 };
 
-/** Creates a Replay with the rights of the user. Returns what to change in the form. No errors: it was created. */
-export const createReplay = async (
+/** Creates a Replay with the rights of the user. */
+export const createReplay = (
   { resources }: Backend,
   object: DesiredObject,
   fields: readonly string[],
-): Promise<FormErrors> => {
-  try {
-    const result = await resources.apply(object, 'absent');
-    return result.ok ? NO_ERRORS : errorsOf(result.problems.map(inForm), fields);
-  } catch (error) {
-    return { fields: {}, form: [refusalOf(error)] };
-  }
-};
-
-export const hasErrors = ({ fields, form }: FormErrors): boolean => form.length > 0 || Object.keys(fields).length > 0;
+): Promise<SavedForm> =>
+  saveForm(resources.apply(object, 'absent'), (problems) => errorsOf(problems.map(inForm), fields));

@@ -1,9 +1,6 @@
 import { LogFilterError, LogStoreError, type CountFilter } from '@standin/logstore';
 import { parseFilter, type FilterProblem } from '@standin/exchange/search';
-import type { Backend, ProjectLog } from '../../src/backend.ts';
-import { orFail } from '../lib/failures.server.ts';
-import type { ProjectParams } from '../lib/paths.ts';
-import { getProject } from '../lib/resources.server.ts';
+import type { ProjectLog } from '../../src/backend.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
 import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 
@@ -32,13 +29,6 @@ export const trafficFilterOrFail = (params: URLSearchParams, now: Date): Omit<Co
   throw Response.json({ problem: asked.problem }, { status: 400 });
 };
 
-/** The log of a project. Checks first that the user may read it. */
-export const openLog = async (backend: Backend, params: ProjectParams): Promise<ProjectLog> => {
-  const { metadata } = await getProject(backend, params);
-  const { namespace, name, uid } = metadata;
-  return orFail(backend.logs.open({ namespace, name, uid }));
-};
-
 /** Reads one row more than a page, to learn whether there is another page. */
 export const readRows = async (
   log: ProjectLog,
@@ -52,10 +42,8 @@ export const readRows = async (
 /** The longest time that a user waits for a page. */
 const AWAY_MS = 5_000;
 
-const TOO_SLOW = '159';
-
 export const awayMessage = (error: LogStoreError): string =>
-  error.code === TOO_SLOW
+  error.isTooSlow
     ? 'The search took too long. Narrow the time range or the filter.'
     : 'The log (ClickHouse) cannot be reached. It is tried again every few seconds; everything else stays usable.';
 

@@ -1,18 +1,19 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import { getProject } from '../../src/projects/projects.ts';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { valuesOf } from '../endpoints/endpoint-values.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
-import { orFail } from '../lib/failures.server.ts';
-import { noticeCookie } from '../lib/flash.ts';
-import { desiredOf, manifestYaml } from '../lib/manifest-yaml.server.ts';
-import { ownerOf } from '../lib/ownership.ts';
-import { endpointParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { getEndpoint, getProject, projectStatus } from '../lib/resources.server.ts';
-import { expectedGeneration } from '../projects/save-project.server.ts';
-import { useAnswer } from '../lib/use-answer.ts';
-import { useOpened } from '../lib/use-opened.ts';
+import { noticeCookie } from '../ui/flash.ts';
+import { desiredOf, manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { ownerOf } from '../../src/resources/ownership.ts';
+import { endpointParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { projectStatus } from '../../src/resources/specs.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
+import { useAnswer } from '../ui/use-answer.ts';
+import { useOpened } from '../ui/use-opened.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 
@@ -35,7 +36,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const form = await request.formData();
   if (form.get('intent') === 'delete') {
     if (ownerOf(before) !== undefined) throw new Response(null, { status: 403 });
-    await orFail(backend.resources.delete({ kind: 'Endpoint', namespace: names.namespace, name: names.endpoint }));
+    await backend.resources.delete({ kind: 'Endpoint', namespace: names.namespace, name: names.endpoint });
     return redirect(paths.endpoints(names), {
       headers: { 'set-cookie': noticeCookie(`Endpoint ${names.endpoint} was deleted.`) },
     });

@@ -1,13 +1,15 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import { listEndpoints } from '../../src/endpoints/endpoints.ts';
+import { getProject } from '../../src/projects/projects.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { EMPTY_ENDPOINT, toEndpoint } from '../endpoints/endpoint-values.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
-import { manifestYaml } from '../lib/manifest-yaml.server.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { getProject, listEndpoints, projectStatus } from '../lib/resources.server.ts';
-import { useAnswer } from '../lib/use-answer.ts';
+import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { projectParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { projectStatus } from '../../src/resources/specs.ts';
+import { useAnswer } from '../ui/use-answer.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];

@@ -1,12 +1,13 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { Answer } from '../endpoints/answer.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { StatusStrip } from '../endpoints/status-strip.tsx';
 import { TryIt } from '../endpoints/try-it.tsx';
-import { endpointParams } from '../lib/params.server.ts';
-import { endpointSpec, getEndpoint } from '../lib/resources.server.ts';
-import { conditionsOf } from '../lib/resource-view.ts';
+import { endpointParams } from './params.server.ts';
+import { endpointSpec } from '../../src/resources/specs.ts';
+import { conditionsOf } from '../../src/resources/resource-view.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {

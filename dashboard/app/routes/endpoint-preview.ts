@@ -1,9 +1,9 @@
 import type { ActionFunctionArgs } from '@remix-run/node';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import type { EndpointPreview } from '../endpoints/use-endpoint-preview.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
-import { manifestYaml } from '../lib/manifest-yaml.server.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { getEndpoint } from '../lib/resources.server.ts';
+import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { projectParams } from './params.server.ts';
 
 /** What an unfinished form would become, and what the API server would report about it. Writes nothing. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {

@@ -1,11 +1,11 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { RESOURCES } from '@standin/contract';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { StatusStrip } from '../endpoints/status-strip.tsx';
-import { endpointParams } from '../lib/params.server.ts';
-import { getEndpoint } from '../lib/resources.server.ts';
-import { conditionsOf } from '../lib/resource-view.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
+import { endpointParams } from './params.server.ts';
+import { conditionsOf } from '../../src/resources/resource-view.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';

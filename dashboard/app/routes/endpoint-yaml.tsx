@@ -1,8 +1,8 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
-import { applyCommand, desiredOf, manifestYaml } from '../lib/manifest-yaml.server.ts';
-import { endpointParams } from '../lib/params.server.ts';
-import { getEndpoint } from '../lib/resources.server.ts';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
+import { applyCommand, desiredOf, manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { endpointParams } from './params.server.ts';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 

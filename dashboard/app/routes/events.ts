@@ -1,5 +1,5 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { eventStream } from '../lib/event-stream.server.ts';
+import { eventStream } from '../../src/pages/event-stream.ts';
 
 /** `ready`, then `change` with the kind, namespace and name of each changed object. Pages then load their data again. */
 export const loader = ({ request, context }: LoaderFunctionArgs) => {

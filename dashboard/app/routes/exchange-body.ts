@@ -1,10 +1,10 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { IMAGE_TYPES, mediaType } from '../exchange/body-views.ts';
 import { capturedFile } from '../exchange/captured-file.server.ts';
-import { readRow } from '../exchange/captured-row.server.ts';
+import { readRow } from '../exchange/read-exchange.server.ts';
 import { BODY_PARTS, headerValue } from '../exchange/exchange-view.ts';
-import { notFound, orFail } from '../lib/failures.server.ts';
-import { exchangeParams } from '../lib/params.server.ts';
+import { notFound } from '../../src/pages/failures.ts';
+import { exchangeParams } from './params.server.ts';
 
 /** A captured body, byte for byte. `?item=N`: a part of a multipart body. `?as=image`: with the type of the image, for a page that shows it. */
 export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
@@ -19,7 +19,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const item = searchParams.get('item');
   if (item !== null) {
     const found = /^\d{1,4}$/.test(item)
-      ? await orFail(workers.run('multipartItem', { body, contentType, index: Number(item) }, [body]))
+      ? await workers.run('multipartItem', { body, contentType, index: Number(item) }, [body])
       : undefined;
     if (found === undefined) throw notFound('such part of this body', 'Parts are counted from 0.');
     return capturedFile(found, `${names.id}-${part}-${item}.bin`);

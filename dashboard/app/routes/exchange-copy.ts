@@ -1,14 +1,13 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { capturedOf } from '../../src/workers/captured-of.ts';
-import { readRow } from '../exchange/captured-row.server.ts';
-import { COPY_FORMATS } from '../exchange/exchange-formats.ts';
-import { gatewayUrl } from '../exchange/gateway-url.server.ts';
-import { harStream } from '../exchange/har-stream.server.ts';
+import { gatewayUrl, getProject } from '../../src/projects/projects.ts';
+import { capturedOf } from '../../src/captured/captured-of.ts';
+import { readRow } from '../exchange/read-exchange.server.ts';
+import { COPY_FORMATS } from '../../src/captured/exchange-formats.ts';
+import { harStream } from '../../src/requests/har-stream.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
-import { notFound, orFail } from '../lib/failures.server.ts';
-import { exchangeParams } from '../lib/params.server.ts';
-import { getProject } from '../lib/resources.server.ts';
-import { textStream } from '../lib/text-stream.server.ts';
+import { notFound } from '../../src/pages/failures.ts';
+import { exchangeParams } from './params.server.ts';
+import { textStream } from '../../src/pages/text-stream.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -24,7 +23,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
     return textStream(jsonOf(harStream(entry, options)), { 'content-type': JSON_TYPE });
   }
   const row = await readRow(backend, names);
-  return Response.json(await orFail(workers.run('writeSnippet', { row, format, options }, capturedOf(row))));
+  return Response.json(await workers.run('writeSnippet', { row, format, options }, capturedOf(row)));
 };
 
 /** In the format in which `Response.json` writes an `ExchangeCopy`. */

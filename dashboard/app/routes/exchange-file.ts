@@ -1,13 +1,12 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { requestMessage } from '@standin/exchange/formats';
+import { gatewayUrl, getProject } from '../../src/projects/projects.ts';
 import { capturedFile, capturedText } from '../exchange/captured-file.server.ts';
-import { readRow } from '../exchange/captured-row.server.ts';
-import { gatewayUrl } from '../exchange/gateway-url.server.ts';
-import { harStream } from '../exchange/har-stream.server.ts';
+import { readRow } from '../exchange/read-exchange.server.ts';
+import { harStream } from '../../src/requests/har-stream.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
-import { notFound } from '../lib/failures.server.ts';
-import { exchangeParams } from '../lib/params.server.ts';
-import { getProject } from '../lib/resources.server.ts';
+import { notFound } from '../../src/pages/failures.ts';
+import { exchangeParams } from './params.server.ts';
 
 /** An exchange as a file: `?as=http` is the request as it was on the wire, `?as=har` an HTTP archive. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {

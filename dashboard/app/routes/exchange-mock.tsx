@@ -3,16 +3,17 @@ import { Form, Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { formatTime } from '@standin/exchange';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
-import { refusalOf } from '../lib/failures.server.ts';
-import { noticeCookie } from '../lib/flash.ts';
-import { useInitialFocus } from '../lib/initial-focus.ts';
-import { exchangeParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { endpointSpec } from '../lib/resources.server.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
-import { useAnswer } from '../lib/use-answer.ts';
-import { loadMockPage } from '../mocks/draft-mock.server.ts';
-import { expectedGeneration } from '../projects/save-project.server.ts';
+import { readRow } from '../exchange/read-exchange.server.ts';
+import { refusalOfWrite } from '../../src/pages/failures.ts';
+import { noticeCookie } from '../ui/flash.ts';
+import { useInitialFocus } from '../ui/initial-focus.ts';
+import { exchangeParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { endpointSpec } from '../../src/resources/specs.ts';
+import { usePreferences } from '../shell/preferences.ts';
+import { useAnswer } from '../ui/use-answer.ts';
+import { draftMock } from '../../src/endpoints/draft-mock.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
@@ -23,7 +24,8 @@ export const meta: MetaFunction = () => [{ title: 'Mock of an answer · Standin'
 
 export const loader = async ({ params, context }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
-  const { row, endpoint, draft } = await loadMockPage(context, names);
+  const row = await readRow(context.backend, names);
+  const { endpoint, draft } = await draftMock(context, names.project, row);
   const { method, status, receivedAtUs } = row;
   const spec = endpoint && endpointSpec(endpoint);
   return {
@@ -38,16 +40,13 @@ export const loader = async ({ params, context }: LoaderFunctionArgs) => {
 export const action = async ({ request, params, context }: ActionFunctionArgs) => {
   const names = exchangeParams(params);
   const expected = expectedGeneration(await request.formData());
-  const { row, draft } = await loadMockPage(context, names);
+  const row = await readRow(context.backend, names);
+  const { draft } = await draftMock(context, names.project, row);
   const refused = (reason: string) => data({ reason }, { status: 422 });
   if ('reason' in draft) return refused(draft.reason);
   if (draft.obstacle !== undefined) return refused(draft.obstacle);
-  try {
-    const saved = await context.backend.resources.apply(draft.object, expected);
-    if (!saved.ok) return refused(saved.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));
-  } catch (error) {
-    return refused(refusalOf(error));
-  }
+  const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expected));
+  if (refusal !== undefined) return refused(refusal);
   return redirect(paths.endpoint({ ...names, endpoint: row.endpoint }), {
     headers: { 'set-cookie': noticeCookie(`${row.endpoint} answers with this from now on.`) },
   });

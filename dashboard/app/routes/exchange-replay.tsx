@@ -1,18 +1,17 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigate, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
-import { readRow } from '../exchange/captured-row.server.ts';
-import { orFail } from '../lib/failures.server.ts';
-import { exchangeParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
-import { useAnswer } from '../lib/use-answer.ts';
+import { upstreamOf } from '../../src/endpoints/endpoints.ts';
+import { readRow } from '../exchange/read-exchange.server.ts';
+import { exchangeParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { useAnswer } from '../ui/use-answer.ts';
 import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
-import { upstreamOf } from '../replays/find-upstream.server.ts';
-import { getReplay, newReplayName, replaySpec } from '../replays/read-replays.server.ts';
+import { getReplay, newReplayName, replaySpec } from '../../src/replays/replays.ts';
 import { ReplayForm } from '../replays/replay-form.tsx';
 import { readReplayValues, REPLAY_FIELDS, replayValuesOf, toReplay } from '../replays/replay-values.ts';
-import { createReplay, hasErrors } from '../replays/save-replay.server.ts';
+import { createReplay } from '../replays/save-replay.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay a request · Standin' }];
@@ -27,7 +26,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     params: names,
     captured,
     values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
-    upstream: await orFail(upstreamOf(backend, row)),
+    upstream: await upstreamOf(backend, row),
   };
 };
 
@@ -36,8 +35,12 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const captured = toCapturedView(await readRow(backend, names));
   const values = readReplayValues(await request.formData());
   const name = newReplayName();
-  const errors = await createReplay(backend, toReplay(values, captured, { ...names, name }), REPLAY_FIELDS);
-  if (hasErrors(errors)) return data({ values, errors }, { status: 422 });
+  const { object: created, errors } = await createReplay(
+    backend,
+    toReplay(values, captured, { ...names, name }),
+    REPLAY_FIELDS,
+  );
+  if (created === undefined) return data({ values, errors }, { status: 422 });
   return redirect(paths.replay({ ...names, replay: name }));
 };
 

@@ -1,6 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { exchangeParams } from '../lib/params.server.ts';
-import { answerOrAway, openLog } from '../requests/read-traffic.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { exchangeParams } from './params.server.ts';
+import { answerOrAway } from '../requests/read-traffic.server.ts';
 
 /** On one page. A request is rarely replayed more often. */
 const SHOWN_MAX = 50;

@@ -1,5 +1,5 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
-import { exchangeParams } from '../lib/params.server.ts';
+import { exchangeParams } from './params.server.ts';
 import { createShareFrom, loadShareDialog, previewShare } from '../shares/share-dialog.server.ts';
 
 /** The data that the dialog needs to open. */

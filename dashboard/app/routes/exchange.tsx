@@ -5,8 +5,8 @@ import { ExchangePanel, TAB_PARAM } from '../traffic/exchange-panel.tsx';
 import { exchangeTarget } from '../exchange/exchange-title.tsx';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
-import { exchangeParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
+import { exchangeParams } from './params.server.ts';
+import { paths } from '../paths.ts';
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: data === undefined ? 'Request · Standin' : `${data.view.method} ${exchangeTarget(data.view)} · Standin` },

@@ -1,4 +1,4 @@
 import { redirect } from '@remix-run/node';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 
 export const loader = () => redirect(paths.projects());

@@ -1,6 +1,6 @@
 import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { onwardPage } from '../../src/send-onward.ts';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 
 /** The identity provider sends the browser back here. */
 export const loader = async ({ request, context: { signIn } }: LoaderFunctionArgs) => {

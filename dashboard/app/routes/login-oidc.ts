@@ -1,6 +1,6 @@
 import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { returnPath } from '../../src/access/return-path.ts';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 
 /** Sends the browser to the identity provider. A link, not a form: the policy allows forms to the dashboard only. */
 export const loader = async ({ request, context: { signIn, logger } }: LoaderFunctionArgs) => {

@@ -2,8 +2,8 @@ import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type 
 import { Form, useLoaderData, useNavigation } from '@remix-run/react';
 import { LogIn } from 'lucide-react';
 import { returnPath } from '../../src/access/return-path.ts';
-import { paths } from '../lib/paths.ts';
-import { useAnswer } from '../lib/use-answer.ts';
+import { paths } from '../paths.ts';
+import { useAnswer } from '../ui/use-answer.ts';
 import { signInNotice } from '../sign-in/sign-in-notice.ts';
 import { TokenForm } from '../sign-in/token-form.tsx';
 import { buttonClass } from '../ui/button.tsx';

@@ -1,5 +1,5 @@
 import { redirect, type ActionFunctionArgs } from '@remix-run/node';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 
 export const action = ({ request, context: { signIn } }: ActionFunctionArgs) => {
   if (signIn === undefined) return redirect(paths.home());

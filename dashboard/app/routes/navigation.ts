@@ -1,6 +1,6 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { orFail } from '../lib/failures.server.ts';
-import { endpointSpec, listEndpoints, projectSpec } from '../lib/resources.server.ts';
+import { listEndpoints } from '../../src/endpoints/endpoints.ts';
+import { endpointSpec, projectSpec } from '../../src/resources/specs.ts';
 import type { NavigationTargets } from '../shell/navigation-targets.ts';
 
 /** More than a user scrolls through. The palette filters these. */
@@ -9,7 +9,7 @@ const TARGETS_MAX = 1_000;
 export const loader = async ({ request, context: { backend } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const [namespace, project] = [searchParams.get('namespace'), searchParams.get('project')];
-  const projects = await orFail(backend.resources.list('Project'));
+  const projects = await backend.resources.list('Project');
   const endpoints = namespace === null || project === null ? [] : await listEndpoints(backend, { namespace, project });
   const targets: NavigationTargets = {
     projects: projects.slice(0, TARGETS_MAX).map((object) => ({

@@ -1,5 +1,5 @@
 import { data, type ActionFunctionArgs } from '@remix-run/node';
-import { changePreferences, preferencesCookie, readPreferences } from '../lib/preferences.ts';
+import { changePreferences, preferencesCookie, readPreferences } from '../shell/preferences.ts';
 
 export const action = async ({ request }: ActionFunctionArgs) => {
   const changes = new URLSearchParams(await request.text());

@@ -1,7 +1,7 @@
 import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
-import { projectParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { listEndpoints } from '../lib/resources.server.ts';
+import { listEndpoints } from '../../src/endpoints/endpoints.ts';
+import { projectParams } from './params.server.ts';
+import { paths } from '../paths.ts';
 
 /** Opens the traffic or, if the project has no endpoints yet, the endpoints. */
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {

@@ -1,32 +1,34 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
-import { orFail } from '../lib/failures.server.ts';
-import { noticeCookie } from '../lib/flash.ts';
+import { createFirstAccount } from '../../src/accounts/accounts.ts';
+import { refusalOfWrite } from '../../src/pages/failures.ts';
+import { noticeCookie } from '../ui/flash.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { paths } from '../lib/paths.ts';
-import { useAnswer } from '../lib/use-answer.ts';
-import { createFirstAccount } from '../projects/create-first-account.server.ts';
+import { paths } from '../paths.ts';
+import { useAnswer } from '../ui/use-answer.ts';
 import { FIRST_ACCOUNT, FirstAccount } from '../projects/first-account.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
+import { readProjectValues } from '../projects/project-values.ts';
 import { saveProject } from '../projects/save-project.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New project · Standin' }];
 
 export const loader = async ({ context: { backend, mode } }: LoaderFunctionArgs) => {
-  const accounts = await orFail(backend.resources.list('Account'));
+  const accounts = await backend.resources.list('Account');
   return { mode, accounts: accounts.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`) };
 };
 
 export const action = async ({ request, context: { backend } }: ActionFunctionArgs) => {
   const form = await request.formData();
   if (form.get('intent') === FIRST_ACCOUNT) {
-    const problem = await createFirstAccount(backend);
+    const problem = await refusalOfWrite(createFirstAccount(backend));
     return problem === undefined ? redirect(paths.newProject()) : data({ problem }, { status: 422 });
   }
-  const result = await saveProject(backend, form, undefined);
-  if (!result.ok) return data(result, { status: 422 });
-  const { namespace, name } = result.object.metadata;
+  const values = readProjectValues(form);
+  const { object, errors } = await saveProject(backend, values);
+  if (object === undefined) return data({ values, errors }, { status: 422 });
+  const { namespace, name } = object.metadata;
   return redirect(paths.project({ namespace, project: name }), {
     headers: { 'set-cookie': noticeCookie(`Project ${name} was created.`) },
   });

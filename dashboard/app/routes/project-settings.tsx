@@ -1,5 +1,5 @@
 import { Outlet, useParams } from '@remix-run/react';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 import { Tabs } from '../ui/tabs.tsx';
 
 const ProjectSettings = () => {

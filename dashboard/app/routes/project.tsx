@@ -1,10 +1,12 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Outlet, useLoaderData, useNavigate } from '@remix-run/react';
+import { getProject } from '../../src/projects/projects.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { getProject, projectSpec, projectStatus } from '../lib/resources.server.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import { projectParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { projectSpec, projectStatus } from '../../src/resources/specs.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
 import { Tabs } from '../ui/tabs.tsx';
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [{ title: `${data?.title ?? 'Project'} · Standin` }];
@@ -18,13 +20,13 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return { ...names, uid: object.metadata.uid, title: displayName, uri, url, isSharingInPlan: isInPlan };
 };
 
-export { unlessQueryOnly as shouldRevalidate } from '../lib/revalidation.ts';
+export { unlessQueryOnly as shouldRevalidate } from '../shell/revalidation.ts';
 
 /** The screens of a project. Only listed screens exist. `g` and a letter opens one. */
 const SCREENS = [
   { keys: 'g t', label: 'Traffic', path: paths.traffic },
   { keys: 'g e', label: 'Endpoints', path: paths.endpoints },
-  { keys: 'g r', label: 'Replays', path: (params: ProjectParams) => paths.replays(params) },
+  { keys: 'g r', label: 'Replays', path: (params: ProjectName) => paths.replays(params) },
   { keys: 'g s', label: 'Settings', path: paths.settings },
 ] as const;
 

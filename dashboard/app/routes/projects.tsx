@@ -1,11 +1,9 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigate } from '@remix-run/react';
 import { Plus } from 'lucide-react';
-import { orFail } from '../lib/failures.server.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { paths } from '../lib/paths.ts';
-import { useRowKeys } from '../lib/row-keys.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import { paths } from '../paths.ts';
+import { useRowKeys, useShortcuts } from '../shell/shortcuts.ts';
 import { ProjectCard } from '../projects/project-card.tsx';
 import { requestsOf, toProjectView } from '../projects/project-view.server.ts';
 import { buttonClass } from '../ui/button.tsx';
@@ -16,8 +14,8 @@ export const meta: MetaFunction = () => [{ title: 'Projects · Standin' }];
 
 export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
   const [projects, accounts] = await Promise.all([
-    orFail(backend.resources.list('Project')),
-    orFail(backend.resources.list('Account')),
+    backend.resources.list('Project'),
+    backend.resources.list('Account'),
   ]);
   const requests = await requestsOf(backend, projects);
   return {

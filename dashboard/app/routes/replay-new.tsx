@@ -1,17 +1,17 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
-import { projectParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { getProject } from '../lib/resources.server.ts';
+import { getProject } from '../../src/projects/projects.ts';
+import { projectParams } from './params.server.ts';
+import { paths } from '../paths.ts';
 import { BulkForm } from '../replays/bulk-form.tsx';
 import { BulkPlan } from '../replays/bulk-plan.tsx';
 import { fixedRange, isFixed, planReplay } from '../replays/plan-replay.server.ts';
-import { newReplayName } from '../replays/read-replays.server.ts';
+import { newReplayName } from '../../src/replays/replays.ts';
 import { readBulkValues, toBulkReplay } from '../replays/replay-values.ts';
 import { createReplay } from '../replays/save-replay.server.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
-import { useAnswer } from '../lib/use-answer.ts';
+import { usePreferences } from '../shell/preferences.ts';
+import { useAnswer } from '../ui/use-answer.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -45,9 +45,8 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   if (count === 0) return refused([], ['No request matches now.']);
   if (digits(form.get('confirm')) !== String(count)) return refused([`Type ${count} to send so many requests.`]);
   const name = newReplayName();
-  const { fields, form: problems } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);
-  const errors = [...problems, ...Object.values(fields).flat()];
-  if (errors.length > 0) return refused([], errors);
+  const { object: created, errors } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);
+  if (created === undefined) return refused([], [...errors.form, ...Object.values(errors.fields).flat()]);
   return redirect(paths.replay({ ...names, replay: name }));
 };
 

@@ -1,22 +1,25 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
+import { openLog } from '../../src/projects/projects.ts';
+import { toReplayView } from '../replays/to-replay-view.server.ts';
+import type { ReplayName, RequestName } from '../../src/resources/names.ts';
 import type { ProjectLog } from '../../src/backend.ts';
-import { logAway, notFound, tooHeavy } from '../lib/failures.server.ts';
-import { exchangeParams, replayParams } from '../lib/params.server.ts';
-import { paths, type ExchangeParams, type ReplayParams } from '../lib/paths.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
-import { compareAnswers, readAnswers } from '../replays/load-result.server.ts';
-import { findReplay, toReplayView } from '../replays/read-replays.server.ts';
+import { logAway, notFound } from '../../src/pages/failures.ts';
+import { exchangeParams, replayParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { usePreferences } from '../shell/preferences.ts';
+import { compareAnswers, readAnswers } from '../../src/replays/results.ts';
+import { findReplay } from '../../src/replays/replays.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
-import { isAway, openLog, orAway } from '../requests/read-traffic.server.ts';
+import { isAway, orAway } from '../requests/read-traffic.server.ts';
 
 export const meta: MetaFunction = () => [{ title: 'Result of a replay · Standin' }];
 
 /** Results are kept as long as the log, but Replays only for a day. So the results of the request are searched for the name of the Replay. */
 const SEARCHED_MAX = 500;
 
-const readResult = async (log: ProjectLog, { replay, id }: ReplayParams & ExchangeParams) => {
+const readResult = async (log: ProjectLog, { replay, id }: ReplayName & RequestName) => {
   const of = (await log.replays.ofRequest(id, SEARCHED_MAX)).find((summary) => summary.replay === replay);
   const answers = of && (await readAnswers(log, of.replayUid, id));
   return { answers, target: of?.target ?? '' };
@@ -31,7 +34,6 @@ export const loader = async ({ params, context: { backend, workers } }: LoaderFu
   const { answers, target } = found;
   if (answers === undefined) throw notFound('such result', 'This replay has not sent that request, or it has expired.');
   const result = await compareAnswers(workers, answers);
-  if (isAway(result)) throw tooHeavy(result.away);
   const isSingle = object !== undefined && toReplayView(object).what.kind === 'one';
   return { params: names, hasReplay: object !== undefined, like: isSingle ? names.replay : undefined, target, result };
 };

@@ -2,24 +2,27 @@ import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFuncti
 import { useLoaderData } from '@remix-run/react';
 import { REPLAY_STATES } from '@standin/contract';
 import type { ReplaySummary } from '@standin/logstore';
-import { orFail, refusalOf } from '../lib/failures.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { toReplayView } from '../replays/to-replay-view.server.ts';
+import { isWorkRefused } from '../../src/workers/work-refused.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { desiredOf } from '../lib/manifest-yaml.server.ts';
-import { replayParams } from '../lib/params.server.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
-import { useAnswer } from '../lib/use-answer.ts';
-import { expectedGeneration } from '../projects/save-project.server.ts';
+import { desiredOf } from '../../src/resources/manifest-yaml.ts';
+import { replayParams } from './params.server.ts';
+import { usePreferences } from '../shell/preferences.ts';
+import { useAnswer } from '../ui/use-answer.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
 import { Commands } from '../replays/commands.tsx';
-import { compareAnswers, readAnswers } from '../replays/load-result.server.ts';
-import type { ResultView } from '../replays/result-view.server.ts';
-import { getReplay, toReplayView } from '../replays/read-replays.server.ts';
+import { compareAnswers, readAnswers } from '../../src/replays/results.ts';
+import type { ResultView } from '../../src/captured/result-view.ts';
+import { getReplay, setReplayState } from '../../src/replays/replays.ts';
 import { replayCommands } from '../replays/replay-commands.server.ts';
 import { ReplayHead } from '../replays/replay-head.tsx';
 import { ReplayProgress } from '../replays/replay-progress.tsx';
 import { hasEnded } from '../replays/replay-view.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { ResultTable } from '../replays/result-table.tsx';
-import { isAway, openLog, orAway, type Away } from '../requests/read-traffic.server.ts';
+import { isAway, orAway, type Away } from '../requests/read-traffic.server.ts';
 import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
@@ -47,8 +50,12 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const loadOne = async (requestId: string): Promise<Results | Away> => {
     const pair = await orAway(readAnswers(log, uid, requestId).then((answers) => ({ answers })));
     if (isAway(pair)) return pair;
-    const one = pair.answers && (await compareAnswers(workers, pair.answers));
-    return one !== undefined && isAway(one) ? one : { one };
+    try {
+      return { one: pair.answers && (await compareAnswers(workers, pair.answers)) };
+    } catch (error) {
+      if (isWorkRefused(error)) return { away: error.message };
+      throw error;
+    }
   };
   const loadMany = async (): Promise<Results> => ({
     many: await log.replays.results(uid, { status, limit: RESULTS_MAX }),
@@ -68,14 +75,13 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const form = await request.formData();
   const state = REPLAY_STATES.find((known) => known === form.get('state'));
   if (state === undefined) throw new Response(null, { status: 400 });
-  const desired = desiredOf(await getReplay(backend, names));
+  const replay = await getReplay(backend, names);
   try {
-    const object = { ...desired, spec: { ...(desired.spec as object), state } };
-    const saved = await backend.resources.apply(object, expectedGeneration(form));
+    const saved = await setReplayState(backend, replay, state, expectedGeneration(form));
     const error = saved.ok ? undefined : saved.problems.map(({ message }) => message).join('; ');
     return data({ error }, { status: saved.ok ? 200 : 422 });
   } catch (error) {
-    return data({ error: await orFail(Promise.resolve(refusalOf(error))) }, { status: 409 });
+    return data({ error: refusalOf(error) }, { status: 409 });
   }
 };
 

@@ -1,12 +1,13 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
+import { getProject } from '../../src/projects/projects.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { getProject } from '../lib/resources.server.ts';
-import { useRowKeys } from '../lib/row-keys.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
-import { listReplays } from '../replays/read-replays.server.ts';
+import { projectParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { useRowKeys } from '../shell/shortcuts.ts';
+import { usePreferences } from '../shell/preferences.ts';
+import { listReplays } from '../../src/replays/replays.ts';
+import { toReplayView } from '../replays/to-replay-view.server.ts';
 import { ReplayTable } from '../replays/replay-table.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -20,7 +21,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const names = projectParams(params);
   await getProject(backend, names);
   const all = await listReplays(backend, names);
-  return { params: names, total: all.length, replays: all.slice(0, ROWS_MAX) };
+  return { params: names, total: all.length, replays: all.slice(0, ROWS_MAX).map(toReplayView) };
 };
 
 const Replays = () => {

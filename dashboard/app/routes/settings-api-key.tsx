@@ -1,17 +1,17 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { API_KEY_DATA_KEY } from '@standin/contract';
-import { refusalOf } from '../lib/failures.server.ts';
+import { refusalOf, refusalOfWrite } from '../../src/pages/failures.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { accountSpec, accountStatus } from '../lib/resources.server.ts';
-import { readinessOf } from '../lib/resource-view.ts';
+import { projectParams } from './params.server.ts';
+import { accountSpec, accountStatus } from '../../src/resources/specs.ts';
+import { readinessOf } from '../../src/resources/resource-view.ts';
 import { ApiKey } from '../projects/api-key.tsx';
-import { getAccount } from '../projects/read-account.server.ts';
-import { readRegenerations, regenerateKey } from '../projects/regenerate-key.server.ts';
+import { accountOfProject } from '../../src/accounts/accounts.ts';
+import { readRegenerations, regenerateKey } from '../../src/accounts/key-regenerations.ts';
 
 export const loader = async ({ params, context: { backend, mode } }: LoaderFunctionArgs) => {
-  const account = await getAccount(backend, projectParams(params));
+  const account = await accountOfProject(backend, projectParams(params));
   const { apiKey, usage } = accountStatus(account);
   const spec = accountSpec(account);
   const { namespace, name } = account.metadata;
@@ -32,9 +32,10 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
 
 /** The key is never part of a page. It is only returned on request. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
-  const account = await getAccount(backend, projectParams(params));
+  const account = await accountOfProject(backend, projectParams(params));
+  const { namespace, name } = account.metadata;
   if ((await request.formData()).get('intent') === 'regenerate')
-    return { refusal: await regenerateKey(backend, account) };
+    return { refusal: await refusalOfWrite(regenerateKey(backend, { namespace, account: name })) };
   try {
     return { apiKey: await backend.resources.readApiKey(account) };
   } catch (error) {

@@ -1,21 +1,25 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData, useLocation, useNavigation } from '@remix-run/react';
-import { orFail } from '../lib/failures.server.ts';
-import { noticeCookie } from '../lib/flash.ts';
+import type { ResourceObject } from '@standin/contract';
+import type { Backend } from '../../src/backend.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { listEndpoints } from '../../src/endpoints/endpoints.ts';
+import { getProject } from '../../src/projects/projects.ts';
+import { noticeCookie } from '../ui/flash.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { ownerOf, ownershipReason } from '../lib/ownership.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { getProject, listEndpoints } from '../lib/resources.server.ts';
-import { conditionsOf } from '../lib/resource-view.ts';
+import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
+import { projectParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { conditionsOf } from '../../src/resources/resource-view.ts';
 import { DeleteProject } from '../projects/delete-project.tsx';
-import { deleteProject } from '../projects/delete-project.server.ts';
+import { deleteProject } from '../../src/projects/delete-project.ts';
 import { ProjectForm } from '../projects/project-form.tsx';
-import { projectValuesOf } from '../projects/project-values.ts';
-import { expectedGeneration, saveProject } from '../projects/save-project.server.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
-import { useAnswer } from '../lib/use-answer.ts';
-import { useOpened } from '../lib/use-opened.ts';
+import { projectValuesOf, readProjectValues } from '../projects/project-values.ts';
+import { saveProject } from '../projects/save-project.server.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
+import { usePreferences } from '../shell/preferences.ts';
+import { useAnswer } from '../ui/use-answer.ts';
+import { useOpened } from '../ui/use-opened.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { OutdatedNotice } from '../ui/outdated-notice.tsx';
@@ -34,19 +38,26 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   };
 };
 
+const refusalToDelete = async (backend: Backend, project: ResourceObject, form: FormData) => {
+  const { name } = project.metadata;
+  if (ownerOf(project) === undefined && form.get('confirmation') !== name) return `Type ${name} to confirm.`;
+  return deleteProject(backend, project, { withEndpoints: form.get('endpoints') === 'on' }).catch(refusalOf);
+};
+
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = projectParams(params);
   const form = await request.formData();
   const before = await getProject(backend, names);
   if (form.get('intent') === 'delete') {
-    const refusal = await deleteProject(backend, before, form);
-    if (refusal !== undefined) return data({ ok: false as const, deletion: refusal }, { status: 409 });
+    const refusal = await refusalToDelete(backend, before, form);
+    if (refusal !== undefined) return data({ deletion: refusal }, { status: 409 });
     return redirect(paths.projects(), {
       headers: { 'set-cookie': noticeCookie(`Project ${names.project} was deleted.`) },
     });
   }
-  const result = await orFail(saveProject(backend, form, before));
-  if (!result.ok) return data({ ...result, generation: expectedGeneration(form) }, { status: 422 });
+  const version = { values: readProjectValues(form), generation: expectedGeneration(form) };
+  const { object, errors, isConflict } = await saveProject(backend, version.values, { ...version, before });
+  if (object === undefined) return data({ ...version, errors, isConflict }, { status: 422 });
   return redirect(paths.settings(names), { headers: { 'set-cookie': noticeCookie('Saved.') } });
 };
 

@@ -1,15 +1,15 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
+import { getProject } from '../../src/projects/projects.ts';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { listShares, revokeShare } from '../../src/shares/list-shares.ts';
-import { orFail, refusalOf } from '../lib/failures.server.ts';
-import { noticeCookie } from '../lib/flash.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { noticeCookie } from '../ui/flash.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
-import { getProject } from '../lib/resources.server.ts';
-import { useRowKeys } from '../lib/row-keys.ts';
-import { useAnswer } from '../lib/use-answer.ts';
+import { projectParams } from './params.server.ts';
+import { paths } from '../paths.ts';
+import { useRowKeys } from '../shell/shortcuts.ts';
+import { useAnswer } from '../ui/use-answer.ts';
 import { ShareTable } from '../shares/share-table.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -21,7 +21,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return {
     names,
     isInPlan: await isSharingInPlan(backend, project),
-    shares: await orFail(listShares(backend.resources, names)),
+    shares: await listShares(backend.resources, names),
   };
 };
 

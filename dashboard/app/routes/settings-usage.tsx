@@ -1,18 +1,18 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
-import { projectParams } from '../lib/params.server.ts';
-import { accountSpec } from '../lib/resources.server.ts';
-import { useRowKeys } from '../lib/row-keys.ts';
-import { getAccount } from '../projects/read-account.server.ts';
+import { projectParams } from './params.server.ts';
+import { accountSpec } from '../../src/resources/specs.ts';
+import { useRowKeys } from '../shell/shortcuts.ts';
+import { accountOfProject } from '../../src/accounts/accounts.ts';
 import { Notice } from '../ui/notice.tsx';
 import { formatDay, formatMonth } from '../usage/format-day.ts';
-import { loadUsage } from '../usage/load-usage.server.ts';
+import { loadUsage } from '../../src/accounts/load-usage.ts';
 import { QuotaBar } from '../usage/quota-bar.tsx';
 import { Forgotten, UsageInLog } from '../usage/usage-in-log.tsx';
 import { formatCount } from '../requests/traffic-row.ts';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
-  const account = await getAccount(backend, projectParams(params));
+  const account = await accountOfProject(backend, projectParams(params));
   const { name, namespace } = account.metadata;
   return {
     account: `${namespace}/${name}`,

@@ -1,9 +1,10 @@
 import { createReadableStreamFromReadable, type LoaderFunctionArgs } from '@remix-run/node';
 import { Readable } from 'node:stream';
-import { notFound } from '../lib/failures.server.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { exportFormat, exportTraffic } from '../traffic/export-traffic.server.ts';
-import { openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { notFound } from '../../src/pages/failures.ts';
+import { projectParams } from './params.server.ts';
+import { exportFormat, exportTraffic } from '../../src/requests/export-requests.ts';
+import { trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 /** All requests of a search, as a file. */
 export const loader = async ({ request, params, context: { backend, logger } }: LoaderFunctionArgs) => {

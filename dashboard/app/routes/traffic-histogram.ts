@@ -1,7 +1,8 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { projectParams } from '../lib/params.server.ts';
-import { readHistogram } from '../traffic/read-histogram.server.ts';
-import { answerOrAway, openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { projectParams } from './params.server.ts';
+import { readHistogram } from '../../src/requests/read-histogram.ts';
+import { answerOrAway, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 /** Longer than ClickHouse's own limit. */
 const ANSWER_MS_MAX = 15_000;

@@ -1,6 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { projectParams } from '../lib/params.server.ts';
-import { answerOrAway, openLog, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { projectParams } from './params.server.ts';
+import { answerOrAway, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 const ROWS_DEFAULT = 200;
 /** Users who scroll far get larger pages. */

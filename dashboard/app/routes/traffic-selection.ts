@@ -1,8 +1,8 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { notFound } from '../lib/failures.server.ts';
-import { projectParams } from '../lib/params.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { notFound } from '../../src/pages/failures.ts';
+import { projectParams } from './params.server.ts';
 import { loadSelection } from '../traffic/load-traffic.server.ts';
-import { openLog } from '../requests/read-traffic.server.ts';
 
 /** One request, for the panel beside the list. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {

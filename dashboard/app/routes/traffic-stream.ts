@@ -1,7 +1,8 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { eventStream } from '../lib/event-stream.server.ts';
-import { projectParams } from '../lib/params.server.ts';
-import { openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { eventStream } from '../../src/pages/event-stream.ts';
+import { projectParams } from './params.server.ts';
+import { trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
 /** The tail: `rows` with new requests, `away` while the log does not respond. `since`: the time from which the tail must be complete. */

@@ -1,8 +1,9 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { LogFilterError, type DistinctField } from '@standin/logstore';
-import { projectParams } from '../lib/params.server.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { projectParams } from './params.server.ts';
 import { readTimeRange, resolveRange } from '../requests/time-range.ts';
-import { answerOrAway, openLog } from '../requests/read-traffic.server.ts';
+import { answerOrAway } from '../requests/read-traffic.server.ts';
 
 const VALUES_MAX = 50;
 

@@ -1,9 +1,8 @@
 import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { useLoaderData, type ShouldRevalidateFunction } from '@remix-run/react';
-import { orFail } from '../lib/failures.server.ts';
-import { projectParams } from '../lib/params.server.ts';
+import { projectParams } from './params.server.ts';
 import { loadTraffic } from '../traffic/load-traffic.server.ts';
-import { sendFirstRequest } from '../traffic/send-first-request.server.ts';
+import { sendFirstRequest } from '../../src/requests/first-request.ts';
 import { isSameList } from '../traffic/traffic-query.ts';
 import { TrafficScreen } from '../traffic/traffic-screen.tsx';
 
@@ -14,7 +13,7 @@ export const loader = ({ request, params, context: { backend } }: LoaderFunction
 
 /** Sends the first request for the user, in a project without requests. */
 export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
-  const sent = await orFail(sendFirstRequest(backend, projectParams(params)));
+  const sent = await sendFirstRequest(backend, projectParams(params));
   return data(sent, { status: sent.error === undefined ? 200 : 502 });
 };
 

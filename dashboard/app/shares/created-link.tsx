@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'react';
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { DialogButtons } from '../ui/dialog.tsx';
@@ -11,7 +12,7 @@ import { Time } from '../ui/time.tsx';
 import type { ShareAnswer } from './share-data.ts';
 
 export interface CreatedLinkProps {
-  readonly exchange: ProjectParams;
+  readonly exchange: ProjectName;
   readonly link: Extract<ShareAnswer, { kind: 'created' }>;
   readonly isLocal: boolean;
   readonly onDone: () => void;

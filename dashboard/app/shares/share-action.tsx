@@ -1,8 +1,8 @@
 import { Share2 } from 'lucide-react';
 import { useState } from 'react';
-import type { ExchangeParams } from '../lib/paths.ts';
-import { useRouteLoaderData } from '../lib/remix.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import type { RequestName } from '../../src/resources/names.ts';
+import { useRouteLoaderData } from '../remix.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -13,7 +13,7 @@ const useIsInPlan = (): boolean | undefined =>
   useRouteLoaderData<{ readonly isSharingInPlan?: boolean } | undefined>('routes/project')?.isSharingInPlan;
 
 /** Opens the dialog, also if the plan does not include sharing. The dialog then shows what sharing is and what it requires. */
-export const ShareAction = ({ exchange }: { readonly exchange: ExchangeParams }) => {
+export const ShareAction = ({ exchange }: { readonly exchange: RequestName }) => {
   const [open, setOpen] = useState(false);
   const isInPlan = useIsInPlan();
   useShortcuts([{ keys: 's', label: 'Share this request', run: () => setOpen(true) }]);

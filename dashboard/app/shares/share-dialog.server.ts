@@ -1,25 +1,25 @@
 import { DEFINITIONS } from '@standin/crds';
 import { ALWAYS_HIDDEN, type RedactionRules } from '@standin/exchange/redact';
+import { getProject } from '../../src/projects/projects.ts';
+import type { RequestName } from '../../src/resources/names.ts';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { createShare, isSharingInPlan } from '../../src/shares/create-share.ts';
-import { capturedOf } from '../../src/workers/captured-of.ts';
+import { capturedOf } from '../../src/captured/captured-of.ts';
 import type { RedactedShare } from '../../src/workers/tasks.ts';
-import { readRow } from '../exchange/captured-row.server.ts';
-import { orFail, refusalOf } from '../lib/failures.server.ts';
-import { errorsOf } from '../lib/form-errors.ts';
-import type { ExchangeParams } from '../lib/paths.ts';
-import { getProject } from '../lib/resources.server.ts';
+import { readRow } from '../exchange/read-exchange.server.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { errorsOf } from '../ui/form-errors.ts';
 import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
 
 type Context = Pick<DashboardContext, 'backend' | 'workers'>;
 
 const redacted = async (
   { backend, workers }: Context,
-  params: ExchangeParams,
+  params: RequestName,
   rules?: RedactionRules,
 ): Promise<RedactedShare> => {
   const row = await readRow(backend, params);
-  return orFail(workers.run('redactShare', { row, rules }, capturedOf(row)));
+  return workers.run('redactShare', { row, rules }, capturedOf(row));
 };
 
 const linesOf = (form: FormData, field: string): string[] => {
@@ -38,7 +38,7 @@ const rulesOf = (form: FormData): RedactionRules => ({
   jsonPaths: linesOf(form, RULE_FIELDS.jsonPaths),
 });
 
-export const loadShareDialog = async (context: Context, params: ExchangeParams): Promise<ShareDialogData> => {
+export const loadShareDialog = async (context: Context, params: RequestName): Promise<ShareDialogData> => {
   const { backend } = context;
   const project = await getProject(backend, params);
   const { rules, exchange } = await redacted(context, params);
@@ -73,18 +73,14 @@ const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = [])
 };
 
 /** What a Share with the form's rules shows. Uses the same function as the public page. */
-export const previewShare = async (context: Context, params: ExchangeParams, form: FormData): Promise<ShareAnswer> => {
+export const previewShare = async (context: Context, params: RequestName, form: FormData): Promise<ShareAnswer> => {
   const rules = rulesOf(form);
   const problems = problemsOf(rules);
   if (problems.length > 0) return refused('', problems);
   return { kind: 'preview', preview: (await redacted(context, params, rules)).exchange };
 };
 
-export const createShareFrom = async (
-  context: Context,
-  params: ExchangeParams,
-  form: FormData,
-): Promise<ShareAnswer> => {
+export const createShareFrom = async (context: Context, params: RequestName, form: FormData): Promise<ShareAnswer> => {
   const redact = rulesOf(form);
   const problems = problemsOf(redact);
   if (problems.length > 0) return refused('', problems);

@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'react';
-import { paths, type ExchangeParams } from '../lib/paths.ts';
-import { useFetcher } from '../lib/remix.ts';
+import type { RequestName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { useFetcher } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { DialogButtons } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
@@ -18,7 +19,7 @@ import {
 import { SharedExchangeView } from './shared-exchange-view.tsx';
 
 export interface ShareDialogProps {
-  readonly exchange: ExchangeParams;
+  readonly exchange: RequestName;
   readonly onDone: () => void;
 }
 

@@ -1,10 +1,11 @@
 import { wireText } from '@standin/exchange/formats';
 import { Link2Off } from 'lucide-react';
 import { useState } from 'react';
+import type { ProjectName } from '../../src/resources/names.ts';
 import type { ShareView } from '../../src/shares/list-shares.ts';
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { Form, Link } from '../lib/remix.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
+import { paths } from '../paths.ts';
+import { Form, Link } from '../remix.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
@@ -18,7 +19,7 @@ const STATES = {
 } as const;
 
 export interface ShareTableProps {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly shares: readonly ShareView[];
 }
 
@@ -52,7 +53,7 @@ export const ShareTable = ({ params, shares }: ShareTableProps) => {
 };
 
 interface ShareRowProps {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly share: ShareView;
   readonly onRevoke: () => void;
 }

@@ -1,6 +1,6 @@
 import { ArrowRightLeft } from 'lucide-react';
-import { paths } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 
 /** Links to the projects. `compact`: hides the name on a phone. */
 export const Brand = ({ compact = false }: { readonly compact?: boolean }) => (

@@ -1,9 +1,9 @@
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
 import { useEffect } from 'react';
-import { paths } from '../lib/paths.ts';
-import { useNavigate } from '../lib/remix.ts';
-import { useRegisteredShortcuts } from '../lib/shortcuts.ts';
+import { paths } from '../paths.ts';
+import { useNavigate } from '../remix.ts';
+import { useRegisteredShortcuts } from './shortcuts.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { useNavigationTargets } from './navigation-targets.ts';
 

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
-import { isFailure } from '../lib/failure.ts';
-import { paths } from '../lib/paths.ts';
-import { Link, useRevalidator } from '../lib/remix.ts';
+import type { Failure } from '../../src/pages/failures.ts';
+import { paths } from '../paths.ts';
+import { Link, useRevalidator } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 
 /** The value of `useRouteError`, and what Remix makes of it. */
@@ -11,6 +11,9 @@ export interface ErrorViewProps {
 }
 
 const RETRY_MS = 3_000;
+
+const isFailure = (value: unknown): value is Failure =>
+  typeof value === 'object' && value !== null && 'title' in value && 'message' in value && 'kind' in value;
 
 /** Shows what is unavailable. The rest of the dashboard stays. Data that is available again is shown without a reload. */
 export const ErrorView = ({ status, data }: ErrorViewProps) => {

@@ -1,15 +1,36 @@
-import { CircleHelp, Search } from 'lucide-react';
+import { CircleHelp, CircleUser, LogOut, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { paths } from '../lib/paths.ts';
-import type { Preferences } from '../lib/preferences.ts';
-import { useNavigate } from '../lib/remix.ts';
-import { useShortcutKeys, useShortcuts } from '../lib/shortcuts.ts';
+import { paths } from '../paths.ts';
+import type { Preferences } from './preferences.ts';
+import { useNavigate, useSubmit } from '../remix.ts';
+import { useShortcutKeys, useShortcuts } from './shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
 import { Brand } from './brand.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
-import { UserMenu } from './user-menu.tsx';
+
+/** The signed-in user, as the API server names them, and the sign-out. */
+const UserMenu = ({ user }: { readonly user: string }) => {
+  const submit = useSubmit();
+  return (
+    <Menu
+      trigger={
+        <IconButton label={`Signed in as ${user}`}>
+          <CircleUser aria-hidden />
+        </IconButton>
+      }
+    >
+      <MenuLabel>Signed in as</MenuLabel>
+      <p className="max-w-72 px-2 pb-1 font-mono text-small break-all">{user}</p>
+      <MenuSeparator />
+      <MenuItem onSelect={() => submit(null, { method: 'post', action: paths.logout() })}>
+        <LogOut aria-hidden /> Sign out
+      </MenuItem>
+    </Menu>
+  );
+};
 
 export interface HeaderProps {
   readonly preferences: Preferences;
@@ -104,3 +125,13 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
     </header>
   );
 };
+
+/** The header of the login page, without search and navigation. */
+export const SignedOutHeader = ({ preferences }: { readonly preferences: Preferences }) => (
+  <header className="border-b border-line bg-page">
+    <div className="flex h-11 items-center justify-between px-3">
+      <Brand />
+      <PreferencesMenu preferences={preferences} />
+    </div>
+  </header>
+);

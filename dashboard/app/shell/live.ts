@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { toast } from '../ui/toast.tsx';
-import { paths } from '../lib/paths.ts';
-import { useNavigation, useRevalidator } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { useNavigation, useRevalidator } from '../remix.ts';
 
 /** The delay before a refused stream is requested again. Browsers reconnect only interrupted streams by themselves. */
 const REOPEN_MS = 3_000;

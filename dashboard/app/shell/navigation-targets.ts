@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'react';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 
 /** Targets of the palette and the project switcher, as `routes/navigation.ts` returns them. */
 export interface NavigationTargets {

@@ -1,7 +1,7 @@
 import { Settings2 } from 'lucide-react';
-import { paths } from '../lib/paths.ts';
-import type { Preferences } from '../lib/preferences.ts';
-import { useFetcher } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import type { Preferences } from './preferences.ts';
+import { useFetcher } from '../remix.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuChoices, MenuSeparator } from '../ui/menu.tsx';
 

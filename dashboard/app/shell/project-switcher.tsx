@@ -1,6 +1,6 @@
 import { ChevronsUpDown, Plus } from 'lucide-react';
-import { paths } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuLabel, MenuLink, MenuSeparator } from '../ui/menu.tsx';
 import { useNavigationTargets } from './navigation-targets.ts';

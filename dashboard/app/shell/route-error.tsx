@@ -1,4 +1,4 @@
-import { isRouteErrorResponse, useRouteError } from '../lib/remix.ts';
+import { isRouteErrorResponse, useRouteError } from '../remix.ts';
 import { ErrorView } from './error-view.tsx';
 
 /** `ErrorBoundary` of a route. Everything around the route stays. */

@@ -1,4 +1,4 @@
-import { useRegisteredShortcuts } from '../lib/shortcuts.ts';
+import { useRegisteredShortcuts } from './shortcuts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 

@@ -1,7 +1,8 @@
 import { Download, FileJson2, RotateCw } from 'lucide-react';
-import { paths, type ExchangeParams } from '../lib/paths.ts';
-import { Link, useNavigate } from '../lib/remix.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import type { RequestName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { Link, useNavigate } from '../remix.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
 import { ShareAction } from '../shares/share-action.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';
@@ -10,7 +11,7 @@ import type { ExchangeView } from '../exchange/exchange-view.ts';
 
 export interface ExchangeActionsProps {
   readonly view: ExchangeView;
-  readonly exchange: ExchangeParams;
+  readonly exchange: RequestName;
 }
 
 /** The actions for an exchange. */

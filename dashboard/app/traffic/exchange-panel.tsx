@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
-import type { ProjectParams } from '../lib/paths.ts';
-import { Link, useNavigate, useSearchParams } from '../lib/remix.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { Link, useNavigate, useSearchParams } from '../remix.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
 import { tabClass } from '../ui/tabs.tsx';
 import { BODY_PARAM } from '../exchange/body-section.tsx';
 import { ReplaysTab } from '../replays/replays-tab.tsx';
@@ -35,7 +35,7 @@ export const TAB_PARAM = 'tab';
 
 export interface ExchangePanelProps {
   readonly exchange: ExchangeView;
-  readonly project: ProjectParams;
+  readonly project: ProjectName;
   /** The name from the URL. Any name that is not a tab selects the first one. */
   readonly tab: string;
   /** `h1` if the page is about nothing else. */

@@ -1,21 +1,8 @@
+import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { formatCount, formatInstant, type Zone } from '../requests/traffic-row.ts';
 
 /** In the order of a bucket's counts. `none`: without a response. Same as `STATUS_CLASSES` of the log store, which browsers do not load. */
 export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
-
-export interface HistogramView {
-  /** The start of the first bucket, RFC 3339. */
-  readonly from: string;
-  readonly widthMs: number;
-  /** By bucket, then in the order of `HISTOGRAM_CLASSES`. */
-  readonly counts: readonly (readonly number[])[];
-  /** Requests that match the search. */
-  readonly matched: number;
-  /** Requests in the time range. */
-  readonly total: number;
-  /** `matched` and `counts` are from a sample, because exact ones take seconds. */
-  readonly isEstimate: boolean;
-}
 
 /** A range of adjacent buckets. */
 export interface Brush {
@@ -31,13 +18,13 @@ export const brushOf = (anchor: number, cursor: number): Brush => ({
 });
 
 /** The start and end of a brush. */
-export const timesOf = ({ from, widthMs }: HistogramView, { first, last }: Brush) => ({
+export const timesOf = ({ from, widthMs }: RequestHistogram, { first, last }: Brush) => ({
   since: new Date(Date.parse(from) + first * widthMs),
   until: new Date(Date.parse(from) + (last + 1) * widthMs),
 });
 
 /** `2026-11-21 10:00:00 to 10:05:00: 12 requests, 3 of them 5xx` */
-export const describeBrush = (view: HistogramView, brush: Brush, zone: Zone): string => {
+export const describeBrush = (view: RequestHistogram, brush: Brush, zone: Zone): string => {
   const { since, until } = timesOf(view, brush);
   const totals = HISTOGRAM_CLASSES.map((_name, index) =>
     view.counts.slice(brush.first, brush.last + 1).reduce((sum, counts) => sum + (counts[index] ?? 0), 0),

@@ -1,6 +1,7 @@
 import { useBrush, type BrushOptions } from './use-brush.ts';
 import { formatCount, formatInstant, formatTick, type Zone } from '../requests/traffic-row.ts';
-import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf, type HistogramView } from './histogram-view.ts';
+import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
+import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf } from './histogram-view.ts';
 
 interface HistogramProps extends BrushOptions {
   readonly zone: Zone;
@@ -21,7 +22,7 @@ const FILLS: Readonly<Record<string, string>> = {
   '5xx': 'fill-5xx',
 };
 
-const Bars = ({ view }: { readonly view: HistogramView }) => {
+const Bars = ({ view }: { readonly view: RequestHistogram }) => {
   const highest = Math.max(1, ...view.counts.map(sumOf));
   return view.counts.map((counts, bucket) => {
     let y = HEIGHT;

@@ -1,25 +1,15 @@
+import { openLog } from '../../src/projects/projects.ts';
+import { firstRequestOf } from '../../src/requests/first-request.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend, ProjectLog } from '../../src/backend.ts';
-import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
-import type { ProjectParams } from '../lib/paths.ts';
-import { listEndpoints } from '../lib/resources.server.ts';
-import { isAway, openLog, orAway, readRows, trafficFilter } from '../requests/read-traffic.server.ts';
+import { isAway, orAway, readRows, trafficFilter } from '../requests/read-traffic.server.ts';
 import { resolveRange } from '../requests/time-range.ts';
-import type { FirstRequest, Selection, TrafficData } from './traffic-data.ts';
+import type { Selection, TrafficData } from './traffic-data.ts';
 import { readTrafficQuery } from './traffic-query.ts';
 
 /** Fills several screens. The next page is requested while the user scrolls. */
 const FIRST_ROWS = 100;
-
-/** An endpoint that one click can call: it responds, and needs no body to make sense. */
-export const firstRequestOf = async (backend: Backend, params: ProjectParams) => {
-  const views = (await listEndpoints(backend, params)).map(toEndpointView);
-  const callable = views.filter(({ url, readiness }) => url !== undefined && readiness.state === 'ready');
-  const best = callable.find(({ method }) => method === 'GET') ?? callable.find(({ method }) => method === 'POST');
-  const first: FirstRequest | undefined =
-    best?.url === undefined ? undefined : { endpoint: best.endpoint, method: best.method, url: best.url };
-  return { hasEndpoints: views.length > 0, first };
-};
 
 export const loadSelection = async (log: ProjectLog, id: string): Promise<Selection> => {
   const found = await orAway(loadExchange(log, id).then((exchange) => ({ exchange })));
@@ -29,7 +19,7 @@ export const loadSelection = async (log: ProjectLog, id: string): Promise<Select
 /** The first rows of the list that a URL selects, and the request that it opens. */
 export const loadTraffic = async (
   backend: Backend,
-  params: ProjectParams,
+  params: ProjectName,
   search: URLSearchParams,
 ): Promise<TrafficData> => {
   const now = new Date();

@@ -1,7 +1,7 @@
 import { Maximize2, X } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
-import { paths } from '../lib/paths.ts';
-import { Link, useFetcher } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link, useFetcher } from '../remix.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { useHydrated } from '../ui/time.tsx';

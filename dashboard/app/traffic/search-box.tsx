@@ -1,8 +1,8 @@
 import { CircleAlert, Search, X } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import type { FilterProblem } from '@standin/exchange/search';
-import { classNames } from '../lib/class-names.ts';
-import { paths } from '../lib/paths.ts';
+import { classNames } from '../ui/class-names.ts';
+import { paths } from '../paths.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Option } from './use-completion.ts';
 import { useSearchText, type SearchTextOptions } from './use-search-text.ts';

@@ -1,6 +1,6 @@
 import { Download, Pause, Play, RotateCw } from 'lucide-react';
-import { paths } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';

@@ -1,7 +1,7 @@
 import type { LogSummary } from '@standin/exchange';
 import { LogStoreError, tailSummaries, type TailedLog, type TailFilter } from '@standin/logstore';
 import type { OfProject, ProjectLog } from '../../src/backend.ts';
-import type { EventSink } from '../lib/event-stream.server.ts';
+import type { EventSink } from '../../src/pages/event-stream.ts';
 import type { RowBatch } from './feed.ts';
 import { awayMessage, NO_ANSWER, type Away } from '../requests/read-traffic.server.ts';
 import { compareRows, toTrafficRow } from '../requests/traffic-row.ts';

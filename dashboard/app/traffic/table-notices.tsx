@@ -1,5 +1,5 @@
-import { classNames } from '../lib/class-names.ts';
-import { Link } from '../lib/remix.ts';
+import { classNames } from '../ui/class-names.ts';
+import { Link } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { COLUMNS, ROW_CLASSES, type Density } from './table-columns.ts';
 import { formatCount } from '../requests/traffic-row.ts';

@@ -1,19 +1,13 @@
+import type { FirstRequest } from '../../src/requests/first-request.ts';
 import type { FilterProblem } from '@standin/exchange/search';
+import type { ProjectName } from '../../src/resources/names.ts';
 import type { ExchangeView } from '../exchange/exchange-view.ts';
-import type { ProjectParams } from '../lib/paths.ts';
 import type { RowPage } from '../requests/traffic-row.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
-/** The first request that an empty project can send. */
-export interface FirstRequest {
-  readonly endpoint: string;
-  readonly method: string;
-  readonly url: string;
-}
-
 /** All data of one list. Each request for another list creates a new object. */
 export interface TrafficData {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly q: string;
   readonly range: TimeRange;
   /** The start of the range as of `loadedAt`, RFC 3339. */

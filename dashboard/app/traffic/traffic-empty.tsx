@@ -1,14 +1,15 @@
+import type { FirstRequest } from '../../src/requests/first-request.ts';
 import { Send } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { TryIt } from '../endpoints/try-it.tsx';
-import { paths } from '../lib/paths.ts';
-import { Link, useFetcher } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link, useFetcher } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { termsOf, withoutTerm } from './filter-terms.ts';
 import { ALL_TIME, isOpenEnded, presetLabel } from '../requests/time-range.ts';
-import type { FirstRequest, TrafficData } from './traffic-data.ts';
+import type { TrafficData } from './traffic-data.ts';
 import { formatCount } from '../requests/traffic-row.ts';
 import type { TrafficNavigation } from './use-traffic-query.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 import { isSameList, readTrafficQuery, trafficParams } from './traffic-query.ts';
 
 const project = { namespace: 'default', project: 'shop' };

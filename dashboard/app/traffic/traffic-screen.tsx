@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { paths } from '../lib/paths.ts';
-import { useNavigate, useNavigation, useRevalidator } from '../lib/remix.ts';
-import { useShortcuts } from '../lib/shortcuts.ts';
-import { usePreferences } from '../lib/use-preferences.ts';
+import { paths } from '../paths.ts';
+import { useNavigate, useNavigation, useRevalidator } from '../remix.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { Notice } from '../ui/notice.tsx';
 import { TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';

@@ -1,5 +1,5 @@
 import { memo } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from '../ui/class-names.ts';
 import { Badge, MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { CellField } from './filter-terms.ts';
 import { COLUMNS, GRID, ROW_CLASSES, type Density } from './table-columns.ts';

@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useState, type Key, type MouseEvent, type PointerEvent, type ReactNode } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from '../ui/class-names.ts';
 import { useHydrated } from '../ui/time.tsx';
 import type { FeedItem } from './feed-items.ts';
 import type { CellField } from './filter-terms.ts';

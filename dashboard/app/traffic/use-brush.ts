@@ -1,8 +1,9 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
-import { brushOf, timesOf, type Brush, type HistogramView } from './histogram-view.ts';
+import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
+import { brushOf, timesOf, type Brush } from './histogram-view.ts';
 
 export interface BrushOptions {
-  readonly view: HistogramView;
+  readonly view: RequestHistogram;
   /** Limits the list to this time. */
   readonly onZoom: (since: Date, until: Date) => void;
   readonly onZoomOut: () => void;

@@ -1,6 +1,7 @@
 import { completionAt, FIELDS, HEADER_PREFIXES, type Completion } from '@standin/exchange/search';
 import { useEffect, useState } from 'react';
-import { paths, type ProjectParams } from '../lib/paths.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
 /** A suggestion. It replaces `text.slice(from, to)` of the search. */
@@ -59,7 +60,7 @@ const questionOf = (completion: Completion | undefined) => {
 
 /** Suggestions of a search box at the cursor: fields, and values in the log. */
 export const useCompletion = (
-  params: ProjectParams,
+  params: ProjectName,
   range: TimeRange,
   { text, cursor, isOpen }: { readonly text: string; readonly cursor: number; readonly isOpen: boolean },
 ): readonly Option[] => {

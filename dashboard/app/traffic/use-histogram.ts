@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 import type { TrafficFeed } from './feed.ts';
-import type { HistogramView } from './histogram-view.ts';
+import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import type { TrafficData } from './traffic-data.ts';
 
 const REFRESH_MS_MIN = 3_000;
@@ -9,11 +9,11 @@ const REFRESH_MS_MIN = 3_000;
 const REFRESH_PER_COST = 10;
 const FAILED = 'The chart cannot be shown now.';
 
-type HistogramAnswer = HistogramView & { readonly away?: string };
+type HistogramAnswer = RequestHistogram & { readonly away?: string };
 
 export type HistogramState =
   | { readonly kind: 'loading' }
-  | { readonly kind: 'shown'; readonly view: HistogramView }
+  | { readonly kind: 'shown'; readonly view: RequestHistogram }
   | { readonly kind: 'failed'; readonly message: string };
 
 const LOADING: HistogramState = { kind: 'loading' };

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { paths } from '../lib/paths.ts';
+import { paths } from '../paths.ts';
 import type { RowPage } from '../requests/traffic-row.ts';
 import type { TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useState, type KeyboardEvent, type RefObject } from 'react';
-import type { ProjectParams } from '../lib/paths.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
 import { problemOf } from './filter-terms.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 import { useCompletion, type Option } from './use-completion.ts';
@@ -8,7 +8,7 @@ import { useCompletion, type Option } from './use-completion.ts';
 const PAUSE_MS = 700;
 
 export interface SearchTextOptions {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   /** The search that the list shows. */
   readonly q: string;
   readonly range: TimeRange;

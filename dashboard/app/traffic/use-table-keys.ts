@@ -1,5 +1,5 @@
 import { useState, type KeyboardEvent, type RefObject } from 'react';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
 import type { FeedState, TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import { CELL_FIELDS, type CellField } from './filter-terms.ts';

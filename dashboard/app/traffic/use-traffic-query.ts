@@ -1,6 +1,7 @@
 import { useCallback, useMemo } from 'react';
-import { paths, type ProjectParams } from '../lib/paths.ts';
-import { useNavigate, useSearchParams } from '../lib/remix.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
+import { useNavigate, useSearchParams } from '../remix.ts';
 import { readTrafficQuery, trafficParams, type TrafficQuery } from './traffic-query.ts';
 
 export interface TrafficNavigation {
@@ -10,7 +11,7 @@ export interface TrafficNavigation {
 }
 
 /** The state of the screen, which is stored only in the URL. */
-export const useTrafficQuery = (params: ProjectParams): TrafficNavigation => {
+export const useTrafficQuery = (params: ProjectName): TrafficNavigation => {
   const [search] = useSearchParams();
   const navigate = useNavigate();
   const text = search.toString();

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
-import { paths, type ProjectParams } from '../lib/paths.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { paths } from '../paths.ts';
 import type { RowBatch, TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';
 
@@ -9,7 +10,7 @@ export type Connection =
   | { readonly kind: 'away' | 'refused'; readonly message: string };
 
 export interface StreamOptions {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly q: string;
   /** The time from which the list is complete if it has no older pages, RFC 3339. */
   readonly since: string | undefined;

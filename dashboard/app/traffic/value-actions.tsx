@@ -1,6 +1,6 @@
 import { Copy, ListFilter, ListX } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from '../ui/class-names.ts';
 import { toast } from '../ui/toast.tsx';
 import type { CellField } from './filter-terms.ts';
 import type { TrafficRow } from '../requests/traffic-row.ts';

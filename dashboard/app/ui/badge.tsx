@@ -1,6 +1,6 @@
 import { Ban, CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from './class-names.ts';
 
 /** The classes of HTTP statuses are the dashboard's only colours for state. */
 export type Tone = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';

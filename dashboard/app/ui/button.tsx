@@ -1,5 +1,5 @@
 import { forwardRef, type ButtonHTMLAttributes } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from './class-names.ts';
 
 export type ButtonLook = 'primary' | 'secondary' | 'ghost' | 'danger';
 

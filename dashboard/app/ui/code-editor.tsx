@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
-import { cspNonce } from '../lib/csp-nonce.ts';
-import { classNames } from '../lib/class-names.ts';
+import { cspNonce } from './nonce.ts';
+import { classNames } from './class-names.ts';
 import type { CodeLanguage, CodeMirror, openCodeMirror } from './code-mirror.ts';
 import { useFieldProps } from './field.tsx';
 import { Textarea } from './input.tsx';

@@ -1,4 +1,4 @@
-import type { ShownCondition } from '../lib/resource-view.ts';
+import type { ShownCondition } from '../../src/resources/resource-view.ts';
 import { Badge, type Tone } from './badge.tsx';
 import { Time, type TimeProps } from './time.tsx';
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react';
-import type { FormErrors } from '../lib/form-errors.ts';
+import type { FormErrors } from './form-errors.ts';
 import { Notice } from './notice.tsx';
 
 /** Shown above a refused form. Focuses the first invalid field, or else itself, so that users notice it. Fields have their own messages. */

@@ -1,6 +1,6 @@
 import { CircleAlert } from 'lucide-react';
 import { createContext, useContext, useId, type ReactNode } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from './class-names.ts';
 
 interface ControlIds {
   readonly id: string;

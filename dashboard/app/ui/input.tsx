@@ -1,5 +1,5 @@
 import type { InputHTMLAttributes, Ref, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from './class-names.ts';
 import { useFieldProps } from './field.tsx';
 
 const CONTROL =

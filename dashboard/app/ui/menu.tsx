@@ -7,7 +7,7 @@ import {
   type ReactElement,
   type ReactNode,
 } from 'react';
-import { Link } from '../lib/remix.ts';
+import { Link } from '../remix.ts';
 import type { menuParts } from './menu-parts.ts';
 import { toast } from './toast.tsx';
 

@@ -1,6 +1,6 @@
 import { CircleAlert, Info, Lock } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from './class-names.ts';
 
 const LOOKS = {
   info: { icon: <Info aria-hidden />, className: 'bg-panel border-line [&_svg]:text-muted' },

@@ -1,4 +1,4 @@
-import { classNames } from '../lib/class-names.ts';
+import { classNames } from './class-names.ts';
 import { FieldErrors } from './field.tsx';
 
 export interface RadioCardsProps {

@@ -1,4 +1,4 @@
-import type { Readiness } from '../lib/resource-view.ts';
+import type { Readiness } from '../../src/resources/resource-view.ts';
 import { Badge } from './badge.tsx';
 
 const TONES = { ready: '2xx', waiting: '1xx', broken: '5xx' } as const;

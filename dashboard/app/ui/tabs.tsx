@@ -1,5 +1,5 @@
-import { NavLink } from '../lib/remix.ts';
-import { classNames } from '../lib/class-names.ts';
+import { NavLink } from '../remix.ts';
+import { classNames } from './class-names.ts';
 
 interface TabLink {
   readonly to: string;

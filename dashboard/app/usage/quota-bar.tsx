@@ -1,6 +1,6 @@
 import { formatCount } from '../requests/traffic-row.ts';
 import { formatDay } from './format-day.ts';
-import type { UsageView } from '../../src/usage/usage-view.ts';
+import type { UsageView } from '../../src/accounts/usage-view.ts';
 
 /** The used part of the quota, in words and as a bar. */
 export const QuotaBar = ({ used, quota, usedUpOn }: Pick<UsageView, 'used' | 'quota' | 'usedUpOn'>) => {

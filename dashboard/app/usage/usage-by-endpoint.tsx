@@ -1,8 +1,8 @@
 import type { EndpointUsage } from '@standin/logstore';
-import { paths } from '../lib/paths.ts';
-import { Link } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link } from '../remix.ts';
 import { formatCount } from '../requests/traffic-row.ts';
-import type { UsageView } from '../../src/usage/usage-view.ts';
+import type { UsageView } from '../../src/accounts/usage-view.ts';
 
 /** The busiest endpoints. Each name links to its requests. */
 export const UsageByEndpoint = ({

@@ -1,8 +1,8 @@
 import { Notice } from '../ui/notice.tsx';
-import type { LoadedUsage } from './load-usage.server.ts';
+import type { LoadedUsage } from '../../src/accounts/load-usage.ts';
 import { UsageByDay } from './usage-by-day.tsx';
 import { UsageByEndpoint } from './usage-by-endpoint.tsx';
-import type { UsageView } from '../../src/usage/usage-view.ts';
+import type { UsageView } from '../../src/accounts/usage-view.ts';
 
 type Forgetful = Pick<LoadedUsage, 'forgetful'>;
 

@@ -1,19 +1,11 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
 import { DEFINITIONS, regenerationWindow } from '@standin/crds';
 import { z } from 'zod';
+import { accountUsage } from '../accounts/account-usage.ts';
+import { getAccount, getApiKey } from '../accounts/accounts.ts';
 import { accountParams } from './parameters.ts';
-import { ApiProblem } from './problems.ts';
-import { defineRoute, type ApiCall } from './route.ts';
-import { accountUsage } from '../usage/account-usage.ts';
+import { defineRoute } from './route.ts';
 import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAccount } from './schemas.ts';
-
-export type AccountCall = Pick<ApiCall<z.output<typeof accountParams>, unknown, unknown>, 'backend' | 'params'>;
-
-export const accountOf = async ({ backend, params: { namespace, account } }: AccountCall): Promise<ResourceObject> => {
-  const found = await backend.resources.get({ kind: 'Account', namespace, name: account });
-  if (found !== undefined) return found;
-  throw new ApiProblem('account_not_found', `There is no account ${account} in the namespace ${namespace}.`);
-};
 
 /** Spec and status are returned as written, so that an object that is not valid yet is shown, too. */
 const toApiAccount = (object: ResourceObject): ApiAccount => {
@@ -57,7 +49,7 @@ export const accountRoutes = [
     params: accountParams,
     answers: { 200: { description: 'The account.', content: { 'application/json': accountSchema } } },
     problems: ['account_not_found'],
-    handle: async (call) => ({ kind: 'json', body: toApiAccount(await accountOf(call)) }),
+    handle: async ({ backend, params }) => ({ kind: 'json', body: toApiAccount(await getAccount(backend, params)) }),
   }),
   defineRoute({
     method: 'GET',
@@ -68,8 +60,8 @@ export const accountRoutes = [
     params: accountParams,
     answers: { 200: { description: 'The month so far.', content: { 'application/json': usageSchema } } },
     problems: ['account_not_found'],
-    handle: async (call) => {
-      const usage = await accountUsage(call.backend, await accountOf(call), new Date());
+    handle: async ({ backend, params }) => {
+      const usage = await accountUsage(backend, await getAccount(backend, params), new Date());
       return { kind: 'json', body: usageSchema.parse(usage) };
     },
   }),
@@ -83,9 +75,8 @@ export const accountRoutes = [
     params: accountParams,
     answers: { 200: { description: 'The key.', content: { 'application/json': apiKeySchema } } },
     problems: ['account_not_found', 'key_not_found'],
-    handle: async (call) => {
-      const apiKey = await call.backend.resources.readApiKey(await accountOf(call));
-      if (apiKey === undefined) throw new ApiProblem('key_not_found');
+    handle: async ({ backend, params }) => {
+      const apiKey = await getApiKey(backend, await getAccount(backend, params));
       return { kind: 'json', body: { apiKey } };
     },
   }),

@@ -1,31 +1,30 @@
-import { randomBytes } from 'node:crypto';
-import { GROUP_VERSION, SourceError, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, parseObject } from '@standin/crds';
+import { SourceError, type ResourceObject } from '@standin/contract';
+import { DEFINITIONS } from '@standin/crds';
 import { z } from 'zod';
-import { accountOf, type AccountCall } from './account-routes.ts';
-import { applyObject } from './apply-object.ts';
+import { getAccount } from '../accounts/accounts.ts';
+import { getRegeneration, listRegenerations, regenerateKey } from '../accounts/key-regenerations.ts';
+import type { Backend } from '../backend.ts';
+import type { AccountName } from '../resources/names.ts';
+import { appliedObject } from './applied-object.ts';
 import { accountParams } from './parameters.ts';
-import { ApiProblem } from './problems.ts';
 import { defineRoute } from './route.ts';
 import { keyRegenerationListSchema, keyRegenerationSchema, type ApiKeyRegeneration } from './schemas.ts';
 
 const REGENERATIONS = '/namespaces/{namespace}/accounts/{account}/regenerations';
 
-/** Undefined: the object belongs to another account, or cannot be parsed. */
-const toApiRegeneration = (object: ResourceObject, account: string): ApiKeyRegeneration | undefined => {
-  const parsed = parseObject(object);
-  if (!parsed.ok || parsed.value.kind !== 'KeyRegeneration') return undefined;
-  const { spec } = parsed.value;
-  if (spec.accountRef.name !== account) return undefined;
-  const { namespace, name, uid, creationTimestamp: createdAt } = object.metadata;
-  const status = DEFINITIONS.KeyRegeneration.status.safeParse(object.status).data ?? {};
-  return { namespace, name, uid, createdAt, spec, status };
+const toApiRegeneration = ({ metadata, spec, status }: ResourceObject): ApiKeyRegeneration => {
+  const { namespace, name, uid, creationTimestamp: createdAt } = metadata;
+  const { spec: specSchema, status: statusSchema } = DEFINITIONS.KeyRegeneration;
+  return {
+    ...{ namespace, name, uid, createdAt, spec: specSchema.parse(spec) },
+    status: statusSchema.safeParse(status).data ?? {},
+  };
 };
 
 /** The right to create a KeyRegeneration is the right to regenerate. It does not require the right to read Accounts. */
-const checkAccount = async (call: AccountCall): Promise<void> => {
+const checkAccount = async (backend: Backend, params: AccountName): Promise<void> => {
   try {
-    await accountOf(call);
+    await getAccount(backend, params);
   } catch (error) {
     if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;
   }
@@ -41,12 +40,9 @@ export const keyRegenerationRoutes = [
     params: accountParams,
     answers: { 200: { description: 'The newest first.', content: { 'application/json': keyRegenerationListSchema } } },
     problems: ['account_not_found'],
-    handle: async (call) => {
-      await checkAccount(call);
-      const { namespace, account } = call.params;
-      const items = (await call.backend.resources.list('KeyRegeneration', namespace))
-        .flatMap((object) => toApiRegeneration(object, account) ?? [])
-        .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
+    handle: async ({ backend, params }) => {
+      await checkAccount(backend, params);
+      const items = (await listRegenerations(backend, params)).map(toApiRegeneration);
       return { kind: 'json', body: { items } };
     },
   }),
@@ -65,18 +61,10 @@ export const keyRegenerationRoutes = [
     }),
     answers: { 201: { description: 'It is created.', content: { 'application/json': keyRegenerationSchema } } },
     problems: ['account_not_found', 'object_invalid', 'conflict'],
-    handle: async (call) => {
-      await checkAccount(call);
-      const { namespace, account } = call.params;
-      const { name = `regenerate-${randomBytes(4).toString('hex')}` } = call.body;
-      const desired = {
-        apiVersion: GROUP_VERSION,
-        kind: 'KeyRegeneration' as const,
-        metadata: { namespace, name },
-        spec: { accountRef: { name: account } },
-      };
-      const created = await applyObject(call.backend, desired, 'absent');
-      return { kind: 'json', status: 201, body: toApiRegeneration(created, account) };
+    handle: async ({ backend, params, body }) => {
+      await checkAccount(backend, params);
+      const created = appliedObject(await regenerateKey(backend, params, body.name));
+      return { kind: 'json', status: 201, body: toApiRegeneration(created) };
     },
   }),
   defineRoute({
@@ -90,11 +78,9 @@ export const keyRegenerationRoutes = [
     }),
     answers: { 200: { description: 'The KeyRegeneration.', content: { 'application/json': keyRegenerationSchema } } },
     problems: ['regeneration_not_found'],
-    handle: async ({ backend, params: { namespace, account, regeneration } }) => {
-      const object = await backend.resources.get({ kind: 'KeyRegeneration', namespace, name: regeneration });
-      const shown = object && toApiRegeneration(object, account);
-      if (shown === undefined) throw new ApiProblem('regeneration_not_found');
-      return { kind: 'json', body: shown };
-    },
+    handle: async ({ backend, params }) => ({
+      kind: 'json',
+      body: toApiRegeneration(await getRegeneration(backend, params)),
+    }),
   }),
 ];

@@ -1,9 +1,8 @@
 import type { ResourceObject } from '@standin/contract';
 import { z } from 'zod';
-import type { ProjectLog } from '../backend.ts';
-import { ApiProblem } from './problems.ts';
+import { getProject } from '../projects/projects.ts';
 import { projectParams } from './parameters.ts';
-import { defineRoute, type ApiCall } from './route.ts';
+import { defineRoute } from './route.ts';
 import { projectListSchema, projectSchema, type ApiProject } from './schemas.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -20,30 +19,6 @@ const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject =>
     displayName: text(displayName) ?? metadata.name,
     ...(shownUrl !== undefined && { url: shownUrl }),
   };
-};
-
-export type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
-
-const findProject = ({ backend, params: { namespace, project } }: ProjectCall) =>
-  backend.resources.get({ kind: 'Project', namespace, name: project });
-
-const notFound = ({ params: { namespace, project } }: ProjectCall): ApiProblem =>
-  new ApiProblem('project_not_found', `There is no project ${project} in the namespace ${namespace}.`);
-
-export const projectOf = async (call: ProjectCall): Promise<ResourceObject> => {
-  const found = await findProject(call);
-  if (found === undefined) throw notFound(call);
-  return found;
-};
-
-export const logOf = async (call: ProjectCall): Promise<ProjectLog> => {
-  const { logs } = call.backend;
-  const found = await findProject(call);
-  if (found !== undefined) return logs.open(found.metadata);
-  const { namespace, project: name } = call.params;
-  const log = await logs.openByName?.({ namespace, name });
-  if (log === undefined) throw notFound(call);
-  return log;
 };
 
 export const projectRoutes = [
@@ -71,6 +46,6 @@ export const projectRoutes = [
     params: projectParams,
     answers: { 200: { description: 'The project.', content: { 'application/json': projectSchema } } },
     problems: ['project_not_found'],
-    handle: async (call) => ({ kind: 'json', body: toApiProject(await projectOf(call)) }),
+    handle: async (call) => ({ kind: 'json', body: toApiProject(await getProject(call.backend, call.params)) }),
   }),
 ];

@@ -1,11 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import { GROUP_VERSION, REPLAY_STATES, type ResourceObject } from '@standin/contract';
+import { REPLAY_STATES, type ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject } from '@standin/crds';
 import { z } from 'zod';
-import { applyObject } from './apply-object.ts';
+import { getProject, openLog } from '../projects/projects.ts';
+import { replayObject } from '../replays/replay-object.ts';
+import { getReplay, listReplays, newReplayName, setReplayState } from '../replays/replays.ts';
+import { NotFound } from '../resources/not-found.ts';
+import { appliedObject } from './applied-object.ts';
 import { projectParams } from './parameters.ts';
-import { ApiProblem } from './problems.ts';
-import { logOf, projectOf, type ProjectCall } from './project-routes.ts';
 import { defineRoute, type ApiCall } from './route.ts';
 import {
   replayAnswerSchema,
@@ -29,27 +30,26 @@ const createBody = z.strictObject({
     .describe('As of the custom resource Replay, whose project is that of the path.'),
 });
 
-/** Undefined: the object belongs to another project, or cannot be parsed. */
-const toApiReplay = (object: ResourceObject, project: string): ApiReplay | undefined => {
+/** Undefined: the object cannot be parsed. */
+const toApiReplay = (object: ResourceObject): ApiReplay | undefined => {
   const parsed = parseObject(object);
-  if (!parsed.ok || parsed.value.kind !== 'Replay' || parsed.value.spec.projectRef.name !== project) return undefined;
+  if (!parsed.ok || parsed.value.kind !== 'Replay') return undefined;
   const { namespace, name, uid, creationTimestamp: createdAt } = object.metadata;
   const status = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
   return { namespace, name, uid, createdAt, spec: parsed.value.spec, status };
 };
 
-type ReplayCall = Pick<ApiCall<z.output<typeof replayParams>, unknown, unknown>, 'backend' | 'params'>;
-
-const objectOf = async ({ backend, params: { namespace, project, replay } }: ReplayCall) => {
-  const object = await backend.resources.get({ kind: 'Replay', namespace, name: replay });
-  const shown = object && toApiReplay(object, project);
-  if (object === undefined || shown === undefined) throw new ApiProblem('replay_not_found');
-  return { object, shown };
+const shownReplay = (object: ResourceObject): ApiReplay => {
+  const shown = toApiReplay(object);
+  if (shown === undefined) throw new NotFound('replay', `replay ${object.metadata.name}`);
+  return shown;
 };
 
-const resultsOf = async (call: ReplayCall & ProjectCall) => {
-  const { shown } = await objectOf(call);
-  return { replays: (await logOf(call)).replays, uid: shown.uid };
+type ReplayCall = Pick<ApiCall<z.output<typeof replayParams>, unknown, unknown>, 'backend' | 'params'>;
+
+const resultsOf = async ({ backend, params }: ReplayCall) => {
+  const { uid } = (await getReplay(backend, params)).metadata;
+  return { replays: (await openLog(backend, params)).replays, uid };
 };
 
 export const replayRoutes = [
@@ -62,12 +62,9 @@ export const replayRoutes = [
     params: projectParams,
     answers: { 200: { description: 'The newest first.', content: { 'application/json': replayListSchema } } },
     problems: ['project_not_found'],
-    handle: async (call) => {
-      await projectOf(call);
-      const { namespace, project } = call.params;
-      const items = (await call.backend.resources.list('Replay', namespace))
-        .flatMap((object) => toApiReplay(object, project) ?? [])
-        .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
+    handle: async ({ backend, params }) => {
+      await getProject(backend, params);
+      const items = (await listReplays(backend, params)).flatMap((object) => toApiReplay(object) ?? []);
       return { kind: 'json', body: { items } };
     },
   }),
@@ -82,18 +79,11 @@ export const replayRoutes = [
     body: createBody,
     answers: { 201: { description: 'It is created.', content: { 'application/json': replaySchema } } },
     problems: ['project_not_found', 'object_invalid', 'conflict'],
-    handle: async (call) => {
-      await projectOf(call);
-      const { namespace, project } = call.params;
-      const { name = `replay-${randomBytes(4).toString('hex')}`, spec } = call.body;
-      const desired = {
-        apiVersion: GROUP_VERSION,
-        kind: 'Replay' as const,
-        metadata: { namespace, name },
-        spec: { projectRef: { name: project }, ...spec },
-      };
-      const created = await applyObject(call.backend, desired, 'absent');
-      return { kind: 'json', status: 201, body: toApiReplay(created, project) };
+    handle: async ({ backend, params, body: { name = newReplayName(), spec } }) => {
+      await getProject(backend, params);
+      const desired = replayObject({ ...params, name }, spec);
+      const created = appliedObject(await backend.resources.apply(desired, 'absent'));
+      return { kind: 'json', status: 201, body: shownReplay(created) };
     },
   }),
   defineRoute({
@@ -105,7 +95,7 @@ export const replayRoutes = [
     params: replayParams,
     answers: { 200: { description: 'The Replay.', content: { 'application/json': replaySchema } } },
     problems: ['replay_not_found'],
-    handle: async (call) => ({ kind: 'json', body: (await objectOf(call)).shown }),
+    handle: async ({ backend, params }) => ({ kind: 'json', body: shownReplay(await getReplay(backend, params)) }),
   }),
   defineRoute({
     method: 'PATCH',
@@ -117,13 +107,10 @@ export const replayRoutes = [
     body: z.strictObject({ state: z.enum(REPLAY_STATES) }),
     answers: { 200: { description: 'It is changed.', content: { 'application/json': replaySchema } } },
     problems: ['replay_not_found', 'object_invalid', 'conflict'],
-    handle: async (call) => {
-      const { object, shown } = await objectOf(call);
-      const { namespace, name } = object.metadata;
-      const spec = { ...shown.spec, state: call.body.state };
-      const desired = { apiVersion: GROUP_VERSION, kind: 'Replay' as const, metadata: { namespace, name }, spec };
-      const changed = await applyObject(call.backend, desired, object.metadata.generation);
-      return { kind: 'json', body: toApiReplay(changed, call.params.project) };
+    handle: async ({ backend, params, body }) => {
+      const replay = await getReplay(backend, params);
+      const result = await setReplayState(backend, replay, body.state, replay.metadata.generation);
+      return { kind: 'json', body: shownReplay(appliedObject(result)) };
     },
   }),
   defineRoute({
@@ -159,7 +146,7 @@ export const replayRoutes = [
       const { replays, uid } = await resultsOf(call);
       const answer = await replays.answer(uid, call.params.id);
       if (answer !== undefined) return { kind: 'json', body: answer };
-      throw new ApiProblem('request_not_found', 'This replay has no result for this request (yet).');
+      throw new NotFound('request', 'such result', 'This replay has no result for this request (yet).');
     },
   }),
 ];

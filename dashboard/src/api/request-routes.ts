@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { openLog } from '../projects/projects.ts';
+import { foundRequest } from '../requests/found-request.ts';
+import { waitForRequests } from '../requests/wait-for-requests.ts';
 import {
   cursor,
   filterParams,
@@ -12,12 +15,10 @@ import {
   waitTimeout,
 } from './parameters.ts';
 import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
-import { logOf } from './project-routes.ts';
 import { viewsOf } from './request-views.ts';
-import { defineRoute, writeItems, writeJson, type ApiCall } from './route.ts';
+import { defineRoute, writeItems, writeJson } from './route.ts';
 import { countSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
 import { streamRequests } from './stream-requests.ts';
-import { waitForRequests } from './wait-for-requests.ts';
 
 const REQUESTS = '/namespaces/{namespace}/projects/{project}/requests';
 const requestParams = projectParams.extend({ id: z.string().min(1).max(64).describe('Of a captured request.') });
@@ -35,13 +36,6 @@ interface FilterQuery {
   readonly to?: Date | undefined;
 }
 const filterOf = ({ q, from, to }: FilterQuery) => ({ search: searchOf(q), since: from, until: to });
-
-const entryOf = async (call: ApiCall<z.output<typeof requestParams>, unknown, unknown>) => {
-  const log = await logOf(call);
-  const entry = await log.get(call.params.id);
-  if (entry !== undefined) return entry;
-  throw new ApiProblem('request_not_found');
-};
 
 const listRequests = defineRoute({
   method: 'GET',
@@ -61,7 +55,7 @@ const listRequests = defineRoute({
   problems: SEARCHES,
   handle: async (call) => {
     const { order: direction, limit: wanted, cursor: after, view: shown, ...filter } = call.query;
-    const log = await logOf(call);
+    const log = await openLog(call.backend, call.params);
     const summaries = await log.summaries({ ...filterOf(filter), order: direction, limit: wanted, after });
     const last = summaries.length < wanted ? undefined : summaries.at(-1);
     const nextCursor = last && formatCursor(last);
@@ -99,7 +93,7 @@ const countRequests = defineRoute({
   answers: { 200: { description: 'The number.', content: { 'application/json': countSchema } } },
   problems: SEARCHES,
   handle: async (call) => {
-    const log = await logOf(call);
+    const log = await openLog(call.backend, call.params);
     return { kind: 'json', body: { count: await log.count(filterOf(call.query)) } };
   },
 });
@@ -130,9 +124,8 @@ const awaitRequests = defineRoute({
   problems: [...SEARCHES, 'request_not_found', 'wait_timeout', 'too_many_readers'],
   handle: async (call) => {
     const { after, count, timeout, view: shown, ...filter } = call.query;
-    const log = await logOf(call);
-    const behind = after === undefined ? undefined : await log.get(after);
-    if (after !== undefined && behind === undefined) throw new ApiProblem('request_not_found');
+    const log = await openLog(call.backend, call.params);
+    const behind = after === undefined ? undefined : await foundRequest(log.get(after));
     const found = await waitForRequests(
       log,
       { ...filterOf(filter), after: behind, count, timeoutMs: timeout },
@@ -177,7 +170,7 @@ comes back with \`Last-Event-ID\` misses nothing, and may see the requests of th
   handle: async (call) => {
     const { view: shown, q, from } = call.query;
     const options = { search: searchOf(q), since: from, view: shown, lastEventId: call.headers.lastEventId };
-    const log = await logOf(call);
+    const log = await openLog(call.backend, call.params);
     return {
       kind: 'stream',
       headers: { 'content-type': EVENT_STREAM, 'x-accel-buffering': 'no' },
@@ -195,7 +188,10 @@ const getRequest = defineRoute({
   params: requestParams,
   answers: { 200: { description: 'The whole exchange.', content: { 'application/json': requestSchema } } },
   problems: [...READS_LOG, 'request_not_found'],
-  handle: async (call) => ({ kind: 'json', body: await entryOf(call) }),
+  handle: async ({ backend, params }) => {
+    const log = await openLog(backend, params);
+    return { kind: 'json', body: await foundRequest(log.get(params.id)) };
+  },
 });
 
 const getBody = defineRoute({
@@ -214,8 +210,8 @@ const getBody = defineRoute({
   },
   problems: [...READS_LOG, 'request_not_found'],
   handle: async (call) => {
-    const row = await (await logOf(call)).row(call.params.id);
-    if (row === undefined) throw new ApiProblem('request_not_found');
+    const log = await openLog(call.backend, call.params);
+    const row = await foundRequest(log.row(call.params.id));
     const { part } = call.query;
     const isTruncated = part === 'response' && row.responseTruncated;
     return {

@@ -1,11 +1,11 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
+import { getProject } from '../projects/projects.ts';
 import { createShare, type CreateShareResult } from '../shares/create-share.ts';
 import { listShares, revokeShare } from '../shares/list-shares.ts';
-import { invalidObject } from './apply-object.ts';
+import { invalidObject } from './applied-object.ts';
 import { lifetime, projectParams } from './parameters.ts';
 import { ApiProblem, type ApiProblemCode } from './problems.ts';
-import { projectOf } from './project-routes.ts';
 import { defineRoute } from './route.ts';
 import { createdShareSchema, shareListSchema } from './schemas.ts';
 
@@ -44,9 +44,9 @@ export const shareRoutes = [
     params: projectParams,
     answers: { 200: { description: 'The newest first.', content: { 'application/json': shareListSchema } } },
     problems: ['project_not_found'],
-    handle: async (call) => {
-      await projectOf(call);
-      const items = await listShares(call.backend.resources, call.params);
+    handle: async ({ backend, params }) => {
+      await getProject(backend, params);
+      const items = await listShares(backend.resources, params);
       return { kind: 'json', body: { items } };
     },
   }),

@@ -1,5 +1,6 @@
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogFilterError, LogStoreError } from '@standin/logstore';
+import { isNotFound, type NotFound } from '../resources/not-found.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
 import { ApiProblem, type ApiProblemCode } from './problems.ts';
 
@@ -12,17 +13,26 @@ const OF_SOURCE: Readonly<Record<SourceErrorKind, ApiProblemCode>> = {
   Unavailable: 'resources_unavailable',
 };
 
-/** ClickHouse's TIMEOUT_EXCEEDED. */
-const TOO_SLOW = '159';
+const OF_MISSING: Readonly<Record<NotFound['what'], ApiProblemCode>> = {
+  account: 'account_not_found',
+  endpoint: 'object_not_found',
+  key: 'key_not_found',
+  project: 'project_not_found',
+  regeneration: 'regeneration_not_found',
+  replay: 'replay_not_found',
+  request: 'request_not_found',
+  share: 'share_not_found',
+};
 
 /** Maps a failure of the log or the resources to a problem. Undefined: a defect. */
 export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof ApiProblem) return error;
+  if (isNotFound(error)) return new ApiProblem(OF_MISSING[error.what], error.detail);
   if (error instanceof SourceError) return new ApiProblem(OF_SOURCE[error.kind], error.message);
   if (isWorkRefused(error)) return new ApiProblem(error.reason === 'Busy' ? 'busy' : 'request_too_heavy');
   if (error instanceof LogFilterError) return new ApiProblem('parameter_invalid', error.message);
   if (error instanceof LogStoreError) {
-    if (error.code === TOO_SLOW) return new ApiProblem('search_too_slow');
+    if (error.isTooSlow) return new ApiProblem('search_too_slow');
     // The message may quote captured data, and names hosts.
     return new ApiProblem('log_unavailable', `ClickHouse cannot be read now (${error.code}).`);
   }

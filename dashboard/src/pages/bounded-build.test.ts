@@ -1,6 +1,9 @@
+import { SourceError } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { createRequestHandler } from '@remix-run/node';
 import { DEPTH_MAX, VALUES_MAX, isBounded } from './bounded-build.ts';
+import { NotFound } from '../resources/not-found.ts';
+import { WorkRefused } from '../workers/work-refused.ts';
 import { buildOf, startPages } from './pages-server.testing.ts';
 
 const nested = (depth: number): unknown => {
@@ -63,5 +66,27 @@ describe('what a form makes a page show again (CVE-2026-34077)', () => {
     const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf(nestedJson(DEPTH_MAX)) });
     expect(response.status).toBe(200);
     expect(await response.text()).toContain('"data"');
+  });
+});
+
+describe('what a route rejects with', () => {
+  const project = new NotFound('project', 'project default/shop');
+  it.each([
+    ['a missing project', project, 404, 'There is no project default/shop'],
+    ['a missing request', new NotFound('request', 'such request'), 404, 'Its retention is over'],
+    ['an API server that does not answer', new SourceError('Unavailable', 'no answer'), 503, 'no answer'],
+    ['a missing right', new SourceError('Forbidden', 'you may not'), 403, 'Permission denied'],
+    ['busy workers', new WorkRefused('Busy'), 503, 'The dashboard is busy'],
+    ['work that takes too long', new WorkRefused('TooSlow'), 422, 'This request cannot be processed'],
+  ])('is a page with the reason: %s', async (_, error, status, text) => {
+    await using pages = await startPages({ page: { loader: () => Promise.reject(error) } });
+    const response = await fetch(`${pages.url}/page`);
+    expect(await response.text()).toContain(text);
+    expect(response.status).toBe(status);
+  });
+
+  it('stays a failure where nothing is known about it', async () => {
+    await using pages = await startPages({ page: { loader: () => Promise.reject(new TypeError('a defect')) } });
+    expect((await fetch(`${pages.url}/page`)).status).toBe(500);
   });
 });

@@ -1,4 +1,5 @@
 import type { DashboardContext } from '../dashboard-context.ts';
+import { toFailure } from './failures.ts';
 
 interface RouteCall {
   readonly context: DashboardContext;
@@ -46,11 +47,20 @@ const TOO_MUCH = {
 const isReadWhole = ({ body, headers }: Response): boolean =>
   body !== null && headers.get('content-type')?.startsWith('application/json') !== true;
 
+/** Routes call the same functions as the API, whose failures are errors. */
+const answerOf = async (handle: RouteFunction, call: RouteCall): Promise<unknown> => {
+  try {
+    return await handle(call);
+  } catch (error) {
+    throw toFailure(error) ?? error;
+  }
+};
+
 const bounded =
   (id: string, handle: RouteFunction): RouteFunction =>
   async (call) => {
     const { isDataRequest, logger } = call.context;
-    const result = await handle(call);
+    const result = await answerOf(handle, call);
     if (result instanceof Response) {
       if (!isDataRequest || !isReadWhole(result)) return result;
       await result.body?.cancel();
@@ -61,7 +71,7 @@ const bounded =
     throw Response.json(TOO_MUCH, { status: 500 });
   };
 
-/** The same build, with routes that return nothing that Remix would encode or read without a bound. */
+/** The same build, with routes that return nothing that Remix would encode or read without a bound, and whose known failures are pages. */
 export const boundedBuild = (build: unknown): RemixBuild => {
   const { routes, ...rest } = build as RemixBuild;
   const entries = Object.entries(routes).map(([id, route]) => {

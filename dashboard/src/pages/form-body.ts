@@ -29,7 +29,7 @@ export const formBytesMax = (path: string, isSignedIn: boolean): number => {
 
 const sizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
 
-/** Has the shape of `app/lib/failure.ts`: the page shows title and message. */
+/** Has the shape of `Failure`: the page shows title and message. */
 const refusal = (status: 413 | 415 | 503, title: string, message: string): Response =>
   Response.json(
     { kind: 'Refused', title, message },

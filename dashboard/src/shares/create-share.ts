@@ -4,8 +4,9 @@ import { API_GROUP, GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/
 import { DEFINITIONS, parseObject, type Problem } from '@standin/crds';
 import type { RedactionRules } from '@standin/exchange/redact';
 import type { Backend } from '../backend.ts';
+import { problemText } from '../resources/problem-text.ts';
 import { SHARE_PATH } from './serve-shares.ts';
-import { capturedOf } from '../workers/captured-of.ts';
+import { capturedOf } from '../captured/captured-of.ts';
 import type { Workers } from '../workers/workers.ts';
 import { createShareToken, shareTokenSha256 } from './share-token.ts';
 
@@ -116,8 +117,8 @@ export const createShare = async (
     'absent',
   );
   if (!applied.ok) {
-    const message = applied.problems.map(({ path, message: text }) => `${path}: ${text}`).join('; ');
-    return { ok: false, reason: 'Invalid', message, problems: applied.problems };
+    const { problems } = applied;
+    return { ok: false, reason: 'Invalid', message: problemText(problems), problems };
   }
   const verdict = await awaitVerdict(backend, namespace, name);
   if (verdict?.status === 'False') {

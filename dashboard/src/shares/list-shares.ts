@@ -1,6 +1,7 @@
 import { DEFINITIONS, parseObject } from '@standin/crds';
 import type { ResourceObject } from '@standin/contract';
 import type { Resources } from '../backend.ts';
+import type { ProjectName } from '../resources/names.ts';
 import { SHARE_TITLE } from './create-share.ts';
 
 export const SHARE_STATES = ['works', 'waiting', 'expired', 'refused'] as const;
@@ -18,11 +19,6 @@ export interface ShareView {
   readonly state: (typeof SHARE_STATES)[number];
   /** The operator's message if the link does not work. */
   readonly message: string;
-}
-
-export interface ProjectName {
-  readonly namespace: string;
-  readonly project: string;
 }
 
 const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<ShareView, 'state' | 'message'> => {

@@ -8,11 +8,11 @@ import type { ReplayAnswer } from '@standin/logstore';
 import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
 import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact';
 import { isWorkerThread, move } from 'piscina';
-import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-formats.ts';
-import type { Draft } from '../../app/mocks/draft-of-row.server.ts';
-import type { ResultView } from '../../app/replays/result-view.server.ts';
+import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
+import type { Draft } from '../captured/draft-of-row.ts';
+import { resultView, type ResultView } from '../captured/result-view.ts';
 import type { DashboardMode } from '../backend.ts';
-import { sharedExchange, type SharedExchange } from '../shared-exchange.ts';
+import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
 
 /** Otherwise a worker would copy the bytes of a result. */
 const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
@@ -37,19 +37,14 @@ export const redactShare = ({
   return { rules: used, exchange: sharedExchange(entry, used) };
 };
 
-// compareAnswers and draftMock load CodeMirror only when they are called, because it takes 10 MiB.
-
 /** A replay's response beside the captured one. */
-export const compareAnswers = async ({
+export const compareAnswers = ({
   row,
   answer,
 }: {
   readonly row: LogRow | undefined;
   readonly answer: ReplayAnswer;
-}): Promise<ResultView> => {
-  const { resultView } = await import('../../app/replays/result-view.server.ts');
-  return resultView(row, answer);
-};
+}): ResultView => resultView(row, answer);
 
 /** A captured response as the mock of its endpoint. */
 export const draftMock = async (input: {
@@ -57,7 +52,8 @@ export const draftMock = async (input: {
   readonly endpoint: ResourceObject;
   readonly mode: DashboardMode;
 }): Promise<Draft> => {
-  const { draftOf } = await import('../../app/mocks/draft-of-row.server.ts');
+  // Loaded when it is called: the schemas and the client for upstreams that come with it take 7 MB in each worker.
+  const { draftOf } = await import('../captured/draft-of-row.ts');
   return draftOf(input);
 };
 

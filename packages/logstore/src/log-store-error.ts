@@ -9,6 +9,9 @@ import { ClickHouseError } from '@clickhouse/client';
  */
 export type LogStoreErrorKind = 'retryable' | 'permanent';
 
+/** See src/Common/ErrorCodes.cpp of ClickHouse. */
+const TIMEOUT_EXCEEDED = '159';
+
 /** A refused or failed call to ClickHouse. `cause` is the client's error. Its text may quote captured data, so do not log it. */
 export class LogStoreError extends Error {
   override readonly name = 'LogStoreError';
@@ -20,6 +23,11 @@ export class LogStoreError extends Error {
     super(message, { cause: fields.cause });
     this.kind = fields.kind;
     this.code = fields.code;
+  }
+
+  /** The query took longer than it may. The same one fails again. */
+  get isTooSlow(): boolean {
+    return this.code === TIMEOUT_EXCEEDED;
   }
 }
 

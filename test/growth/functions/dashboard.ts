@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
-import { contentCodings, decodeContent } from '../../../dashboard/app/diff/decode-content.server.ts';
-import { COMPARED_BYTES_MAX, diffAnswers } from '../../../dashboard/app/diff/diff-answers.server.ts';
-import { diffHeaders } from '../../../dashboard/app/diff/diff-headers.ts';
-import { diffJson } from '../../../dashboard/app/diff/diff-json.ts';
-import { diffLines } from '../../../dashboard/app/diff/diff-lines.ts';
+import { contentCodings, decodeContent } from '../../../dashboard/src/diff/decode-content.ts';
+import { COMPARED_BYTES_MAX, diffAnswers } from '../../../dashboard/src/diff/diff-answers.ts';
+import { diffHeaders } from '../../../dashboard/src/diff/diff-headers.ts';
+import { diffJson } from '../../../dashboard/src/diff/diff-json.ts';
+import { diffLines } from '../../../dashboard/src/diff/diff-lines.ts';
 import {
   bodyViewsOf,
   decodePair,
@@ -13,14 +13,14 @@ import {
   splitPairs,
 } from '../../../dashboard/app/exchange/body-views.ts';
 import { BODY_SHOWN_BYTES_MAX } from '../../../dashboard/app/exchange/exchange-view.ts';
-import { formatJson } from '../../../dashboard/app/exchange/format-json.ts';
+import { formatJson } from '../../../dashboard/src/captured/format-json.ts';
 import { HEX_ROW_BYTES, hexRow } from '../../../dashboard/app/exchange/hex-rows.ts';
-import { mockOfAnswer } from '../../../dashboard/app/mocks/mock-of-answer.server.ts';
+import { mockOfAnswer } from '../../../dashboard/src/captured/mock-of-answer.ts';
 import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
-import { csvLine } from '../../../dashboard/app/traffic/csv.ts';
+import { csvLine } from '../../../dashboard/src/requests/csv.ts';
 import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
-import { sharedExchange } from '../../../dashboard/src/shared-exchange.ts';
+import { sharedExchange } from '../../../dashboard/src/captured/shared-exchange.ts';
 import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, distinct, framed, nested, repeated, type Generators } from '../generators.ts';
@@ -84,7 +84,7 @@ const LINES: Generators = {
 
 export const DASHBOARD: readonly GrowthEntry[] = [
   {
-    of: 'dashboard/app/exchange/format-json.ts#formatJson',
+    of: 'dashboard/src/captured/format-json.ts#formatJson',
     limit: SHOWN,
     run: formatJson,
     near: { ...JSON_TEXTS, 'unclosed strings': repeated('"\\a') },
@@ -126,21 +126,21 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'dashboard/app/diff/diff-json.ts#diffJson',
+    of: 'dashboard/src/diff/diff-json.ts#diffJson',
     limit: COMPARED_BYTES_MAX,
     run: (text) => diffJson(text, changed(text)),
     near: JSON_TEXTS,
     cpuMsMax: DIFF_MS,
   },
   {
-    of: 'dashboard/app/diff/diff-lines.ts#diffLines',
+    of: 'dashboard/src/diff/diff-lines.ts#diffLines',
     limit: COMPARED_BYTES_MAX,
     run: (text) => diffLines(text, changed(text)),
     near: LINES,
     cpuMsMax: DIFF_MS,
   },
   {
-    of: 'dashboard/app/diff/diff-answers.server.ts#diffAnswers',
+    of: 'dashboard/src/diff/diff-answers.ts#diffAnswers',
     limit: COMPARED_BYTES_MAX,
     run: (text) => diffAnswers(answerOf(text), answerOf(changed(text))),
     near: {
@@ -155,7 +155,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     cpuMsMax: DIFF_MS,
   },
   {
-    of: 'dashboard/app/diff/diff-headers.ts#diffHeaders',
+    of: 'dashboard/src/diff/diff-headers.ts#diffHeaders',
     limit: LIMITS.upstreamHeadBytesMax,
     run: (text) => {
       const headers = text.split('\n').map((line) => ['set-cookie', line] as const);
@@ -164,13 +164,13 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: LINES,
   },
   {
-    of: 'dashboard/app/diff/decode-content.server.ts#contentCodings',
+    of: 'dashboard/src/diff/decode-content.ts#contentCodings',
     limit: LIMITS.upstreamHeadBytesMax,
     run: (text) => contentCodings([['content-encoding', text]]),
     near: { codings: repeated('gzip,') },
   },
   {
-    of: 'dashboard/app/diff/decode-content.server.ts#decodeContent',
+    of: 'dashboard/src/diff/decode-content.ts#decodeContent',
     // The limit applies to the decompressed size, which is a thousand times the transferred size.
     limit: LIMITS.responseCaptureBytesMax / 4,
     near: BYTES,
@@ -178,7 +178,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     run: (text) => decodeContent([['content-encoding', 'gzip, gzip']], gzipSync(gzipSync(text)), COMPARED_BYTES_MAX),
   },
   {
-    of: 'dashboard/app/mocks/mock-of-answer.server.ts#mockOfAnswer',
+    of: 'dashboard/src/captured/mock-of-answer.ts#mockOfAnswer',
     limit: LIMITS.mockBodyBytesMax,
     run: (text) =>
       mockOfAnswer(
@@ -196,7 +196,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: LINES,
   },
   {
-    of: 'dashboard/app/traffic/csv.ts#csvLine',
+    of: 'dashboard/src/requests/csv.ts#csvLine',
     limit: LIMITS.requestTargetBytesMax,
     run: (text) => csvLine({ ...testEntry({ path: text, query: text }), bodyBytes: 0, insertedAtMs: 0 }),
   },
@@ -210,7 +210,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: { 'cookies without a name': repeated('=;'), 'many cookies': distinct((index) => `c${index}=v;`) },
   },
   {
-    of: 'dashboard/src/shared-exchange.ts#sharedExchange',
+    of: 'dashboard/src/captured/shared-exchange.ts#sharedExchange',
     limit: SHOWN,
     run: (body) =>
       sharedExchange(testEntry({ body }), { headers: [], query: ['*a*b*c'], jsonPaths: ['$..a..b', '$..*.c'] }),

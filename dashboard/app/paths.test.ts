@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import routes from './routes.ts';
+import { paths } from './paths.ts';
+
+const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create order/1', id: '0198', replay: 'replay-1' };
+
+const all = Object.fromEntries(Object.entries(paths).map(([name, build]) => [name, build(params)]));
+
+it('builds these URLs', () => {
+  expect(all).toMatchInlineSnapshot(`
+    {
+      "apiKey": "/p/team-a/shop.v2/settings/api-key",
+      "apiKeyValue": "/p/team-a/shop.v2/api-key",
+      "editEndpoint": "/p/team-a/shop.v2/endpoints/create%20order%2F1/edit",
+      "endpoint": "/p/team-a/shop.v2/endpoints/create%20order%2F1",
+      "endpointStatus": "/p/team-a/shop.v2/endpoints/create%20order%2F1/status",
+      "endpointYaml": "/p/team-a/shop.v2/endpoints/create%20order%2F1/yaml",
+      "endpoints": "/p/team-a/shop.v2/endpoints",
+      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "exchange": "/p/team-a/shop.v2/traffic/0198",
+      "exchangeBody": "/p/team-a/shop.v2/traffic/0198/body",
+      "exchangeCopy": "/p/team-a/shop.v2/traffic/0198/copy",
+      "exchangeFile": "/p/team-a/shop.v2/traffic/0198/file",
+      "exchangeReplays": "/p/team-a/shop.v2/traffic/0198/replays",
+      "home": "/",
+      "login": "/login?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "logout": "/logout",
+      "mockOfExchange": "/p/team-a/shop.v2/traffic/0198/mock",
+      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "newEndpoint": "/p/team-a/shop.v2/endpoints/new",
+      "newProject": "/projects/new",
+      "newReplay": "/p/team-a/shop.v2/replays/new",
+      "oidc": "/login/oidc?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "oidcCallback": "/login/oidc/callback",
+      "preferences": "/preferences",
+      "previewEndpoint": "/p/team-a/shop.v2/preview",
+      "project": "/p/team-a/shop.v2",
+      "projects": "/projects",
+      "replay": "/p/team-a/shop.v2/replays/replay-1",
+      "replayExchange": "/p/team-a/shop.v2/traffic/0198/replay",
+      "replayResult": "/p/team-a/shop.v2/replays/replay-1/results/0198",
+      "replays": "/p/team-a/shop.v2/replays",
+      "settings": "/p/team-a/shop.v2/settings",
+      "shareExchange": "/p/team-a/shop.v2/traffic/0198/share",
+      "sharedPages": "/s",
+      "shares": "/p/team-a/shop.v2/settings/shares",
+      "traffic": "/p/team-a/shop.v2/traffic",
+      "trafficExport": "/p/team-a/shop.v2/traffic/export",
+      "trafficHistogram": "/p/team-a/shop.v2/traffic/histogram",
+      "trafficRows": "/p/team-a/shop.v2/traffic/rows",
+      "trafficSelection": "/p/team-a/shop.v2/traffic/selection",
+      "trafficStream": "/p/team-a/shop.v2/traffic/stream",
+      "trafficValues": "/p/team-a/shop.v2/traffic/values",
+      "usage": "/p/team-a/shop.v2/settings/usage",
+    }
+  `);
+});
+
+it('builds no URL that has no route, and leaves no route without a URL', () => {
+  interface Entry {
+    readonly path?: string;
+    readonly children?: readonly Entry[];
+  }
+  const patterns = (entries: readonly Entry[], base: string): string[] =>
+    entries.flatMap(({ path = '', children = [] }) => {
+      const full = path === '' ? base : `${base}/${path}`;
+      return [full, ...patterns(children, full)];
+    });
+  const known = new Set(patterns(routes, '').filter((pattern) => pattern !== '/*'));
+  const used = Object.values(all).map((url) => {
+    const parts = (url.split('?')[0] ?? '').split('/').map(decodeURIComponent);
+    const named = parts.map((part) => Object.entries(params).find(([, value]) => value === part)?.[0]);
+    return parts.map((part, index) => (named[index] === undefined ? part : `:${named[index]}`)).join('/');
+  });
+  expect(new Set(used.map((url) => (url === '/' ? '' : url)))).toEqual(known);
+});

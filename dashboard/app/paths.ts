@@ -1,0 +1,76 @@
+import type { EndpointName, ProjectName, ReplayName, RequestName } from '../src/resources/names.ts';
+
+/** All URLs of the dashboard. Links are built only here, so that none is dead (paths.test.ts compares them with routes.ts). */
+const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
+
+/** Undefined and empty values are left out. */
+type Query = Readonly<Record<string, string | undefined>>;
+
+const withQuery = (path: string, query: Query): string => {
+  const set = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+  );
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set).toString()}`;
+};
+
+const project = ({ namespace, project: name }: ProjectName, ...rest: readonly string[]): string =>
+  segments('p', namespace, name, ...rest);
+const endpoint = (params: EndpointName, ...rest: readonly string[]): string =>
+  project(params, 'endpoints', params.endpoint, ...rest);
+
+const exchange = (params: RequestName, ...rest: readonly string[]): string =>
+  project(params, 'traffic', params.id, ...rest);
+
+export const paths = {
+  home: () => '/',
+  projects: () => '/projects',
+  newProject: () => '/projects/new',
+  project: (params: ProjectName) => project(params),
+  endpoints: (params: ProjectName, query: { readonly q?: string } = {}) =>
+    withQuery(project(params, 'endpoints'), query),
+  newEndpoint: (params: ProjectName) => project(params, 'endpoints', 'new'),
+  endpoint: (params: EndpointName) => endpoint(params),
+  editEndpoint: (params: EndpointName) => endpoint(params, 'edit'),
+  endpointYaml: (params: EndpointName) => endpoint(params, 'yaml'),
+  endpointStatus: (params: EndpointName) => endpoint(params, 'status'),
+  traffic: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic'), query),
+  trafficRows: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'rows'), query),
+  trafficStream: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'stream'), query),
+  trafficHistogram: (params: ProjectName, query: Query = {}) =>
+    withQuery(project(params, 'traffic', 'histogram'), query),
+  trafficValues: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'values'), query),
+  trafficExport: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'export'), query),
+  trafficSelection: (params: ProjectName, query: Query = {}) =>
+    withQuery(project(params, 'traffic', 'selection'), query),
+  exchange: (params: RequestName, query: Query = {}) => withQuery(exchange(params), query),
+  exchangeBody: (params: RequestName, query: Query = {}) => withQuery(exchange(params, 'body'), query),
+  exchangeCopy: (params: RequestName, query: Query = {}) => withQuery(exchange(params, 'copy'), query),
+  exchangeFile: (params: RequestName, query: Query = {}) => withQuery(exchange(params, 'file'), query),
+  shareExchange: (params: RequestName) => exchange(params, 'share'),
+  /** The links are below it. The server creates them, each with its token. */
+  sharedPages: () => '/s',
+  mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
+  /** `like`: an earlier Replay of the request, whose edits are copied. */
+  replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
+    withQuery(exchange(params, 'replay'), query),
+  exchangeReplays: (params: RequestName) => exchange(params, 'replays'),
+  replays: (params: ProjectName) => project(params, 'replays'),
+  /** `q`, `from`, `to`: as on the Traffic screen. */
+  newReplay: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'replays', 'new'), query),
+  replay: (params: ReplayName, query: Query = {}) => withQuery(project(params, 'replays', params.replay), query),
+  replayResult: (params: ReplayName & RequestName) => project(params, 'replays', params.replay, 'results', params.id),
+  settings: (params: ProjectName) => project(params, 'settings'),
+  apiKey: (params: ProjectName) => project(params, 'settings', 'api-key'),
+  usage: (params: ProjectName) => project(params, 'settings', 'usage'),
+  shares: (params: ProjectName) => project(params, 'settings', 'shares'),
+  apiKeyValue: (params: ProjectName) => project(params, 'api-key'),
+  navigation: (current?: ProjectName) => withQuery('/navigation', { ...current }),
+  previewEndpoint: (params: ProjectName) => project(params, 'preview'),
+  events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
+  preferences: () => '/preferences',
+  /** `to`: the path to open afterwards. `reason`: why the login page is shown. */
+  login: (query: { readonly to?: string; readonly reason?: string } = {}) => withQuery('/login', query),
+  oidc: (query: { readonly to?: string } = {}) => withQuery('/login/oidc', query),
+  oidcCallback: () => '/login/oidc/callback',
+  logout: () => '/logout',
+} as const;

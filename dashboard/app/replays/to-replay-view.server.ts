@@ -1,0 +1,40 @@
+import type { ResourceObject } from '@standin/contract';
+import { DEFINITIONS } from '@standin/crds';
+import { replaySpec } from '../../src/replays/replays.ts';
+import { conditionsOf } from '../../src/resources/resource-view.ts';
+import type { ReplayView } from './replay-view.ts';
+
+const messageOf = (object: ResourceObject): string => {
+  const conditions = conditionsOf(object);
+  const refused = conditions.find(({ type, status }) => type === 'Accepted' && status === 'False');
+  return (refused ?? conditions.find(({ type }) => type === 'Complete'))?.message ?? 'Waiting for the operator.';
+};
+
+export const toReplayView = (object: ResourceObject): ReplayView => {
+  const { name, uid, generation, creationTimestamp } = object.metadata;
+  const spec = replaySpec(object);
+  const status = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
+  const { filter, requestId = '', edit, target } = spec;
+  const { result } = status;
+  return {
+    ...{ replay: name, uid, generation, createdAt: creationTimestamp },
+    what:
+      filter === undefined
+        ? { kind: 'one', requestId, isEdited: edit !== undefined }
+        : { kind: 'many', search: filter.search ?? '', from: filter.from, to: filter.to },
+    target: target?.kind ?? '',
+    url: target?.url ?? '',
+    ratePerSecond: spec.ratePerSecond ?? 0,
+    isOrdered: spec.order === 'Original',
+    state: spec.state ?? 'Running',
+    phase: status.phase ?? 'Pending',
+    planned: status.planned,
+    sent: status.sent ?? 0,
+    failed: status.failed ?? 0,
+    byStatus: status.byStatus ?? [],
+    startedAt: status.startedAt,
+    completedAt: status.completedAt,
+    result: result && { status: result.status ?? 0, durationMs: result.durationMs ?? 0 },
+    message: messageOf(object),
+  };
+};

@@ -1,0 +1,27 @@
+import type { EndpointName, ProjectName, ReplayName, RequestName } from '../../src/resources/names.ts';
+import { notFound } from '../../src/pages/failures.ts';
+
+type Params = Readonly<Record<string, string | undefined>>;
+
+export const projectParams = ({ namespace, project }: Params): ProjectName => {
+  if (namespace === undefined || project === undefined) throw notFound('such project');
+  return { namespace, project };
+};
+
+export const endpointParams = (params: Params): EndpointName => {
+  const { endpoint } = params;
+  if (endpoint === undefined) throw notFound('such endpoint');
+  return { ...projectParams(params), endpoint };
+};
+
+export const exchangeParams = (params: Params): RequestName => {
+  const { id } = params;
+  if (id === undefined) throw notFound('such request');
+  return { ...projectParams(params), id };
+};
+
+export const replayParams = (params: Params): ReplayName => {
+  const { replay } = params;
+  if (replay === undefined) throw notFound('such replay');
+  return { ...projectParams(params), replay };
+};

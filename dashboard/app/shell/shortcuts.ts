@@ -1,0 +1,112 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+
+/** A keyboard shortcut and its action. The help and the palette list those of the open page. */
+export interface Shortcut {
+  /** `?`, `j`, `Space`, or two keys in sequence: `g e`. */
+  readonly keys: string;
+  readonly label: string;
+  readonly run: () => void;
+  /** Too minor for the palette, such as moving within a list. */
+  readonly hidden?: boolean;
+  /** Available on every page, so it is listed last. */
+  readonly general?: boolean;
+}
+
+const registered = new Set<{ readonly list: readonly Shortcut[] }>();
+const listeners = new Set<() => void>();
+let snapshot: readonly Shortcut[] = [];
+
+const publish = (): void => {
+  const all = [...registered].flatMap(({ list }) => list);
+  snapshot = [...all.filter(({ general = false }) => !general), ...all.filter(({ general = false }) => general)];
+  for (const listener of listeners) listener();
+};
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+const NONE: readonly Shortcut[] = [];
+
+/** The shortcuts of all components on the page. */
+export const useRegisteredShortcuts = (): readonly Shortcut[] =>
+  useSyncExternalStore(
+    subscribe,
+    () => snapshot,
+    () => NONE,
+  );
+
+/** Registers shortcuts while the component is mounted. `run` may change between renders. Keys and labels may not. */
+export const useShortcuts = (list: readonly Shortcut[]): void => {
+  const latest = useRef(list);
+  useEffect(() => {
+    latest.current = list;
+  });
+  const identity = list.map(({ keys, label }) => `${keys} ${label}`).join('\n');
+  useEffect(() => {
+    const entry = {
+      list: latest.current.map((shortcut, index) => ({ ...shortcut, run: () => latest.current[index]?.run() })),
+    };
+    registered.add(entry);
+    publish();
+    return () => {
+      registered.delete(entry);
+      publish();
+    };
+  }, [identity]);
+};
+
+/** Maximum time between the two keys of `g e`. */
+const SEQUENCE_MS_MAX = 1_000;
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.closest('input:not([type=radio], [type=checkbox]), textarea, select') !== null);
+
+/** An open dialog or menu receives all keys. */
+const isCovered = (): boolean => document.querySelector('[role=dialog], [role=alertdialog], [role=menu]') !== null;
+
+/** Elements on which the space bar acts like a click. */
+const takesSpace = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  target.closest('a, button, summary, input, [role=button], [role=slider], [role=separator]') !== null;
+
+/** Listens for single keys. Call it once. `isOn`: the user has not turned them off. */
+export const useShortcutKeys = (isOn: boolean): void => {
+  useEffect(() => {
+    if (!isOn) return;
+    let first: { readonly key: string; readonly at: number } | undefined;
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.repeat) return;
+      if (isTyping(event.target) || isCovered()) return;
+      if (event.key === ' ' && takesSpace(event.target)) return;
+      const key = event.key === ' ' ? 'Space' : event.key;
+      const isSecond = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS_MAX;
+      const keys = isSecond ? `${first?.key ?? ''} ${key}` : key;
+      first = undefined;
+      // The component that was added last is the innermost.
+      const match = snapshot.findLast((shortcut) => shortcut.keys === keys);
+      if (match !== undefined) {
+        event.preventDefault();
+        match.run();
+      } else if (snapshot.some((shortcut) => shortcut.keys.startsWith(`${key} `))) {
+        first = { key, at: event.timeStamp };
+      }
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [isOn]);
+};
+
+/** Moves the focus among the links marked with `data-row`. Enter opens the link, as usual. */
+const move = (by: 1 | -1) => (): void => {
+  const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
+  const current = rows.findIndex((row) => row === document.activeElement);
+  const next = current === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(Math.max(current + by, 0), rows.length - 1);
+  rows[next]?.focus();
+};
+
+export const useRowKeys = (): void =>
+  useShortcuts([
+    { keys: 'j', label: 'Next row (Enter opens)', run: move(1), hidden: true },
+    { keys: 'k', label: 'Previous row', run: move(-1), hidden: true },
+  ]);

@@ -1,0 +1,45 @@
+import { GROUP_VERSION, type ResourceObject } from '@standin/contract';
+import type { ApplyResult, Backend } from '../backend.ts';
+import { getProject } from '../projects/projects.ts';
+import type { AccountName, ProjectName } from '../resources/names.ts';
+import { NotFound } from '../resources/not-found.ts';
+import { projectSpec } from '../resources/specs.ts';
+
+/** Rejects with `NotFound` or `SourceError`. */
+export const getAccount = async (
+  { resources }: Pick<Backend, 'resources'>,
+  { namespace, account }: AccountName,
+): Promise<ResourceObject> => {
+  const object = await resources.get({ kind: 'Account', namespace, name: account });
+  if (object !== undefined) return object;
+  const detail = `There is no account ${account} in the namespace ${namespace}.`;
+  throw new NotFound('account', `account ${namespace}/${account}`, detail);
+};
+
+/** The account whose key the project's callers use. */
+export const accountOfProject = async (backend: Backend, project: ProjectName): Promise<ResourceObject> => {
+  const { accountRef } = projectSpec(await getProject(backend, project));
+  return getAccount(backend, { namespace: project.namespace, account: accountRef?.name ?? '' });
+};
+
+/** The account's key. Takes the right to read its Secret. */
+export const getApiKey = async (
+  { resources }: Pick<Backend, 'resources'>,
+  account: ResourceObject,
+): Promise<string> => {
+  const apiKey = await resources.readApiKey(account);
+  if (apiKey === undefined) throw new NotFound('key', 'key of this account yet');
+  return apiKey;
+};
+
+/** Creates the account `default/default`, which generates its key. */
+export const createFirstAccount = ({ resources }: Backend): Promise<ApplyResult> =>
+  resources.apply(
+    {
+      apiVersion: GROUP_VERSION,
+      kind: 'Account',
+      metadata: { namespace: 'default', name: 'default' },
+      spec: { plan: 'Free' },
+    },
+    'absent',
+  );

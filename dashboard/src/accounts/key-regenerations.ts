@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { GROUP_VERSION, LIMITS, SourceError, type RegenerationPhase, type ResourceObject } from '@standin/contract';
+import { DEFINITIONS, parseObject, regenerationWindow } from '@standin/crds';
+import type { ApplyResult, Backend } from '../backend.ts';
+import type { AccountName } from '../resources/names.ts';
+import { newestFirst } from '../resources/newest-first.ts';
+import { NotFound } from '../resources/not-found.ts';
+
+/** Finished regenerations are shown for this long. */
+const SHOWN_MS = 10 * 60_000;
+const NAME_BYTES = 4;
+
+/** How far the newest regeneration of an account is, and how many are left. */
+export interface KeyRegenerationView {
+  /** Regenerations left within this hour. */
+  readonly left: number;
+  readonly max: number;
+  /** RFC 3339. Undefined: no regeneration counts. */
+  readonly resetsAt: string | undefined;
+  readonly newest:
+    | {
+        readonly name: string;
+        readonly phase: RegenerationPhase;
+        /** `2/3` */
+        readonly acknowledged: string | undefined;
+        readonly message: string;
+      }
+    | undefined;
+}
+
+const isOf = (object: ResourceObject, account: string): boolean => {
+  const parsed = parseObject(object);
+  return parsed.ok && parsed.value.kind === 'KeyRegeneration' && parsed.value.spec.accountRef.name === account;
+};
+
+/** Regenerations of one account's key, newest first. */
+export const listRegenerations = async (
+  { resources }: Backend,
+  { namespace, account }: AccountName,
+): Promise<readonly ResourceObject[]> =>
+  newestFirst((await resources.list('KeyRegeneration', namespace)).filter((object) => isOf(object, account)));
+
+/** Rejects with `NotFound` or `SourceError`. */
+export const getRegeneration = async (
+  { resources }: Backend,
+  { namespace, account, regeneration }: AccountName & { readonly regeneration: string },
+): Promise<ResourceObject> => {
+  const object = await resources.get({ kind: 'KeyRegeneration', namespace, name: regeneration });
+  if (object !== undefined && isOf(object, account)) return object;
+  throw new NotFound('regeneration', `regeneration ${regeneration}`);
+};
+
+/** Requests a new key, with the user's own rights. The operator replaces the key. */
+export const regenerateKey = (
+  { resources }: Backend,
+  { namespace, account }: AccountName,
+  name = `regenerate-${randomBytes(NAME_BYTES).toString('hex')}`,
+): Promise<ApplyResult> =>
+  resources.apply(
+    {
+      apiVersion: GROUP_VERSION,
+      kind: 'KeyRegeneration',
+      metadata: { namespace, name },
+      spec: { accountRef: { name: account } },
+    },
+    'absent',
+  );
+
+const unlessForbidden = (error: unknown): undefined => {
+  if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;
+};
+
+/**
+ * The key regenerations of an account. A user who may create one is not necessarily allowed to list them. In that case the Account provides what it
+ * can.
+ */
+export const readRegenerations = async (backend: Backend, account: ResourceObject): Promise<KeyRegenerationView> => {
+  const now = Date.now();
+  const { left, resetsAt, current } = regenerationWindow(account, now);
+  const { namespace, name } = account.metadata;
+  const all = await listRegenerations(backend, { namespace, account: name }).catch(unlessForbidden);
+  if (all === undefined) {
+    const message = 'It takes the right to list mockkeyregenerations to see how far that is.';
+    const newest = current && { name: current.name, phase: 'Running' as const, acknowledged: undefined, message };
+    return { left, max: LIMITS.keyRegenerationsMax, resetsAt, newest };
+  }
+  const newest = all.find(({ metadata }) => now - Date.parse(metadata.creationTimestamp) < SHOWN_MS);
+  const status = DEFINITIONS.KeyRegeneration.status.safeParse(newest?.status).data;
+  return {
+    left,
+    max: LIMITS.keyRegenerationsMax,
+    resetsAt,
+    newest:
+      newest === undefined
+        ? undefined
+        : {
+            name: newest.metadata.name,
+            phase: status?.phase ?? 'Pending',
+            acknowledged: status?.acknowledged,
+            message: status?.conditions?.find(({ type }) => type === 'Complete')?.message ?? 'Waiting for the operator',
+          },
+  };
+};

@@ -1,0 +1,73 @@
+import { SourceError, type ResourceObject } from '@standin/contract';
+import { LogStoreError } from '@standin/logstore';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { backendWith } from '../api/api-server.testing.ts';
+import type { Backend } from '../backend.ts';
+import { LOG_MS_MAX } from './account-usage.ts';
+import { loadUsage } from './load-usage.ts';
+
+const NOW = new Date('2026-11-21T12:00:00Z');
+
+const object = (kind: ResourceObject['kind'], name: string, spec: unknown): ResourceObject => ({
+  apiVersion: 'standin.dev/v1alpha1',
+  kind,
+  metadata: { name, namespace: 'default', uid: name, generation: 1, resourceVersion: '1', creationTimestamp: '' },
+  spec,
+});
+const project = (name: string, account: string, retentionDays: number): ResourceObject =>
+  object('Project', name, { displayName: name, accountRef: { name: account }, retentionDays });
+const ACCOUNT = object('Account', 'team-a', { plan: 'Free', monthlyQuota: 1_000 });
+
+const COUNTED = { ...ACCOUNT, status: { usage: { period: '2026-11', accepted: 70, quota: 1_000 } } };
+const AWAY = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+
+const load = (usage: Backend['logs']['usage'], account = ACCOUNT) => {
+  const projects = [project('short', 'team-a', 7), project('long', 'team-a', 30), project('theirs', 'team-b', 1)];
+  const backend = backendWith({}, { list: () => Promise.resolve(projects) });
+  return loadUsage({ ...backend, logs: { ...backend.logs, usage } }, account, NOW);
+};
+
+it('counts the month of the account, and names what forgets sooner', async () => {
+  const asked: unknown[] = [];
+  const loaded = await load((account, { from, to }) => {
+    asked.push(account.uid, from.toISOString(), to.toISOString());
+    return Promise.resolve({ days: [{ day: '2026-11-21', requests: 5 }], endpoints: [] });
+  });
+  expect(asked).toEqual(['team-a', '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']);
+  expect(loaded).toMatchObject({
+    usage: { total: 5, quota: 1_000 },
+    forgetful: [{ project: 'short', retentionDays: 7 }],
+  });
+  expect(loaded.forgetful).toHaveLength(1);
+});
+
+it.each([
+  [AWAY, /ClickHouse/],
+  [new SourceError('Forbidden', 'you may not see it'), /you may not see it/],
+])('says why it cannot count, and keeps the quota: %s', async (error, why) => {
+  const loaded = await load(() => Promise.reject(error));
+  expect(loaded).toMatchObject({ usage: undefined, quota: 1_000 });
+  expect(loaded.refusal).toMatch(why);
+  expect(loaded.refusal).not.toContain('secret');
+});
+
+it('without the log has what the operator has counted', async () => {
+  const { usage, refusal } = await load(() => Promise.reject(AWAY), COUNTED);
+  expect({ usage, refusal }).toMatchObject({
+    usage: { used: 70, isExact: true, days: [], logFailure: 'ClickHouse cannot be read now (ECONNREFUSED).' },
+    refusal: undefined,
+  });
+});
+
+it('waits for a log that is silent so long, and no longer', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const loading = load(() => new Promise(() => undefined), COUNTED);
+  await vi.advanceTimersByTimeAsync(LOG_MS_MAX);
+  expect((await loading).usage).toMatchObject({ used: 70, logFailure: 'ClickHouse cannot be read now (ETIMEDOUT).' });
+});
+
+it('hides what the operator has counted from whoever is refused', async () => {
+  const refused = new SourceError('Forbidden', 'you may not see it');
+  expect((await load(() => Promise.reject(refused), COUNTED)).usage).toBeUndefined();
+});

@@ -1,0 +1,49 @@
+import { SourceError, type ResourceObject } from '@standin/contract';
+import { LogStoreError } from '@standin/logstore';
+import type { Backend } from '../backend.ts';
+import { accountUsage } from './account-usage.ts';
+import { monthOf, type UsageView } from './usage-view.ts';
+import { accountSpec, accountStatus, projectSpec, retentionDaysOf } from '../resources/specs.ts';
+
+export interface LoadedUsage {
+  /** Undefined: the usage cannot be counted now. `refusal` has the reason. */
+  readonly usage: UsageView | undefined;
+  readonly refusal: string | undefined;
+  readonly quota: number | undefined;
+  /** Projects of the account that keep requests for less than the length of this month. Expired requests cannot be counted. */
+  readonly forgetful: readonly { readonly project: string; readonly retentionDays: number }[];
+}
+
+export const loadUsage = async (backend: Backend, account: ResourceObject, now: Date): Promise<LoadedUsage> => {
+  const quota = accountStatus(account).usage?.quota ?? accountSpec(account).monthlyQuota;
+  const forgetful = await forgetfulProjects(backend, account, now);
+  try {
+    return { usage: await accountUsage(backend, account, now), refusal: undefined, quota, forgetful };
+  } catch (error) {
+    if (error instanceof SourceError) return { usage: undefined, refusal: error.message, quota, forgetful };
+    if (!(error instanceof LogStoreError)) throw error;
+    return {
+      usage: undefined,
+      refusal: 'ClickHouse cannot be asked now. Load the page again in a moment.',
+      quota,
+      forgetful,
+    };
+  }
+};
+
+const DAY_MS = 24 * 3_600_000;
+
+const forgetfulProjects = async (
+  { resources }: Backend,
+  { metadata }: ResourceObject,
+  now: Date,
+): Promise<LoadedUsage['forgetful']> => {
+  const daysSoFar = Math.ceil((now.getTime() - monthOf(now).from.getTime()) / DAY_MS);
+  const projects = await resources.list('Project', metadata.namespace);
+  return projects.flatMap((project) => {
+    const { accountRef } = projectSpec(project);
+    const retentionDays = retentionDaysOf(project);
+    const isShort = retentionDays !== undefined && retentionDays < daysSoFar;
+    return isShort && accountRef?.name === metadata.name ? [{ project: project.metadata.name, retentionDays }] : [];
+  });
+};

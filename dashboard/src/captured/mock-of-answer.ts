@@ -1,0 +1,100 @@
+import { LIMITS, type HeaderPair } from '@standin/contract';
+import { stripHopByHop } from '@standin/egress';
+import { bodyBytesOf, type LogEntry } from '@standin/exchange';
+import { contentCodings, decodeContent } from '../diff/decode-content.ts';
+
+/** The `spec.json` block of an Endpoint. */
+interface MockSpec {
+  readonly status: number;
+  readonly headers?: readonly { readonly name: string; readonly value: string }[];
+  readonly body?: string;
+}
+
+export type MockOfAnswer =
+  | {
+      readonly ok: true;
+      readonly mock: MockSpec;
+      /** Names of what the mock leaves out of the response, each once. */
+      readonly dropped: readonly string[];
+      /** Codings that were removed from the body: `gzip`. */
+      readonly decoded: readonly string[];
+    }
+  /** Why this response cannot be a mock, and what to do about it. */
+  | { readonly ok: false; readonly reason: string };
+
+/** RFC 9110: responses with these statuses never have a body. */
+const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
+/** The gateway writes these for each response. content-encoding describes bytes that the mock does not have. */
+const WRITTEN_ANEW: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'date', 'standin-rejected']);
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_000).toLocaleString('en')} kB`;
+
+const refuse = (reason: string): MockOfAnswer => ({ ok: false, reason });
+
+/** The headers that a mock can have, in their order. */
+const mockHeaders = (headers: readonly HeaderPair[]): HeaderPair[] => {
+  let hasContentType = false;
+  return stripHopByHop(headers).filter(([name, value]) => {
+    const lower = name.toLowerCase();
+    if (WRITTEN_ANEW.has(lower) || lower.length > LIMITS.headerNameLengthMax) return false;
+    if (value.length > LIMITS.headerValueLengthMax) return false;
+    if (lower !== 'content-type') return true;
+    const isFirst = !hasContentType;
+    hasContentType = true;
+    return isFirst;
+  });
+};
+
+type Body = { readonly text: string } | { readonly reason: string };
+
+const bodyOf = ({ response }: LogEntry): Body => {
+  const { headers, truncated, bodyBytes } = response;
+  const max = kilobytes(LIMITS.mockBodyBytesMax);
+  if (truncated) return { reason: `Only a part of this answer is stored: it had ${kilobytes(bodyBytes)}` };
+  const codings = contentCodings(headers);
+  const bytes = decodeContent(headers, bodyBytesOf(response), LIMITS.mockBodyBytesMax);
+  if (bytes === undefined)
+    return { reason: `This answer is compressed (${codings.join(', ')}), and cannot be unpacked to at most ${max}` };
+  if (bytes.length > LIMITS.mockBodyBytesMax) return { reason: `A mock has at most ${max}; this answer is larger` };
+  if (bytes.length === 0) return { text: '' };
+  try {
+    const text = utf8.decode(bytes);
+    JSON.parse(text);
+    return { text };
+  } catch {
+    const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+    return { reason: `A mock is a JSON document; this answer is ${type ?? 'something else'}` };
+  }
+};
+
+/**
+ * Converts a captured response to a mock: its status, headers and body, byte for byte. Leaves out headers of one connection or one moment, and
+ * decompresses the body.
+ */
+export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
+  const { response, outcome, upstreamError } = entry;
+  if (response.status === 0) return refuse('No answer to this request was recorded.');
+  if (outcome !== 'forwarded' && outcome !== 'mocked')
+    return refuse(`The upstream gave no whole answer (${upstreamError === '' ? outcome : upstreamError}).`);
+  if (response.status < 200 || response.status > 599)
+    return refuse(`A mock has a status from 200 to 599; this answer has ${response.status}.`);
+  const body = bodyOf(entry);
+  if ('reason' in body) return refuse(`${body.reason}.`);
+  const isBodyless = BODYLESS_STATUSES.has(response.status);
+  if (!isBodyless && body.text === '')
+    return refuse('A mock with this status has a body; this answer has none. Only 204, 205 and 304 go without.');
+  const headers = mockHeaders(response.headers).slice(0, LIMITS.mockHeadersMax);
+  const kept = new Set(headers.map(([name]) => name.toLowerCase()));
+  const dropped = new Set(response.headers.map(([name]) => name.toLowerCase()).filter((name) => !kept.has(name)));
+  return {
+    ok: true,
+    mock: {
+      status: response.status,
+      ...(headers.length > 0 && { headers: headers.map(([name, value]) => ({ name, value })) }),
+      ...(!isBodyless && { body: body.text }),
+    },
+    dropped: [...dropped],
+    decoded: contentCodings(response.headers),
+  };
+};

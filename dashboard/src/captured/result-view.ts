@@ -1,0 +1,76 @@
+import type { HeaderPair, LogRow } from '@standin/contract';
+import { bodyBytesOf, formatTime } from '@standin/exchange';
+import type { ReplayAnswer } from '@standin/logstore';
+import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
+import { decodeContent } from '../diff/decode-content.ts';
+import { diffAnswers } from '../diff/diff-answers.ts';
+
+/** Of a body on the page. The diff compares the whole body. */
+const SHOWN_BYTES_MAX = 64 * 1024;
+
+/** The result of one replayed request, beside the captured request. */
+export interface ResultView {
+  readonly requestId: string;
+  /** Undefined: its retention has ended. */
+  readonly captured: { readonly method: string; readonly path: string; readonly receivedAt: string } | undefined;
+  readonly sentAt: string;
+  readonly method: string;
+  readonly url: string;
+  /** As sent, without the API key's value; latin1. */
+  readonly sentHeaders: readonly HeaderPair[];
+  /** 0: no response. `error` has the reason. */
+  readonly status: number;
+  readonly durationMs: number;
+  readonly error: string;
+  readonly headers: readonly HeaderPair[];
+  /** The beginning of the body as text. Undefined: not text. */
+  readonly bodyText: string | undefined;
+  readonly bodyBytes: number;
+  readonly isCut: boolean;
+  /** Undefined: there are no two responses to compare. */
+  readonly diff: AnswerDiff | undefined;
+}
+
+const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: string; isCut: boolean } | undefined => {
+  const decoded = decodeContent(headers, body, SHOWN_BYTES_MAX * 16) ?? body;
+  const isCut = decoded.length > SHOWN_BYTES_MAX;
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  try {
+    // A cut may split a character, whose bytes are then left out.
+    return { text: utf8.decode(decoded.subarray(0, SHOWN_BYTES_MAX), { stream: isCut }), isCut };
+  } catch {
+    return undefined;
+  }
+};
+
+const ofLog = (row: LogRow): Answer => ({
+  ...{ status: row.status, durationMs: row.durationUs / 1_000, headers: row.responseHeaders, body: row.responseBody },
+  ...{ truncated: row.responseTruncated, bodyBytes: row.responseBodyBytes },
+});
+
+const ofReplay = ({ response, durationMs }: ReplayAnswer, body: Uint8Array): Answer => ({
+  ...{ status: response.status, durationMs, headers: response.headers, body },
+  ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
+});
+
+/** The view of a result, and of the captured exchange if it is still stored. */
+export const resultView = (row: LogRow | undefined, answer: ReplayAnswer): ResultView => {
+  const { requestId, sentAt, method, url, status, durationMs, error, request, response } = answer;
+  const body = bodyBytesOf(response);
+  const shown = textOf(response.headers, body);
+  return {
+    ...{ requestId, sentAt, method, url, status, durationMs, error },
+    captured: row && {
+      method: row.method,
+      path: `${row.path}${row.query === '' ? '' : `?${row.query}`}`,
+      receivedAt: formatTime(row.receivedAtUs),
+    },
+    sentHeaders: request.headers,
+    headers: response.headers,
+    bodyText: shown?.text,
+    bodyBytes: response.bodyBytes,
+    isCut: response.truncated || (shown?.isCut ?? false),
+    diff:
+      row !== undefined && row.status > 0 && status > 0 ? diffAnswers(ofLog(row), ofReplay(answer, body)) : undefined,
+  };
+};

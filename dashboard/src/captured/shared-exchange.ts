@@ -1,0 +1,78 @@
+import type { HeaderPair, Method, Outcome } from '@standin/contract';
+import type { LogEntry } from '@standin/exchange';
+import {
+  redact,
+  REDACTED_BODY_CHARS_MAX,
+  type HiddenField,
+  type RedactedBody,
+  type RedactionRules,
+} from '@standin/exchange/redact';
+import { formatJson } from './format-json.ts';
+
+/**
+ * Everything that the holder of a link learns. It contains neither where the request was captured, nor who sent it, nor where it was forwarded to.
+ */
+export interface SharedExchange {
+  readonly id: string;
+  readonly receivedAt: string;
+  readonly method: Method;
+  /** Path and query without the project's URI, in latin1. */
+  readonly target: string;
+  readonly httpVersion: string;
+  readonly status: number;
+  readonly outcome: Outcome;
+  readonly durationMs: number;
+  readonly request: SharedMessage;
+  readonly response: SharedMessage;
+  /** The removed values, by name. */
+  readonly hidden: readonly HiddenField[];
+}
+
+export interface SharedMessage {
+  /** latin1, in wire order. */
+  readonly headers: readonly HeaderPair[];
+  readonly trailers: readonly HeaderPair[];
+  /** JSON with line breaks and indentation. */
+  readonly body: string;
+  /** True size of the body, before anything was removed from it. */
+  readonly bytes: number;
+  readonly state: RedactedBody;
+}
+
+/** Twice the shown part of a body. The rest is whitespace, and nesting can produce any amount of it. */
+const FORMATTED_CHARS_MAX = 2 * REDACTED_BODY_CHARS_MAX;
+
+const shownBody = (body: string): string => {
+  const formatted = /^\s*[[{]/.test(body) ? formatJson(body) : undefined;
+  return formatted === undefined || formatted.length > FORMATTED_CHARS_MAX ? body : formatted;
+};
+
+/** What a Share with these rules shows of an entry. Both the preview and the public page use it. */
+export const sharedExchange = (entry: LogEntry, rules: RedactionRules): SharedExchange => {
+  const { entry: shown, hidden, request, response } = redact(entry, rules);
+  return {
+    id: entry.id,
+    receivedAt: entry.receivedAt,
+    method: entry.method,
+    target: shown.query === '' ? shown.path : `${shown.path}?${shown.query}`,
+    httpVersion: shown.request.httpVersion,
+    status: entry.status,
+    outcome: entry.outcome,
+    durationMs: entry.durationMs,
+    request: {
+      headers: shown.request.headers,
+      trailers: shown.request.trailers,
+      body: shownBody(shown.request.body),
+      bytes: Buffer.byteLength(entry.request.body, entry.request.bodyEncoding),
+      state: request,
+    },
+    response: {
+      headers: shown.response.headers,
+      trailers: shown.response.trailers,
+      body: shownBody(shown.response.body),
+      bytes: entry.response.bodyBytes,
+      state: response,
+    },
+    hidden,
+  };
+};

@@ -1,0 +1,188 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Answer, type BodyDiff, isSameAnswer } from './answer-diff.ts';
+import { COMPARED_BYTES_MAX, diffAnswers } from './diff-answers.ts';
+import { diffHeaders } from './diff-headers.ts';
+import { diffJson } from './diff-json.ts';
+import { diffLines } from './diff-lines.ts';
+
+const answer = (body: string | Uint8Array, more: Partial<Answer> = {}): Answer => {
+  const bytes = Buffer.from(body as string);
+  return { status: 200, durationMs: 12, headers: [], body: bytes, truncated: false, bodyBytes: bytes.length, ...more };
+};
+const bodyDiff = (before: Answer, after: Answer): BodyDiff => diffAnswers(before, after).body;
+
+describe('JSON', () => {
+  const changes = (before: string, after: string) =>
+    diffJson(before, after)?.changes.map(({ path, before: was, after: is }) => `${path}: ${was ?? '–'} → ${is ?? '–'}`);
+
+  it.each([
+    ['{"a":1,"b":2}', '{"b":2, "a":1}', []],
+    ['"\\u00e9"', '"é"', []],
+    [
+      '{"id":12345678901234567890}',
+      '{"id":12345678901234567891}',
+      ['$.id: 12345678901234567890 → 12345678901234567891'],
+    ],
+    ['1.0', '1', ['$: 1.0 → 1']],
+    ['{"a":{"b":[1,2]}}', '{"a":{"b":[1,3]}}', ['$.a.b[1]: 2 → 3']],
+    ['[1,2,3,4]', '[1,9,2,3,4]', ['$[1]: – → 9']],
+    ['[{"id":1},{"id":2},{"id":3}]', '[{"id":1},{"id":3}]', ['$[1]: {"id":2} → –']],
+    ['{"a":null}', '{}', ['$.a: null → –']],
+    ['{}', '{"a b":[]}', ['$["a b"]: – → []']],
+    ['{"a":1,"a":2}', '{"a":1,"a":3}', ['$.a (2): 2 → 3']],
+    ['{"__proto__":1}', '{"__proto__":2}', ['$.__proto__: 1 → 2']],
+    ['{"a":1}', '[1]', ['$: {"a":1} → [1]']],
+    ['{"a":"1"}', '{"a":1}', ['$.a: "1" → 1']],
+  ])('%s and %s differ in %j', (before, after, expected) => {
+    expect(changes(before, after)).toEqual(expected);
+  });
+
+  it('that is none is not compared as such, nor is what no call stack can hold', () => {
+    expect(diffJson('{"a":1}', '{"a":1,}')).toBeUndefined();
+    expect(diffJson('// no\n1', '1')).toBeUndefined();
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    expect(diffJson(deep, '1')).toBeUndefined();
+  });
+
+  it('counts what it does not list', () => {
+    const many = (value: number): string => JSON.stringify(Array.from({ length: 2_000 }, () => value));
+    const diff = diffJson(many(1), many(2));
+    expect(diff?.total).toBe(2_000);
+    expect(diff?.changes).toHaveLength(500);
+  });
+
+  it('finds nothing exactly where the values are equal', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+        const [before, after] = [JSON.stringify(a), JSON.stringify(b)];
+        expect(diffJson(before, JSON.stringify(a, null, 3))?.total).toBe(0);
+        expect(diffJson(before, after)?.total === 0).toBe(sorted(a) === sorted(b));
+      }),
+    );
+  });
+  const sorted = (value: unknown): string =>
+    JSON.stringify(value, (_, inner: unknown) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : inner,
+    );
+});
+
+describe('headers', () => {
+  it('differ by name and values, not by the order of lines or the case of names', () => {
+    expect(
+      diffHeaders(
+        [
+          ['X-A', '1'],
+          ['b', '2'],
+        ],
+        [
+          ['B', '2'],
+          ['x-a', '1'],
+        ],
+      ),
+    ).toEqual([]);
+    expect(
+      diffHeaders(
+        [['set-cookie', 'a']],
+        [
+          ['Set-Cookie', 'a'],
+          ['Set-Cookie', 'a'],
+        ],
+      ),
+    ).toEqual([{ name: 'Set-Cookie', before: ['a'], after: ['a', 'a'], isPassing: false }]);
+  });
+
+  it('that speak of the moment do not make an answer another one', () => {
+    const diff = diffAnswers(
+      answer('{}', { headers: [['date', 'then']] }),
+      answer('{}', { headers: [['date', 'now']] }),
+    );
+    expect(diff.headers).toEqual([{ name: 'date', before: ['then'], after: ['now'], isPassing: true }]);
+    expect(isSameAnswer(diff)).toBe(true);
+    expect(isSameAnswer(diffAnswers(answer('{}'), answer('{}', { status: 201 })))).toBe(false);
+  });
+});
+
+describe('text', () => {
+  it('is compared line by line, with the lines around what changed', () => {
+    const before = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+    const after = before.with(10, 'other');
+    expect(diffLines(before.join('\n'), after.join('\n'))).toEqual({
+      total: 2,
+      lines: [
+        { kind: 'skipped', count: 7 },
+        ...[7, 8, 9].map((n) => ({ kind: 'same', before: n + 1, after: n + 1, text: `line ${n}` })),
+        { kind: 'removed', before: 11, text: 'line 10' },
+        { kind: 'added', after: 11, text: 'other' },
+        ...[11, 12, 13].map((n) => ({ kind: 'same', before: n + 1, after: n + 1, text: `line ${n}` })),
+        { kind: 'skipped', count: 6 },
+      ],
+    });
+  });
+
+  it('that differs in its last line break alone differs', () => {
+    expect(diffLines('a\n', 'a').total).toBe(1);
+    expect(diffLines('\na\n', '\n\na\n').total).toBe(1);
+    expect(diffLines('', 'a\nb').total).toBeGreaterThan(0);
+  });
+
+  it('with too many differences is shown as replaced', () => {
+    const lines = (letter: string): string => Array.from({ length: 200_000 }, () => letter).join('\n');
+    const diff = diffLines(`same\n${lines('a')}`, `same\n${lines('b')}`);
+    expect(diff.total).toBe(400_002);
+    expect(diff.lines).toHaveLength(400);
+    expect(diff.lines[0]).toEqual({ kind: 'removed', before: 1, text: 'same' });
+  });
+
+  it('can be put together again from what is the same, removed and added', () => {
+    const text = fc.array(fc.constantFrom('', 'a', 'b', 'cc', '}'), { maxLength: 12 }).map((lines) => lines.join('\n'));
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const { lines } = diffLines(before, after);
+        fc.pre(lines.every(({ kind }) => kind !== 'skipped') && before !== after);
+        const side = (other: 'added' | 'removed'): string =>
+          lines.flatMap((line) => (line.kind === other || line.kind === 'skipped' ? [] : [line.text])).join('\n');
+        expect([side('added'), side('removed')]).toEqual([before, after]);
+      }),
+    );
+  });
+});
+
+describe('a body', () => {
+  it('is the same where its bytes are, and where only its compression differs', () => {
+    expect(bodyDiff(answer('{"a":1}'), answer('{"a":1}'))).toEqual({ kind: 'same', bytes: 7 });
+    const packed = answer(gzipSync('{"a":1}'), { headers: [['Content-Encoding', 'gzip']] });
+    expect(bodyDiff(packed, answer('{"a":1}'))).toEqual({ kind: 'same', bytes: 7 });
+    expect(bodyDiff(packed, answer('{"a":2}'))).toMatchObject({ kind: 'json', total: 1 });
+  });
+
+  it.each([
+    ['is not text', answer(Buffer.from([0xff, 0])), answer(Buffer.from([0xff, 1])), 'They are not text.'],
+    [
+      'is stored in part',
+      answer('ab', { truncated: true, bodyBytes: 20 }),
+      answer('ab'),
+      'Only the beginning of a body is stored.',
+    ],
+    [
+      'lies about its compression',
+      answer('no gzip', { headers: [['content-encoding', 'gzip']] }),
+      answer('{}'),
+      'A body is compressed in a way that is not read here.',
+    ],
+    [
+      'unpacks to more than is compared',
+      answer(gzipSync(Buffer.alloc(COMPARED_BYTES_MAX + 1)), { headers: [['content-encoding', 'gzip']] }),
+      answer('{}'),
+      'A body is compressed in a way that is not read here.',
+    ],
+    ['is large', answer('x'.repeat(COMPARED_BYTES_MAX + 1)), answer('y'), 'They are too large to compare by content.'],
+  ])('that %s is compared by size and digest', (_, before, after, why) => {
+    const diff = bodyDiff(before, after);
+    expect(diff).toMatchObject({ kind: 'bytes', why, before: { bytes: before.bodyBytes } });
+    expect(diff.kind === 'bytes' && diff.before.sha256 === undefined).toBe(before.truncated);
+  });
+});

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import type { Answer, AnswerDiff, BodyDiff, BytesView } from './answer-diff.ts';
+import { decodeContent } from './decode-content.ts';
+import { diffHeaders } from './diff-headers.ts';
+import { diffJson } from './diff-json.ts';
+import { diffLines } from './diff-lines.ts';
+
+/** Larger bodies are compared as bytes. Their differences are too long to read on a page, and finding them would delay all other requests. */
+export const COMPARED_BYTES_MAX = 512 * 1024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const textOf = (bytes: Uint8Array): string | undefined => {
+  try {
+    const text = utf8.decode(bytes);
+    // Valid UTF-8 by accident: text has no NUL.
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+};
+
+const bytesView = ({ body, bodyBytes, truncated }: Answer): BytesView => ({
+  bytes: bodyBytes,
+  sha256: truncated ? undefined : createHash('sha256').update(body).digest('hex'),
+});
+
+const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+const diffBodies = (before: Answer, after: Answer): BodyDiff => {
+  const asBytes = (why: string): BodyDiff => ({
+    ...{ kind: 'bytes', why },
+    before: bytesView(before),
+    after: bytesView(after),
+  });
+  if (before.truncated || after.truncated) return asBytes('Only the beginning of a body is stored.');
+  if (isSameBytes(before.body, after.body)) return { kind: 'same', bytes: after.bodyBytes };
+  const [old, now] = [before, after].map(({ headers, body }) => decodeContent(headers, body, COMPARED_BYTES_MAX));
+  if (old === undefined || now === undefined) return asBytes('A body is compressed in a way that is not read here.');
+  if (isSameBytes(old, now)) return { kind: 'same', bytes: now.length };
+  if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX)
+    return asBytes('They are too large to compare by content.');
+  const [oldText, nowText] = [textOf(old), textOf(now)];
+  if (oldText === undefined || nowText === undefined) return asBytes('They are not text.');
+  const json = diffJson(oldText, nowText);
+  return json === undefined ? { kind: 'text', ...diffLines(oldText, nowText) } : { kind: 'json', ...json };
+};
+
+/** The differences between a captured response and a later one to the same request. */
+export const diffAnswers = (before: Answer, after: Answer): AnswerDiff => ({
+  status: { before: before.status, after: after.status },
+  durationMs: { before: before.durationMs, after: after.durationMs },
+  headers: diffHeaders(before.headers, after.headers),
+  body: diffBodies(before, after),
+});

@@ -1,0 +1,69 @@
+import { diffArrays } from 'diff';
+import type { DiffLine } from './answer-diff.ts';
+
+/** Lines before and after each change. */
+const CONTEXT = 3;
+const LINES_SHOWN_MAX = 400;
+const LINE_CHARS_MAX = 400;
+/** Texts with more added and removed lines than a page shows are replaced as a whole: the time grows with the square of this number. */
+const EDITS_MAX = 500;
+
+export interface LineDiff {
+  readonly lines: readonly DiffLine[];
+  /** Number of added or removed lines. */
+  readonly total: number;
+}
+
+const cut = (text: string): string => (text.length > LINE_CHARS_MAX ? `${text.slice(0, LINE_CHARS_MAX)}…` : text);
+
+interface Part {
+  readonly count: number;
+  readonly added: boolean;
+  readonly removed: boolean;
+}
+
+const partsOf = (before: readonly string[], after: readonly string[]): readonly Part[] =>
+  diffArrays([...before], [...after], { maxEditLength: EDITS_MAX }) ?? [
+    { count: before.length, added: false, removed: true },
+    { count: after.length, added: true, removed: false },
+  ];
+
+/** The differences between two texts, line by line, with the lines around them. */
+export const diffLines = (before: string, after: string): LineDiff => {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  const parts = partsOf(old, now);
+  const lines: DiffLine[] = [];
+  let total = 0;
+  let [atOld, atNow] = [0, 0];
+  const keep = (count: number): void => {
+    for (let index = 0; index < count; index += 1) {
+      lines.push({ kind: 'same', before: atOld + 1, after: atNow + 1, text: cut(old[atOld] ?? '') });
+      atOld += 1;
+      atNow += 1;
+    }
+  };
+  /** Keeps a single line, because a marker in its place would take as much space. */
+  const pass = (count: number, lead: number, tail: number): void => {
+    const skipped = count - lead - tail;
+    if (skipped <= 1) {
+      keep(count);
+      return;
+    }
+    keep(lead);
+    lines.push({ kind: 'skipped', count: skipped });
+    atOld += skipped;
+    atNow += skipped;
+    keep(tail);
+  };
+  for (const [index, { count, added, removed }] of parts.entries()) {
+    if (added || removed) total += count;
+    if (removed)
+      for (let end = atOld + count; atOld < end; atOld += 1)
+        lines.push({ kind: 'removed', before: atOld + 1, text: cut(old[atOld] ?? '') });
+    else if (added)
+      for (let end = atNow + count; atNow < end; atNow += 1)
+        lines.push({ kind: 'added', after: atNow + 1, text: cut(now[atNow] ?? '') });
+    else if (parts.length > 1) pass(count, index === 0 ? 0 : CONTEXT, index === parts.length - 1 ? 0 : CONTEXT);
+  }
+  return { lines: lines.slice(0, LINES_SHOWN_MAX), total };
+};

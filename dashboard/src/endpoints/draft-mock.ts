@@ -1,0 +1,46 @@
+import type { DesiredObject, LogRow, ResourceObject } from '@standin/contract';
+import type { Backend } from '../backend.ts';
+import { capturedOf } from '../captured/captured-of.ts';
+import type { MockChange } from '../captured/draft-of-row.ts';
+import { ownerOf, ownershipReason } from '../resources/ownership.ts';
+import { problemText } from '../resources/problem-text.ts';
+import { endpointSpec } from '../resources/specs.ts';
+import type { Workers } from '../workers/workers.ts';
+
+interface MockDraft extends MockChange {
+  /** Why it cannot be saved here: a tool manages the endpoint, or the API server refuses it. */
+  readonly obstacle: string | undefined;
+}
+
+export interface DraftedMock {
+  /** Undefined: the endpoint no longer exists. */
+  readonly endpoint: ResourceObject | undefined;
+  readonly draft: MockDraft | { readonly reason: string };
+}
+
+const obstacleOf = async ({ resources }: Backend, before: ResourceObject, object: DesiredObject) => {
+  const owner = ownerOf(before);
+  if (owner !== undefined) return ownershipReason(owner);
+  const problems = await resources.check(object, before.metadata.generation);
+  return problems.length === 0 ? undefined : problemText(problems);
+};
+
+/** A captured response as its endpoint's mock. A worker gets the row's bodies. Rejects with `SourceError` or `WorkRefused`. */
+export const draftMock = async (
+  { backend, workers }: { readonly backend: Backend; readonly workers: Workers },
+  project: string,
+  row: LogRow,
+): Promise<DraftedMock> => {
+  const { namespace, endpoint: name, endpointUid } = row;
+  const endpoint = await backend.resources.get({ kind: 'Endpoint', namespace, name });
+  if (endpoint === undefined || endpointSpec(endpoint).projectRef?.name !== project)
+    return { endpoint: undefined, draft: { reason: 'The endpoint that gave this answer is gone.' } };
+  if (endpoint.metadata.uid !== endpointUid)
+    return {
+      endpoint,
+      draft: { reason: 'The endpoint that gave this answer was deleted; this one only has its name.' },
+    };
+  const draft = await workers.run('draftMock', { row, endpoint, mode: backend.mode }, capturedOf(row));
+  if ('reason' in draft) return { endpoint, draft };
+  return { endpoint, draft: { ...draft, obstacle: await obstacleOf(backend, endpoint, draft.object) } };
+};

@@ -1,0 +1,42 @@
+import type { LogRow, ResourceObject } from '@standin/contract';
+import type { Backend } from '../backend.ts';
+import type { EndpointName, ProjectName } from '../resources/names.ts';
+import { NotFound } from '../resources/not-found.ts';
+import { endpointSpec } from '../resources/specs.ts';
+
+/** An endpoint of this project. Rejects with `NotFound` or `SourceError`. */
+export const getEndpoint = async ({ resources }: Backend, names: EndpointName): Promise<ResourceObject> => {
+  const { namespace, project, endpoint } = names;
+  const object = await resources.get({ kind: 'Endpoint', namespace, name: endpoint });
+  if (object !== undefined && endpointSpec(object).projectRef?.name === project) return object;
+  throw new NotFound('endpoint', `endpoint ${endpoint} in project ${namespace}/${project}`);
+};
+
+/** Endpoints of one project, sorted by path and method. */
+export const listEndpoints = async (
+  { resources }: Backend,
+  { namespace, project }: ProjectName,
+): Promise<readonly ResourceObject[]> => {
+  const all = await resources.list('Endpoint', namespace);
+  const sortKey = (object: ResourceObject): string => {
+    const { slug = '', method = '' } = endpointSpec(object);
+    return `${slug} ${method} ${object.metadata.name}`;
+  };
+  return all
+    .filter((object) => endpointSpec(object).projectRef?.name === project)
+    .map((object) => ({ object, key: sortKey(object) }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ object }) => object);
+};
+
+/** What the endpoint of a captured request forwards to, in words. Undefined: the endpoint no longer exists, or has no upstream. */
+export const upstreamOf = async (
+  { resources }: Backend,
+  { namespace, endpoint, endpointUid }: Pick<LogRow, 'namespace' | 'endpoint' | 'endpointUid'>,
+): Promise<string | undefined> => {
+  const object = await resources.get({ kind: 'Endpoint', namespace, name: endpoint });
+  if (object?.metadata.uid !== endpointUid) return undefined;
+  const { forward } = endpointSpec(object);
+  const service = forward?.serviceRef;
+  return service === undefined ? forward?.url : `Service ${service.name}:${service.port}${service.path}`;
+};

@@ -1,0 +1,70 @@
+import type { DashboardContext } from '../dashboard-context.ts';
+
+/** Proxies close idle connections. */
+const HEARTBEAT_MS = 15_000;
+/** Browsers reconnect this soon after an interruption. */
+const RETRY_MS = 1_000;
+/** A client that does not read is cut off. It reconnects and starts again. Twice the largest batch of the traffic. */
+const QUEUED_BYTES_MAX = 4 * 1024 * 1024;
+
+export interface EventSink {
+  /** `data` is JSON. Browsers send `id` back as `Last-Event-ID`. */
+  send(event: string, data: unknown, id?: string): void;
+  end(): void;
+}
+
+const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
+const eventText = (event: string, data: unknown, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+interface StreamRequest {
+  readonly request: Request;
+  readonly context: Pick<DashboardContext, 'stopping' | 'openStream'>;
+}
+
+/**
+ * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts at the end, whatever the reason. If
+ * no place for another stream is free, the stream is one event, `refused`, with the reason: browsers do not show a page why it got no stream.
+ */
+export const eventStream = (
+  { request, context: { stopping, openStream } }: StreamRequest,
+  start: (sink: EventSink, signal: AbortSignal) => void,
+): Response => {
+  const place = openStream();
+  if ('refusal' in place) return new Response(eventText('refused', { message: place.refusal }), { headers: HEADERS });
+  const ended = new AbortController();
+  ended.signal.addEventListener('abort', place.release);
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        const write = (text: string): void => {
+          if (ended.signal.aborted) return;
+          controller.enqueue(encoder.encode(text));
+          if ((controller.desiredSize ?? 0) < -QUEUED_BYTES_MAX) end();
+        };
+        const heartbeat = setInterval(() => write(':\n\n'), HEARTBEAT_MS);
+        const end = (): void => ended.abort();
+        ended.signal.addEventListener('abort', () => {
+          clearInterval(heartbeat);
+          try {
+            controller.close();
+          } catch {
+            // The client disconnected first.
+          }
+        });
+        for (const signal of [request.signal, stopping]) {
+          if (signal.aborted) end();
+          signal.addEventListener('abort', end, { signal: ended.signal });
+        }
+        write(`retry: ${RETRY_MS}\n\n`);
+        const send: EventSink['send'] = (event, data, id) => write(eventText(event, data, id));
+        start({ send, end }, ended.signal);
+      },
+      cancel: () => ended.abort(),
+    },
+    { highWaterMark: 0, size: (chunk) => chunk.byteLength },
+  );
+  return new Response(body, { headers: HEADERS });
+};

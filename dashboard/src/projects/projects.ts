@@ -1,0 +1,44 @@
+import type { ResourceObject } from '@standin/contract';
+import type { Backend, ProjectLog } from '../backend.ts';
+import type { ProjectName } from '../resources/names.ts';
+import { NotFound } from '../resources/not-found.ts';
+import { projectStatus } from '../resources/specs.ts';
+
+/** Rejects with `NotFound` or `SourceError`. */
+export const getProject = async (
+  { resources }: Pick<Backend, 'resources'>,
+  { namespace, project }: ProjectName,
+): Promise<ResourceObject> => {
+  const object = await resources.get({ kind: 'Project', namespace, name: project });
+  if (object !== undefined) return object;
+  const detail = `There is no project ${project} in the namespace ${namespace}.`;
+  throw new NotFound('project', `project ${namespace}/${project}`, detail);
+};
+
+/** The log of a project. Checks first that the user may read it. Local mode also opens that of a project that was removed. */
+export const openLog = async (
+  { resources, logs }: Pick<Backend, 'resources' | 'logs'>,
+  project: ProjectName,
+): Promise<ProjectLog> => {
+  try {
+    const { namespace, name, uid } = (await getProject({ resources }, project)).metadata;
+    return await logs.open({ namespace, name, uid });
+  } catch (error) {
+    const log =
+      error instanceof NotFound
+        ? await logs.openByName?.({ namespace: project.namespace, name: project.project })
+        : undefined;
+    if (log === undefined) throw error;
+    return log;
+  }
+};
+
+/**
+ * The gateway's URL for a project, without the project's URI: targets of captured requests begin with that URI. Undefined until the project has a
+ * URL.
+ */
+export const gatewayUrl = (project: ResourceObject): string | undefined => {
+  const { uri, url } = projectStatus(project);
+  const end = `/${uri ?? ''}`;
+  return uri !== undefined && url?.endsWith(end) === true ? url.slice(0, -end.length) : undefined;
+};

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import type { ReplayState, ResourceObject } from '@standin/contract';
+import { parseObject, type ReplaySpec } from '@standin/crds';
+import type { ApplyResult, Backend, ExpectedGeneration } from '../backend.ts';
+import { desiredOf } from '../resources/manifest-yaml.ts';
+import type { ProjectName, ReplayName } from '../resources/names.ts';
+import { newestFirst } from '../resources/newest-first.ts';
+import { NotFound } from '../resources/not-found.ts';
+
+const NAME_BYTES = 5;
+
+/** A unique name. */
+export const newReplayName = (): string => `replay-${randomBytes(NAME_BYTES).toString('hex')}`;
+
+/** A spec that the schema refuses is returned as it is: every field may be missing. */
+export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
+  const parsed = parseObject(object);
+  if (parsed.ok && parsed.value.kind === 'Replay') return parsed.value.spec;
+  return typeof object.spec === 'object' && object.spec !== null ? object.spec : {};
+};
+
+const isOf = (object: ResourceObject, project: string): boolean => replaySpec(object).projectRef?.name === project;
+
+/** A replay of this project. */
+export const findReplay = async (
+  { resources }: Backend,
+  { namespace, project, replay }: ReplayName,
+): Promise<ResourceObject | undefined> => {
+  const object = await resources.get({ kind: 'Replay', namespace, name: replay });
+  return object !== undefined && isOf(object, project) ? object : undefined;
+};
+
+/** Like `findReplay`, but rejects with `NotFound` if the replay does not exist. */
+export const getReplay = async (backend: Backend, names: ReplayName): Promise<ResourceObject> => {
+  const object = await findReplay(backend, names);
+  if (object === undefined) throw new NotFound('replay', `replay ${names.replay}`);
+  return object;
+};
+
+/** Replays of one project, newest first. */
+export const listReplays = async (
+  { resources }: Backend,
+  { namespace, project }: ProjectName,
+): Promise<readonly ResourceObject[]> =>
+  newestFirst((await resources.list('Replay', namespace)).filter((object) => isOf(object, project)));
+
+/** Pauses, resumes or cancels. The state is the only field that can change. */
+export const setReplayState = (
+  { resources }: Backend,
+  replay: ResourceObject,
+  state: ReplayState,
+  expected: ExpectedGeneration,
+): Promise<ApplyResult> => {
+  const desired = desiredOf(replay);
+  return resources.apply({ ...desired, spec: { ...(desired.spec as object), state } }, expected);
+};

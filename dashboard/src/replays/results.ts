@@ -1,0 +1,28 @@
+import type { LogRow } from '@standin/contract';
+import type { ReplayAnswer } from '@standin/logstore';
+import type { ProjectLog } from '../backend.ts';
+import { capturedOf } from '../captured/captured-of.ts';
+import type { Workers } from '../workers/workers.ts';
+import type { ResultView } from '../captured/result-view.ts';
+
+/** The result of one replayed request, and the captured request if it is still stored. */
+export interface AnswerPair {
+  readonly row: LogRow | undefined;
+  readonly answer: ReplayAnswer;
+}
+
+/** Undefined: there is no result (yet). Rejects with a `LogStoreError`. */
+export const readAnswers = async (
+  log: Pick<ProjectLog, 'row' | 'replays'>,
+  replayUid: string,
+  requestId: string,
+): Promise<AnswerPair | undefined> => {
+  const [row, answer] = await Promise.all([log.row(requestId), log.replays.answer(replayUid, requestId)]);
+  return answer && { row, answer };
+};
+
+/** Compares both responses. Rejects with `WorkRefused` if that takes too much. */
+export const compareAnswers = (workers: Workers, pair: AnswerPair): Promise<ResultView> => {
+  const { body, headers } = pair.answer.response;
+  return workers.run('compareAnswers', pair, [...capturedOf(pair.row), body, ...headers.flat()]);
+};

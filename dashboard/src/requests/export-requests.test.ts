@@ -1,0 +1,92 @@
+import type { LogEntry, LogSummary } from '@standin/exchange';
+import { expect, it } from 'vitest';
+import { exportFormat, exportTraffic, type ExportedLog } from './export-requests.ts';
+
+const summary = (n: number): LogSummary => ({
+  id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
+  receivedAt: `2026-11-21T10:00:00.${String(n).padStart(6, '0')}Z`,
+  namespace: 'default',
+  project: 'shop',
+  endpoint: 'create-order',
+  method: 'POST',
+  path: '/v1/orders',
+  query: '',
+  status: 201,
+  durationMs: 1,
+  outcome: 'mocked',
+  projectUid: 'u',
+  bodyBytes: 7,
+  insertedAtMs: 0,
+});
+const message = { headers: [], trailers: [], body: '{"n":1}', bodyEncoding: 'utf8' } as const;
+const entryOf = (of: LogSummary): LogEntry => ({
+  ...of,
+  request: { ...message, target: '/k3v9/v1/orders', httpVersion: '1.1' },
+  response: { ...message, status: 201, truncated: false, bodyBytes: 7 },
+  action: 'JSON',
+  account: 'default',
+  endpointUid: 'e',
+  endpointGeneration: 1,
+  gateway: 'gateway-0',
+  keyFingerprint: '0123abcd',
+  clientAddress: '127.0.0.1',
+  upstreamUrl: '',
+  upstreamError: '',
+  requestMs: 1,
+  upstreamFirstByteMs: 0,
+  expiresAt: '2026-12-21T10:00:00.000000Z',
+});
+
+/** A log of this many requests that pages as the real one does. */
+const logOf = (count: number): ExportedLog => {
+  const all = Array.from({ length: count }, (_summary, index) => summary(count - index));
+  return {
+    summaries: ({ after, limit }) => {
+      const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after.id) + 1;
+      return Promise.resolve(all.slice(start, start + limit));
+    },
+    entries: async function* (wanted) {
+      for (const one of wanted) yield await Promise.resolve(entryOf(one));
+    },
+  };
+};
+
+const write = async (name: string, count: number, rowsMax?: number): Promise<string> => {
+  const format = exportFormat(name);
+  if (format === undefined) throw new Error(`no format ${name}`);
+  let text = '';
+  for await (const part of exportTraffic(logOf(count), {}, format, rowsMax)) text += part;
+  return text;
+};
+
+interface HarFile {
+  readonly log: { readonly entries: readonly { readonly _id: string }[]; readonly comment?: string };
+}
+
+it.each([0, 1, 500, 501, 1_200])('writes all of %d requests, each once, in every format', async (count) => {
+  const ids = Array.from({ length: count }, (_id, index) => summary(count - index).id);
+  const lines = (await write('ndjson', count)).split('\n').slice(0, -1);
+  expect(lines.map((line) => (JSON.parse(line) as LogEntry).id)).toEqual(ids);
+  const rows = (await write('csv', count)).split('\r\n').slice(1, -1);
+  expect(rows.map((row) => row.split(',')[0])).toEqual(ids);
+  const { log } = JSON.parse(await write('har', count)) as HarFile;
+  expect(log.entries.map(({ _id }) => _id)).toEqual(ids);
+  expect(log.comment).toBeUndefined();
+});
+
+it('says at the end when there are more than it writes', async () => {
+  const note = 'Cut after 700 requests: there are more. Narrow the search or the time to get the others.';
+  expect((await write('csv', 900, 700)).split('\r\n').at(-2)).toBe(`"${note}"`);
+  expect(JSON.parse((await write('ndjson', 900, 700)).split('\n').at(-2) ?? '')).toEqual({
+    event: 'cut',
+    message: note,
+  });
+  const { log } = JSON.parse(await write('har', 900, 700)) as HarFile;
+  expect([log.entries.length, log.comment]).toEqual([700, note]);
+  // A file that reaches the limit exactly needs no note.
+  expect(await write('csv', 700, 700)).not.toContain('Cut');
+});
+
+it.each([null, 'xml', 'constructor', '__proto__'])('%s is no format', (name) => {
+  expect(exportFormat(name)).toBeUndefined();
+});

@@ -1,0 +1,54 @@
+import { hasControls } from '@standin/contract';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { DashboardMode } from '../backend.ts';
+import { manifestYaml } from './manifest-yaml.ts';
+
+it.each<[DashboardMode, string, object]>([
+  ['local', 'default', { name: 'a' }],
+  ['local', 'team', { name: 'a', namespace: 'team' }],
+  ['cluster', 'default', { name: 'a', namespace: 'default' }],
+  ['cluster', 'team', { name: 'a', namespace: 'team' }],
+])('a manifest names its namespace unless that is the one of a directory: %s, %s', (mode, namespace, metadata) => {
+  const object = {
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Endpoint',
+    metadata: { name: 'a', namespace },
+    spec: {},
+  } as const;
+  expect(parse(manifestYaml(object, mode))).toEqual({ ...object, metadata });
+});
+
+it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('a body of %j keeps its blanks', (body) => {
+  const object = {
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Endpoint',
+    metadata: { name: 'a', namespace: 'team', annotations: { body } },
+    spec: { json: { body } },
+  } as const;
+  expect(parse(manifestYaml(object, 'cluster'), { version: '1.1' })).toEqual(object);
+});
+
+// Prevents a captured body, when pasted, from erasing characters, ending the text of `kubectl create -f -` and continuing in the shell.
+it('a manifest has no control characters, and means the same', () => {
+  const specs = fc.dictionary(
+    fc.constantFrom('a', 'b\u007f', '\u202e'),
+    fc.string({
+      unit: fc.constantFrom('a', ' ', '\n', '\t', '"', '\\', '\r', '\0', '\u007f', '\u009b', '\u2028', '\u202e', ':'),
+    }),
+  );
+  fc.assert(
+    fc.property(specs, (spec) => {
+      const object = {
+        apiVersion: 'standin.dev/v1alpha1',
+        kind: 'Endpoint',
+        metadata: { name: 'a', namespace: 'team' },
+        spec: { ...spec, lines: `a\n${'\u007f'.repeat(6)}b\n` },
+      } as const;
+      const yaml = manifestYaml(object, 'cluster');
+      expect(hasControls(yaml.replaceAll(/[\n\t]/g, ''))).toBe(false);
+      expect(parse(yaml, { version: '1.1' })).toEqual(object);
+    }),
+  );
+});

@@ -1,0 +1,58 @@
+import { DEFAULT_NAMESPACE, type DesiredObject, type ResourceObject } from '@standin/contract';
+import { writeYaml } from '@standin/crds';
+import { Document } from 'yaml';
+import type { DashboardMode } from '../backend.ts';
+
+/** Copies that kubectl keeps for itself. Applying the text again creates a new one. */
+const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
+
+/** An object as a user writes it: without status, managed fields and what the API server adds. */
+export const desiredOf = ({ apiVersion, kind, metadata, spec }: ResourceObject): DesiredObject => ({
+  apiVersion,
+  kind,
+  metadata: {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    ...(metadata.labels !== undefined && { labels: metadata.labels }),
+    ...(metadata.annotations !== undefined && { annotations: metadata.annotations }),
+  },
+  spec,
+});
+
+const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> | undefined => {
+  const shown = Object.entries(annotations).filter(([name]) => !HIDDEN_ANNOTATIONS.has(name));
+  return shown.length === 0 ? undefined : Object.fromEntries(shown);
+};
+
+/**
+ * YAML for `kubectl apply -f -`. It has no control characters, so it can be pasted into a terminal. In local mode the default namespace is
+ * left out, as in the files that are written into the directory.
+ */
+export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: DashboardMode): string => {
+  const { apiVersion, kind, spec } = object;
+  const { name, namespace, labels, annotations } = metadata;
+  const shown = visible(annotations);
+  const manifest = {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...((mode === 'cluster' || namespace !== DEFAULT_NAMESPACE) && { namespace }),
+      ...(labels !== undefined && { labels }),
+      ...(shown !== undefined && { annotations: shown }),
+    },
+    spec,
+  };
+  return writeYaml(new Document(manifest, { version: '1.1' }), { blockQuote: 'literal' });
+};
+
+/** A line that the manifest does not contain, so that the shell ends the text there. */
+const DELIMITER = 'STANDIN_MANIFEST';
+
+/** The same as a command. The quoted delimiter prevents the shell from expanding `$` and backticks. */
+export const applyCommand = (yaml: string): string => {
+  const lines = new Set(yaml.split('\n'));
+  let delimiter = DELIMITER;
+  while (lines.has(delimiter)) delimiter += '_';
+  return `kubectl apply -f - <<'${delimiter}'\n${yaml}${delimiter}\n`;
+};
