@@ -6,7 +6,7 @@ import {
   type ResourceSource,
 } from '@standin/contract';
 import { z } from 'zod';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import { conditionOf } from '../status/conditions.ts';
 import { statusDifference } from '../status/status-difference.ts';
 import { conditionsIn } from '../status/status-writer.ts';

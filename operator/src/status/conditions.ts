@@ -1,5 +1,5 @@
 import { LIMITS, printable, type Condition, type ConditionReason, type ConditionType } from '@standin/contract';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import type { Finding, Verdict } from '../translate/index.ts';
 
 const yes = (reason: ConditionReason, message: string): Finding => ({ ok: true, reason, message });

@@ -10,7 +10,7 @@ import {
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import { isOlder } from '../resource-version.ts';

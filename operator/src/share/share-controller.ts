@@ -2,12 +2,13 @@ import { LIMITS, SourceError, type ObjectRef, type ResourceObject, type Resource
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
 import { statusDifference, type StatusFields } from '../status/status-difference.ts';
 import { conditionsIn } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { judgeShare } from './share-finding.ts';
 
-export interface ShareKeeperOptions {
+export interface ShareControllerOptions {
   readonly source: ResourceSource;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
@@ -23,15 +24,16 @@ const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectR
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /** Keeps the condition of every Share up to date, and removes Shares that expired long ago, for one leader's term. */
-export class ShareKeeper {
-  readonly #options: ShareKeeperOptions;
+export class ShareController implements Controller {
+  readonly name = 'shares';
+  readonly #options: ShareControllerOptions;
   readonly #queue: WorkQueue;
   /** Shares by uid. */
   readonly #shares = new Map<string, ResourceObject>();
   /** Projects and Accounts by kind and name. */
   readonly #surroundings = new Map<string, ResourceObject>();
 
-  constructor(options: ShareKeeperOptions) {
+  constructor(options: ShareControllerOptions) {
     this.#options = options;
     const { registry, logger } = options;
     this.#queue = new WorkQueue({
@@ -44,13 +46,11 @@ export class ShareKeeper {
     });
   }
 
-  /** Adds everything that the source has reported so far. */
-  begin(): void {
-    for (const object of this.#options.objects.values()) this.seen(object);
+  start(): void {
+    for (const object of this.#options.objects.values()) this.changed(object);
   }
 
-  /** The source reports an object, changed or not. */
-  seen(object: ResourceObject): void {
+  changed(object: ResourceObject): void {
     switch (object.kind) {
       case 'Share':
         this.#shares.set(object.metadata.uid, object);
@@ -66,8 +66,7 @@ export class ShareKeeper {
     }
   }
 
-  /** The object was deleted. */
-  forget(object: ResourceObject): void {
+  removed(object: ResourceObject): void {
     this.#shares.delete(object.metadata.uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));
     // A new object may already have the same name.

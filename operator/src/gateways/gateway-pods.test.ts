@@ -1,7 +1,6 @@
 import { ApiError } from '@standin/kube';
 import { beforeEach, expect, test } from 'vitest';
-import { gatewayPods } from './gateway-pods.ts';
-import type { IsGatewayGone } from './lost-gateways.ts';
+import { gatewayPods, type IsGatewayGone } from './gateway-pods.ts';
 
 const NAMESPACE = '/api/v1/namespaces/system';
 
