@@ -24,7 +24,7 @@ const controller = (name: string, more: Partial<Controller> = {}): Controller =>
     removed: () => call('removed'),
     translated: () => call('translated'),
     gatewaysChanged: () => call('gatewaysChanged'),
-    stop: () => Promise.resolve(call('stop')),
+    stop: () => Promise.resolve().then(() => call('stop')),
     ...more,
   };
 };

@@ -340,7 +340,7 @@ describe('what changes while a leader begins', () => {
     });
     await vi.waitFor(() => expect(gateway.held.get('Account/anew')).toMatchObject({ uid, plan: 'Pro' }));
     expect(gateway.held.has('Account/deleted')).toBe(false);
-    source.tell();
+    source.deliver();
     source.isQuick = true;
     await untilReady('orders');
     expect(gateway.held.get('Account/anew')).toMatchObject({ uid });

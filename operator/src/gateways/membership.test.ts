@@ -108,7 +108,7 @@ describe('what is revoked', () => {
     ]);
   });
 
-  test('does not wait for one with a maxStalenessMs: it answers nobody before its acknowledgement was heard', () => {
+  test('does not wait for one with a maxStalenessMs: it answers no caller before its acknowledgement was heard', () => {
     const disconnected = connect('a', 'a-1', undefined, 5_000);
     expect([revoked(), membership.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
     // The next leader still learns about it: the acknowledgement was received, but its response may not have arrived.

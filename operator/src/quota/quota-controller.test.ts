@@ -119,14 +119,14 @@ describe('when all permits are granted', () => {
     return blocks;
   };
 
-  test('those who hold some are asked for them, and who starves gets what comes back', async () => {
+  test('gateways that hold some are asked for them, and one that has none gets what comes back', async () => {
     const controller = newController();
     const held = await exhaust(controller, 'a');
-    const starving = controller.ask(request('b', 1));
+    const waiting = controller.ask(request('b', 1));
     await vi.waitFor(() => expect(recalled).toEqual(['account-1']), WITHIN);
     const closed = held.map((block) => ({ block, used: 1 }));
     expect(await controller.ask(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
-    expect(await starving).toMatchObject({ kind: 'granted', permits: 10 });
+    expect(await waiting).toMatchObject({ kind: 'granted', permits: 10 });
   });
 
   test('nobody waits for long, nor for a gateway that cannot hear', async () => {
@@ -205,7 +205,7 @@ describe('the usage', () => {
   });
 });
 
-test('at the end of the term whoever waits is told that nothing is known', async () => {
+test('at the end of the term, requests that wait get an error', async () => {
   const controller = newController();
   store.disturb = () => new Promise((resolve) => setTimeout(resolve, 20));
   const asked = controller.ask(request('a', 1));

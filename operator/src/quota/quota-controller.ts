@@ -38,7 +38,7 @@ interface Pending {
   readonly answer: (answer: PermitAnswer) => void;
   readonly fail: (error: unknown) => void;
   /** In `performance.now()` time: until then, it waits for recalled permits. */
-  patience: number | undefined;
+  waitsUntil: number | undefined;
 }
 
 /** The state of one account in this term. */
@@ -88,7 +88,7 @@ export class QuotaController implements Controller {
     if (holdsNothing && this.#options.limit(uid) === undefined) return Promise.resolve({ kind: 'no_quota' });
     const account = this.#accountOf(uid);
     const { promise, resolve, reject } = Promise.withResolvers<PermitAnswer>();
-    account.pending.push({ request, answer: resolve, fail: reject, patience: undefined });
+    account.pending.push({ request, answer: resolve, fail: reject, waitsUntil: undefined });
     this.#wake(uid, account);
     return promise;
   }
@@ -160,7 +160,7 @@ export class QuotaController implements Controller {
   #look(uid: string, who: { readonly gateway: string; readonly instance: string }): void {
     const request = { ...who, account: uid, serial: 0, want: 0, held: [], closed: [] };
     const account = this.#accountOf(uid);
-    account.pending.push({ request, answer: () => undefined, fail: () => undefined, patience: undefined });
+    account.pending.push({ request, answer: () => undefined, fail: () => undefined, waitsUntil: undefined });
     this.#wake(uid, account);
   }
 
@@ -226,7 +226,7 @@ export class QuotaController implements Controller {
     // Returned permits come first, so that they can be granted again.
     let after = batch.reduce((ledger, { request }) => settle(ledger, request), before);
     for (const pending of batch) {
-      const { request, patience } = pending;
+      const { request, waitsUntil } = pending;
       const granted = grant(after, request, { limit: limit ?? 0, gateways, id: randomUUID(), nowMs: clock() });
       after = granted?.ledger ?? after;
       if (limit === undefined) verdicts.push({ pending, answer: { kind: 'no_quota' } });
@@ -236,8 +236,8 @@ export class QuotaController implements Controller {
         const isRecallable = after.blocks.some(
           ({ gateway, instance }) => instance !== request.instance && isConnected(gateway, instance),
         );
-        const isPatient = patience === undefined || performance.now() < patience;
-        if (isRecallable && isPatient) awaitingRecall.push(pending);
+        const mayWait = waitsUntil === undefined || performance.now() < waitsUntil;
+        if (isRecallable && mayWait) awaitingRecall.push(pending);
         else verdicts.push({ pending, answer: exhaustedAnswer(after, limit) });
       }
     }
@@ -247,7 +247,7 @@ export class QuotaController implements Controller {
   #recall(uid: string, account: Account, awaitingRecall: readonly Pending[]): void {
     if (awaitingRecall.length === 0) return;
     const now = performance.now();
-    for (const pending of awaitingRecall) pending.patience ??= now + LIMITS.quotaRecallWaitMs;
+    for (const pending of awaitingRecall) pending.waitsUntil ??= now + LIMITS.quotaRecallWaitMs;
     account.awaitingRecall.push(...awaitingRecall);
     if (now - account.recalledAt < LIMITS.quotaRecallWaitMs) return;
     account.recalledAt = now;
@@ -269,7 +269,7 @@ export class QuotaController implements Controller {
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
     if (account.awaitingRecall.length === 0) return;
-    const until = Math.min(...account.awaitingRecall.map(({ patience = 0 }) => patience));
+    const until = Math.min(...account.awaitingRecall.map(({ waitsUntil = 0 }) => waitsUntil));
     account.timer = setTimeout(
       () => {
         account.pending.push(...account.awaitingRecall.splice(0));

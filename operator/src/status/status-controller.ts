@@ -41,7 +41,7 @@ export interface StatusControllerOptions {
 /** Gateways usually acknowledge within this time, so one write is enough. */
 const ACK_WAIT_MS = 100;
 /** The lists of waiting gateways are refreshed at this interval, for all objects together. */
-const STRAGGLERS_MS = 2_000;
+const WAITING_REFRESH_MS = 2_000;
 /** Counts in a Project's status follow changes of its endpoints after this time, together. */
 const COUNT_DELAY_MS = 500;
 /** A status that another client changed is restored after this time: two clients that disagree must not form a busy loop. */
@@ -74,7 +74,7 @@ export class StatusController implements Controller {
   readonly #waiting = new Map<string, Waiting>();
   /** The last reported state of each account's quota. */
   readonly #quotas = new Map<string, string>();
-  #stragglers: NodeJS.Timeout | undefined;
+  #refreshTimer: NodeJS.Timeout | undefined;
 
   constructor(options: StatusControllerOptions) {
     this.#options = options;
@@ -142,7 +142,7 @@ export class StatusController implements Controller {
       observed = number;
     }
     for (const key of keys) this.#queue.add(uidOf(key));
-    if (this.#waiting.size > 0) this.#stragglers ??= setTimeout(() => this.#enqueueWaiting(), STRAGGLERS_MS);
+    if (this.#waiting.size > 0) this.#refreshTimer ??= setTimeout(() => this.#enqueueWaiting(), WAITING_REFRESH_MS);
   }
 
   /** More of an account's quota was used, or permits were given back. */
@@ -173,12 +173,12 @@ export class StatusController implements Controller {
 
   /** Resolves when no write is in progress. */
   stop(): Promise<void> {
-    clearTimeout(this.#stragglers);
+    clearTimeout(this.#refreshTimer);
     return this.#queue.stop();
   }
 
   #enqueueWaiting(): void {
-    this.#stragglers = undefined;
+    this.#refreshTimer = undefined;
     for (const uid of this.#waiting.keys()) this.#queue.add(uid);
   }
 
