@@ -70,12 +70,18 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
   });
   const volumes = parts.spoolVolumes && new VolumeController({ ...context, ...parts.spoolVolumes });
   const list: readonly (Controller | undefined)[] = [
-    ...[gateways, keys, new ConfigPublisher({ ...context, log, server, gateways, quota })],
-    ...[new KeyRevocations({ ...context, gateways }), statuses, quota],
+    gateways,
+    keys,
+    new ConfigPublisher({ ...context, log, server, gateways, quota }),
+    new KeyRevocations({ ...context, gateways }),
+    statuses,
+    quota,
     new OrphanedLedgers({ ...context, store: ledgers }),
     new ShareController(context),
     new ReplayController({ ...context, ...parts.replays }),
-    ...[regenerations, volumes, audit],
+    regenerations,
+    volumes,
+    audit,
   ];
   const controllers = new ControllerManager(
     list.filter((controller) => controller !== undefined),
