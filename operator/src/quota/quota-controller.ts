@@ -37,7 +37,7 @@ interface Pending {
   readonly request: PermitRequest;
   readonly answer: (answer: PermitAnswer) => void;
   readonly fail: (error: unknown) => void;
-  /** In `performance.now()` time: until then, it waits for recalled permits. */
+  /** In `performance.now()` time: how long it waits for recalled permits. */
   waitsUntil: number | undefined;
 }
 
@@ -236,8 +236,8 @@ export class QuotaController implements Controller {
         const isRecallable = after.blocks.some(
           ({ gateway, instance }) => instance !== request.instance && isConnected(gateway, instance),
         );
-        const mayWait = waitsUntil === undefined || performance.now() < waitsUntil;
-        if (isRecallable && mayWait) awaitingRecall.push(pending);
+        const mayWait = isRecallable && (waitsUntil === undefined || performance.now() < waitsUntil);
+        if (mayWait) awaitingRecall.push(pending);
         else verdicts.push({ pending, answer: exhaustedAnswer(after, limit) });
       }
     }
@@ -290,11 +290,8 @@ const grantedAnswer = (
   { id, permits }: { readonly id: string; readonly permits: number },
 ): PermitAnswer => ({ kind: 'granted', block: id, period, permits });
 
-const exhaustedAnswer = (ledger: Ledger, limit: number): PermitAnswer => ({
-  kind: 'exhausted',
-  period: ledger.period,
-  limit,
-  used: committed(ledger),
-});
+const exhaustedAnswer = (ledger: Ledger, limit: number): PermitAnswer => {
+  return { kind: 'exhausted', period: ledger.period, limit, used: committed(ledger) };
+};
 
 const exhaustedMark = (period: string, quota: number): string => `${period} ${quota}`;
