@@ -1,9 +1,10 @@
-export { runOperator, type Operator, type OperatorParts } from './operator.ts';
+export { runOperator, type Operator } from './operator.ts';
+export type { OperatorParts } from './operator-parts.ts';
 export { certificateFile } from './publish/certificate-file.ts';
 export type { Certificates, ServerCertificate } from './publish/certificates.ts';
-export { ownCertificates, type CertificateSource, type CertificateStore } from './publish/certificate-keeper.ts';
-export { noGatewayPods } from './publish/gateway-pods.ts';
-export { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
+export { ownCertificates, type CertificateSource, type CertificateStore } from './publish/certificate-renewal.ts';
+export { noGatewayPods } from './gateways/gateway-pods.ts';
+export { noGatewayMemory, type GatewayMemory } from './gateways/gateway-memory.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';
 export { ledgerConfigMaps, ledgerFiles, type LedgerStore } from './quota/ledger-store.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';

@@ -26,10 +26,10 @@ export class MemorySource implements ResourceSource {
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
   /** What `start` waits for. */
   starting: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
-  /** Whether the listener receives writes immediately. Otherwise, `tell` delivers them. */
+  /** Whether the listener receives writes immediately. Otherwise, `deliver` passes on them. */
   isQuick = true;
   readonly #stored = new Map<string, Stored>();
-  readonly #untold: (() => void)[] = [];
+  readonly #undelivered: (() => void)[] = [];
   #listener: SourceListener | undefined;
   #version = 0;
   #uids = 0;
@@ -41,8 +41,8 @@ export class MemorySource implements ResourceSource {
   }
 
   /** Delivers all pending changes to the listener. */
-  tell(): void {
-    for (const tell of this.#untold.splice(0)) tell();
+  deliver(): void {
+    for (const deliver of this.#undelivered.splice(0)) deliver();
   }
 
   /** Creates an object, or changes its spec. */
@@ -149,9 +149,9 @@ export class MemorySource implements ResourceSource {
     return object;
   }
 
-  #later(tell: () => void): void {
-    this.#untold.push(tell);
-    if (this.isQuick) this.tell();
+  #later(deliver: () => void): void {
+    this.#undelivered.push(deliver);
+    if (this.isQuick) this.deliver();
   }
 }
 

@@ -1,63 +1,21 @@
 import { once } from 'node:events';
-import {
-  LIMITS,
-  periodOf,
-  type ResourceObject,
-  type ResourceSource,
-  type ServiceSource,
-  type SourceProblem,
-} from '@standin/contract';
+import { LIMITS, type ResourceObject } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
-import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { AdminServer, urlOf } from './admin/admin-server.ts';
 import { operatorMetrics } from './admin/metrics.ts';
 import { DesiredState } from './desired-state.ts';
-import type { SpoolVolumes } from './drain/orphan-keeper.ts';
-import { Leader } from './leader.ts';
-import { awaitCertificate, keepCertificate, type CertificateSource } from './publish/certificate-keeper.ts';
+import { createLeader, type Leader } from './leader.ts';
+import type { OperatorParts } from './operator-parts.ts';
+import { awaitCertificate, renewCertificate } from './publish/certificate-renewal.ts';
 import type { ServerCertificate } from './publish/certificates.ts';
-import type { GatewayMemory } from './publish/gateway-memory.ts';
-import type { IsGatewayGone } from './publish/lost-gateways.ts';
-import type { Leadership, Term } from './publish/leadership.ts';
+import type { Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
-import { countedWrites, type LedgerStore } from './quota/ledger-store.ts';
+import { countedWrites } from './quota/ledger-store.ts';
 import { QuotaAudit } from './quota/quota-audit.ts';
-import { removeStrayLedgers } from './quota/stray-ledgers.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
-import { refusedTargets, type OperatorSettings } from './settings.ts';
-import type { StatusWritten } from './status/served-status.ts';
-import { Translator, type TranslateSettings } from './translate/index.ts';
-
-export interface OperatorParts {
-  readonly settings: OperatorSettings;
-  readonly translateSettings: TranslateSettings;
-  readonly source: ResourceSource;
-  /** Undefined: there are no Services, and `serviceRef` is not checked. */
-  readonly services?: ServiceSource | undefined;
-  /** Targets that no replay may reach, in addition to the operator's own. */
-  readonly refused?: RefusedTargets;
-  readonly certificates: CertificateSource;
-  readonly leadership: Leadership;
-  readonly gatewayMemory: GatewayMemory;
-  /** Whether a gateway that is not heard has stopped running. */
-  readonly isGatewayGone: IsGatewayGone;
-  /** The permits that were granted of each account's quota. */
-  readonly ledgers: LedgerStore;
-  /** Volumes that gateways leave behind when they are scaled away. Without it, they are not drained. */
-  readonly spoolVolumes?: SpoolVolumes | undefined;
-  readonly logger: Logger;
-  readonly registry: Registry;
-  /** The store of captured requests and of replay results. Without it, Replays report that it is missing, and wait. */
-  readonly logStore?: LogStore | undefined;
-  /** Called with every status that is written. */
-  readonly onStatus?: (written: StatusWritten) => void;
-  /** Called with all problems of the source's input, each time they change. */
-  readonly onProblems?: (problems: readonly SourceProblem[]) => void;
-  /** Called with every removed object. */
-  readonly onRemoved?: (object: ResourceObject) => void;
-}
+import { refusedTargets } from './settings.ts';
+import { Translator } from './translate/index.ts';
 
 export interface Operator {
   /** URL of the config stream. */
@@ -117,7 +75,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   for (const url of [streamUrl, admin.url]) refused.add(targetOf(new URL(url)));
   for (const target of refusedTargets(settings)) refused.add(target);
   const replays = openReplayParts({ settings, store: logStore, registry, refused, logger });
-  const audit = openAudit(parts, desired.objects, (uid) => leader?.auditChanged(uid));
+  const audit = openAudit(parts, desired.objects, (uid) => leader?.statuses.enqueue(uid));
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = Promise.all([source.start(desired, signal), parts.services?.start(desired, signal)]).then(() => {
     desired.flush();
@@ -127,33 +85,15 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
 
   // keys → publish → status, while this operator leads
   const lead = async (term: Term): Promise<void> => {
-    leader = new Leader(term, {
-      ...{ source, desired, translator, server, metrics, logger, registry },
-      gatewayForgetMs: settings.stream.gatewayForgetMs,
-      gatewayMemory: parts.gatewayMemory,
-      isGatewayGone: parts.isGatewayGone,
-      ledgers: countedWrites(parts.ledgers, () => metrics.ledgerWrites.inc()),
-      spoolVolumes: parts.spoolVolumes,
-      countPermits: logStore && ((filter) => logStore.permits(filter)),
-      audited: (uid) => (audit === undefined ? {} : audit.audited(uid)),
-      secretPollMs: settings.secretPollMs,
-      onStatus: parts.onStatus,
-      replays,
-    });
+    const ledgers = countedWrites(parts.ledgers, () => metrics.ledgerWrites.inc());
+    leader = createLeader(term, { ...parts, desired, translator, server, metrics, audit, replays, ledgers });
     try {
-      await leader.begin();
-      // Not awaited: a call that hangs must not outlast the term.
-      void removeStrayLedgers({
-        ...{ store: parts.ledgers, logger: logger.child({ stage: 'quota' }), signal: term.signal },
-        isAccount: (uid) => desired.objects.has(uid),
-        period: periodOf(Date.now()),
-      });
-      void audit?.run(term.signal);
+      await leader.start();
       await aborted(term.signal);
     } finally {
-      const ending = leader.end();
+      const stopped = leader.controllers.stop();
       leader = undefined;
-      await ending;
+      await stopped;
     }
   };
   const onNewLeader = ({ url }: { readonly url: string | undefined }): void => {
@@ -162,8 +102,8 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   };
   const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));
   const onCertificate = (changed: ServerCertificate): void => server.setCertificate(changed);
-  const keeping = keepCertificate(parts.certificates, certificate, onCertificate, { logger, signal });
-  const ended = endOf([leading, keeping], signal, logger);
+  const renewing = renewCertificate(parts.certificates, certificate, onCertificate, { logger, signal });
+  const ended = endOf([leading, renewing], signal, logger);
 
   return {
     streamUrl,
@@ -175,7 +115,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     isSettled: () => leader?.isSettled() ?? false,
     stop: async () => {
       stopping.abort();
-      await Promise.allSettled([leading, keeping]);
+      await Promise.allSettled([leading, renewing]);
       desired.close();
       await replays.close();
       await server.close();
@@ -202,10 +142,10 @@ const translateSources = (parts: OperatorParts, leader: () => Leader | undefined
     translator,
     holdOffMs: LIMITS.holdOffMs,
     logger: parts.logger,
-    onSeen: (object) => leader()?.seen(object),
-    onChanges: (changes) => leader()?.apply(changes),
+    onSeen: (object) => leader()?.controllers.changed(object),
+    onChanges: (changes) => leader()?.controllers.translated(changes),
     onRemoved: (object) => {
-      leader()?.forget(object);
+      leader()?.controllers.removed(object);
       parts.onRemoved?.(object);
     },
     onProblems: (problems) => parts.onProblems?.(problems),

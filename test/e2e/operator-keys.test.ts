@@ -3,7 +3,7 @@ import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { certificateSecret } from '../../operator/src/publish/certificate-secret.ts';
 import { planCertificates } from '../../operator/src/publish/certificates.ts';
-import { gatewayConfigMap } from '../../operator/src/publish/gateway-memory.ts';
+import { gatewayConfigMap } from '../../operator/src/gateways/gateway-memory.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';

@@ -4,7 +4,7 @@ import type { KubeClient } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { OrphanKeeper } from '../../operator/src/drain/orphan-keeper.ts';
+import { VolumeController } from '../../operator/src/drain/volume-controller.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { drainTemplateOf } from '../harness/drain-job.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -27,7 +27,7 @@ let cluster: Cluster;
 let namespace: string;
 let client: KubeClient;
 let template: string;
-const keepers: OrphanKeeper[] = [];
+const controllers: VolumeController[] = [];
 
 interface Listed {
   readonly items: readonly {
@@ -96,19 +96,19 @@ const endPodsOf = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<vo
   }
 };
 
-const startKeeper = (): OrphanKeeper => {
-  const keeper = new OrphanKeeper({
+const startController = (): VolumeController => {
+  const controller = new VolumeController({
     ...{ client, namespace, jobTemplate: template, statefulSet: SET, quietMs: QUIET_MS, logger },
     claims: 'app.kubernetes.io/component=gateway',
   });
-  keeper.begin();
-  keepers.push(keeper);
-  return keeper;
+  controller.start();
+  controllers.push(controller);
+  return controller;
 };
 /** Waits until the controller reports these states. */
-const untilStates = (keeper: OrphanKeeper, expected: Readonly<Record<number, string>>) =>
+const untilStates = (controller: VolumeController, expected: Readonly<Record<number, string>>) =>
   expect
-    .poll(() => Object.fromEntries(keeper.states), EVENTUALLY_POLL)
+    .poll(() => Object.fromEntries(controller.states), EVENTUALLY_POLL)
     .toEqual(Object.fromEntries(Object.entries(expected).map(([ordinal, state]) => [claimOf(Number(ordinal)), state])));
 const EVENTUALLY_POLL = { timeout: EVENTUALLY.timeoutMs, interval: EVENTUALLY.intervalMs };
 
@@ -130,7 +130,7 @@ beforeEach(async () => {
   await scale(3);
 });
 afterEach(async () => {
-  for (const keeper of keepers.splice(0)) await keeper.stop();
+  for (const controller of controllers.splice(0)) await controller.stop();
   await client.close();
   await deleteNamespace(cluster, namespace);
   await rm(path.dirname(template), { recursive: true });
@@ -140,31 +140,31 @@ afterEach(async () => {
 
 test('a volume beyond the replicas is drained once by one Job under any leader, and its claim is marked and kept', async () => {
   await scale(1);
-  const keeper = startKeeper();
+  const controller = startController();
   // This stands for an earlier leader that has not noticed the loss of its lease.
-  startKeeper();
+  startController();
   const made = await untilJobsOf(1, 2);
-  await untilStates(keeper, { 0: 'used', 1: 'draining', 2: 'draining' });
+  await untilStates(controller, { 0: 'used', 1: 'draining', 2: 'draining' });
   for (const job of Object.values(made)) await endPodsOf(job, 'Succeeded');
-  await untilStates(keeper, { 0: 'used', 1: 'drained', 2: 'drained' });
+  await untilStates(controller, { 0: 'used', 1: 'drained', 2: 'drained' });
   expect(await annotationOf(1)).toMatch(/^\d{4}-\d\d-\d\dT/);
   expect(await annotationOf(0)).toBeUndefined();
   expect(new Set(await eventsOf(1))).toEqual(new Set(['Drained', 'Draining']));
 
-  const next = startKeeper();
+  const next = startController();
   await untilStates(next, { 0: 'used', 1: 'drained', 2: 'drained' });
   expect(await jobs()).toEqual(made);
 });
 
 test('a volume that is used again is drained again, but not while its gateway runs', async () => {
   await scale(1);
-  const keeper = startKeeper();
+  const controller = startController();
   const first = await untilJobsOf(1, 2);
   await endPodsOf(first[claimOf(1)] ?? '', 'Succeeded');
-  await untilStates(keeper, { 0: 'used', 1: 'drained', 2: 'draining' });
+  await untilStates(controller, { 0: 'used', 1: 'drained', 2: 'draining' });
 
   await scale(3);
-  await untilStates(keeper, { 0: 'used', 1: 'used', 2: 'used' });
+  await untilStates(controller, { 0: 'used', 1: 'used', 2: 'used' });
   await expect.poll(() => annotationOf(1), EVENTUALLY_POLL).toBeUndefined();
   // The running Job is deleted. The completed Job stays available for inspection.
   await expect.poll(jobs, EVENTUALLY_POLL).toEqual({ [claimOf(1)]: first[claimOf(1)] });
@@ -182,15 +182,15 @@ test('a volume that is used again is drained again, but not while its gateway ru
 
 test('a failed Job is reported on the claim and recreated after it is deleted', async () => {
   await scale(2);
-  const keeper = startKeeper();
+  const controller = startController();
   const { [claimOf(2)]: job = '' } = await untilJobsOf(2);
   await endPodsOf(job, 'Failed');
-  await untilStates(keeper, { 0: 'used', 1: 'used', 2: 'failed' });
+  await untilStates(controller, { 0: 'used', 1: 'used', 2: 'failed' });
   await expect.poll(() => eventsOf(2), EVENTUALLY_POLL).toEqual(['DrainFailed', 'Draining']);
   const [event] = (await list('events.events.k8s.io')).filter(({ reason }) => reason === 'DrainFailed');
   expect(event?.note).toContain(`kubectl logs job/${job} -n ${namespace}`);
   expect(await annotationOf(2)).toBeUndefined();
 
   await kubectl('delete', 'job', job);
-  await untilStates(keeper, { 0: 'used', 1: 'used', 2: 'draining' });
+  await untilStates(controller, { 0: 'used', 1: 'used', 2: 'draining' });
 });

@@ -6,7 +6,7 @@ import { BlockQuotaGate } from '../../gateway/src/admit/block-quota-gate.ts';
 import { account, KEY } from '../../gateway/src/gateway.testing.ts';
 import { Refusal } from '../../gateway/src/request/refusal.ts';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
-import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
+import { QuotaController } from '../../operator/src/quota/quota-controller.ts';
 
 /** Gateways and the leader's quota controller without a network and with a simulated clock, so that months pass in moments. */
 
@@ -38,7 +38,7 @@ class Simulation {
       if (when === 'after') this.writtenAtMs.push(this.#nowMs);
     };
     const clock = (): number => this.#nowMs;
-    const keeper = new QuotaKeeper({
+    const controller = new QuotaController({
       ...{ store, logger, clock, limit: () => quota, gatewayCount: () => gateways, isConnected: () => true },
       recall: () => this.refusals.push('a recall'),
       countPermits: undefined,
@@ -48,7 +48,7 @@ class Simulation {
       const names = { gateway: `gateway-${index}`, instance: `process-${index}` };
       const gate = new BlockQuotaGate({
         ask: (request) =>
-          this.isOperatorDown ? Promise.reject(new Error('away')) : keeper.ask({ ...names, ...request }),
+          this.isOperatorDown ? Promise.reject(new Error('away')) : controller.ask({ ...names, ...request }),
         reportUsage: () => Promise.resolve(),
         ...{ logger, clock, uptime: clock },
       });

@@ -3,7 +3,7 @@ import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
-import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
+import { QuotaController } from '../../operator/src/quota/quota-controller.ts';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
@@ -38,14 +38,14 @@ test.each([
   async (...[, gatewayOffsetMs, operatorOffsetMs]) => {
     const ledgers = new MemoryLedgers();
     const uid = `account ${gatewayOffsetMs} ${operatorOffsetMs}`;
-    const keeper = new QuotaKeeper({
+    const controller = new QuotaController({
       ...{ store: ledgers, logger: pino({ level: 'silent' }), limit: () => 100, gatewayCount: () => 1 },
       ...{ isConnected: () => false, recall: () => undefined, onUsage: () => undefined },
       clock: () => Date.now() + operatorOffsetMs,
       countPermits: (filter) => store.permits(filter),
     });
     const request = { gateway: 'a', instance: 'a', account: uid, serial: 1, want: 50, held: [], closed: [] };
-    const answer = await keeper.ask(request);
+    const answer = await controller.ask(request);
     assert(answer.kind === 'granted');
     const rows = Array.from({ length: USED }, (_, quotaPermit) =>
       encodeRow(
@@ -57,8 +57,8 @@ test.each([
     );
     await store.insert({ rows: Buffer.concat(rows), rowCount: USED, token: uid });
     expect(await store.spentPermits(uid, answer.period)).toEqual({ requests: USED, permits: USED });
-    await keeper.drained('a');
+    await controller.drained('a');
     expect(await ledgers.read(uid)).toMatchObject({ ledger: { used: USED, blocks: [] } });
-    await keeper.stop();
+    await controller.stop();
   },
 );

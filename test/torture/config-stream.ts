@@ -1,8 +1,10 @@
 import { configKey, type ConfigKey, type ConfigObject } from '@standin/contract';
 import type { Logger } from 'pino';
+import { GatewayController } from '../../operator/src/gateways/gateway-controller.ts';
+import { noGatewayMemory } from '../../operator/src/gateways/gateway-memory.ts';
+import { noGatewayPods } from '../../operator/src/gateways/gateway-pods.ts';
 import { planCertificates, serverCertificate } from '../../operator/src/publish/certificates.ts';
 import { ConfigLog } from '../../operator/src/publish/config-log.ts';
-import { GatewayRegistry } from '../../operator/src/publish/gateway-registry.ts';
 import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
 import { eventually } from '../harness/eventually.ts';
 
@@ -26,18 +28,17 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     logger,
   });
   const log = new ConfigLog(1);
-  const gateways = new GatewayRegistry({
-    epoch: 1,
-    forgetMs: 60_000,
-    onKnown: () => undefined,
-    onProgress: () => undefined,
+  const gateways = new GatewayController({
+    ...{ epoch: 1, forgetMs: 60_000, memory: noGatewayMemory, isGone: noGatewayPods, logger },
+    since: (key) => log.since(key),
+    onChange: () => undefined,
   });
   const quota: Publication['quota'] = {
     ask: () => Promise.resolve({ kind: 'no_quota' }),
     report: () => undefined,
     drained: () => Promise.resolve(),
   };
-  server.lead({ log, gateways, quota, remembered: () => Promise.resolve() });
+  server.lead({ log, gateways, quota });
   const publish = (put: readonly ConfigObject[], remove: readonly ConfigKey[] = []) => log.append({ put, remove });
   return {
     url: `https://127.0.0.1:${server.port}`,
@@ -48,17 +49,17 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     },
     publish,
     publishAndAwait: async (objects) => {
-      const since = publish(objects);
+      publish(objects);
       const states = () =>
-        objects.map((object) => [configKey(object), gateways.programmed(configKey(object), since)] as const);
+        objects.map((object) => [configKey(object), gateways.programmed(configKey(object))] as const);
       const settled = await eventually('the gateway’s acknowledgement', states, {
-        accept: (all) => all.every(([, { kind }]) => kind === 'programmed' || kind === 'rejected'),
+        accept: (all) => all.every(([, state]) => state?.kind === 'programmed' || state?.kind === 'rejected'),
         intervalMs: 5,
       });
-      return new Map(settled.flatMap(([key, state]) => (state.kind === 'rejected' ? [[key, state.message]] : [])));
+      return new Map(settled.flatMap(([key, state]) => (state?.kind === 'rejected' ? [[key, state.message]] : [])));
     },
     close: async () => {
-      gateways.close();
+      await gateways.stop();
       await server.close();
     },
   };

@@ -8,7 +8,12 @@ test('what is accepted of a quota is no less than the status says of this month,
     const status = { usage: { period, accepted: 85, quota: 100 } };
     const account = new MemorySource().put('Account', 'team', {}, status);
     const usage = () => ({ period: '2026-11', accepted: 45, granted: 90, quota: 100, isExhausted: undefined });
-    const leader = { revision: { epoch: 1, number: 1 }, gateways: [], spoolVolumes: undefined, usage };
+    const leader = {
+      log: { revision: { epoch: 1, number: 1 } },
+      gateways: { known: [] },
+      volumes: undefined,
+      quota: { usage },
+    };
     const registry = new Registry();
     operatorMetrics(registry, { objects: () => [account], leading: () => leader });
     return /^standin_quota_accepted\{.*\} (\d+)$/m.exec(await registry.metrics())?.[1];

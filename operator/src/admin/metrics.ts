@@ -1,7 +1,9 @@
-import type { Revision, ResourceObject } from '@standin/contract';
+import type { ResourceObject } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ClaimState } from '../drain/orphan-keeper.ts';
-import type { GatewayRegistry } from '../publish/gateway-registry.ts';
+import type { VolumeController } from '../drain/volume-controller.ts';
+import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { ConfigLog } from '../publish/config-log.ts';
+import type { QuotaController } from '../quota/quota-controller.ts';
 import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
 
 /** Metrics that are updated where the event happens. */
@@ -17,10 +19,10 @@ export interface MetricsView {
   /** Undefined while this operator is not the leader. */
   leading():
     | {
-        readonly revision: Revision;
-        readonly gateways: GatewayRegistry['gateways'];
-        readonly spoolVolumes: ReadonlyMap<string, ClaimState> | undefined;
-        usage(accountUid: string): QuotaUsage | undefined;
+        readonly log: Pick<ConfigLog, 'revision'>;
+        readonly gateways: Pick<GatewayController, 'known'>;
+        readonly volumes: Pick<VolumeController, 'states'> | undefined;
+        readonly quota: Pick<QuotaController, 'usage'>;
       }
     | undefined;
 }
@@ -45,7 +47,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
     registers,
     collect() {
       this.reset();
-      const revision = view.leading()?.revision;
+      const revision = view.leading()?.log.revision;
       if (revision !== undefined) this.set({ epoch: revision.epoch }, revision.number);
     },
   });
@@ -56,7 +58,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
     registers,
     collect() {
       this.reset();
-      for (const { name, connected, acked } of view.leading()?.gateways ?? []) {
+      for (const { name, connected, acked } of view.leading()?.gateways.known ?? []) {
         this.set({ gateway: name, connected: String(connected) }, acked.number);
       }
     },
@@ -68,7 +70,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
     registers,
     collect() {
       this.reset();
-      for (const state of view.leading()?.spoolVolumes?.values() ?? []) this.inc({ state });
+      for (const state of view.leading()?.volumes?.states.values() ?? []) this.inc({ state });
     },
   });
   usageGauges(registers, view);
@@ -100,7 +102,7 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
         this.reset();
         const leader = view.leading();
         for (const { kind, metadata, status } of view.objects()) {
-          const known = kind === 'Account' ? leader?.usage(metadata.uid) : undefined;
+          const known = kind === 'Account' ? leader?.quota.usage(metadata.uid) : undefined;
           const usage = known && shownUsage(known, status, known);
           if (usage !== undefined) this.set({ namespace: metadata.namespace, account: metadata.name }, value(usage));
         }

@@ -10,7 +10,7 @@ const OWN = 'k'.repeat(32);
 
 let source: MemorySource;
 let owner: KeyOwner | undefined;
-let told: KeyState[];
+let reported: KeyState[];
 let keys: AccountKeys;
 
 const setSecret = (name: string, key: string): void => void source.secrets.set(`default/${name}`, { 'api-key': key });
@@ -22,34 +22,34 @@ beforeEach(() => {
   source = new MemorySource();
   source.put('Account', 'team', {});
   owner = named('team-api-key', true);
-  told = [];
+  reported = [];
   keys = new AccountKeys({
     source,
     logger: pino({ level: 'silent' }),
     owner: () => owner,
-    onKey: (_uid, state) => told.push(state),
+    onKey: (_uid, state) => reported.push(state),
   });
 });
 
 describe('a generated key', () => {
-  test('is made once, with an Event, and only its digest is told', async () => {
+  test('is made once, with an Event, and only its digest is reported', async () => {
     expect(await keys.read('uid-1')).toBe(true);
     const key = source.secrets.get('default/team-api-key')?.['api-key'] ?? '';
-    expect(told).toEqual([{ kind: 'key', sha256: apiKeySha256(key) }]);
+    expect(reported).toEqual([{ kind: 'key', sha256: apiKeySha256(key) }]);
     expect(source.events).toMatchObject([{ type: 'Normal', reason: 'KeyGenerated' }]);
     expect(source.events[0]?.message).not.toContain(key);
     await keys.read('uid-1');
-    expect(told[1]).toEqual(told[0]);
+    expect(reported[1]).toEqual(reported[0]);
     expect(source.events).toHaveLength(1);
-    expect(keys.known('uid-1')).toEqual({ secretName: 'team-api-key', key: told[0] });
+    expect(keys.known('uid-1')).toEqual({ secretName: 'team-api-key', key: reported[0] });
   });
 
-  test('is made anew when its Secret was deleted', async () => {
+  test('is made again when its Secret was deleted', async () => {
     await keys.read('uid-1');
     source.secrets.clear();
     await keys.read('uid-1');
-    expect(told[1]).toMatchObject({ kind: 'key' });
-    expect(told[1]).not.toEqual(told[0]);
+    expect(reported[1]).toMatchObject({ kind: 'key' });
+    expect(reported[1]).not.toEqual(reported[0]);
   });
 
   test('that another operator makes at the same moment is that one’s', async () => {
@@ -57,14 +57,16 @@ describe('a generated key', () => {
       if (call === 'createSecret') setSecret('team-api-key', OWN);
     };
     await keys.read('uid-1');
-    expect(told).toEqual([{ kind: 'key', sha256: apiKeySha256(OWN) }]);
+    expect(reported).toEqual([{ kind: 'key', sha256: apiKeySha256(OWN) }]);
     expect(source.events).toEqual([]);
   });
 
   test('is not written into a Secret of that name that holds something else', async () => {
     source.secrets.set('default/team-api-key', { password: 'x' });
     await keys.read('uid-1');
-    expect(told).toMatchObject([{ kind: 'invalid', message: expect.stringContaining('add it, or delete') as string }]);
+    expect(reported).toMatchObject([
+      { kind: 'invalid', message: expect.stringContaining('add it, or delete') as string },
+    ]);
   });
 });
 
@@ -73,13 +75,13 @@ describe('an own key', () => {
     owner = named('own', false);
   });
 
-  test('is never made, and told as soon as it is there, or another one', async () => {
+  test('is never made, and reported as soon as it is there, or another one', async () => {
     await keys.read('uid-1');
     setSecret('own', OWN);
     await keys.read('uid-1');
     setSecret('own', `${OWN}2`);
     await keys.read('uid-1');
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { kind: 'missing', secretName: 'own' },
       { kind: 'key', sha256: apiKeySha256(OWN) },
       { kind: 'key', sha256: apiKeySha256(`${OWN}2`) },
@@ -89,7 +91,7 @@ describe('an own key', () => {
   test('that is too short says so', async () => {
     setSecret('own', 'short');
     await keys.read('uid-1');
-    expect(told).toMatchObject([{ kind: 'invalid', message: expect.stringContaining('at least 32') as string }]);
+    expect(reported).toMatchObject([{ kind: 'invalid', message: expect.stringContaining('at least 32') as string }]);
   });
 });
 
@@ -98,12 +100,12 @@ describe('what the API server refuses', () => {
     ['readSecret', 'Forbidden', 'cannot get resource "secrets"'],
     ['createSecret', 'Forbidden', 'cannot create resource "secrets"'],
     ['createSecret', 'Invalid', 'the name is too long'],
-  ] as const)('%s: %s is told as what is wrong with the Secret', async (refused, kind, message) => {
+  ] as const)('%s: %s is reported as what is wrong with the Secret', async (refused, kind, message) => {
     source.disturb = (call) => {
       if (call === refused) throw new SourceError(kind, message);
     };
     await keys.read('uid-1');
-    expect(told).toMatchObject([{ kind: 'invalid', message: expect.stringContaining(message) as string }]);
+    expect(reported).toMatchObject([{ kind: 'invalid', message: expect.stringContaining(message) as string }]);
   });
 
   test('leaves a key in force that was read before, and is tried again', async () => {
@@ -112,16 +114,16 @@ describe('what the API server refuses', () => {
       throw new SourceError('Forbidden', 'no more');
     };
     await expect(keys.read('uid-1')).rejects.toThrow('no more');
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     expect(keys.known('uid-1')?.key.kind).toBe('key');
   });
 
-  test('only for a moment is tried again, and told as nothing', async () => {
+  test('only for a moment is tried again, and reported as nothing', async () => {
     source.disturb = () => {
       throw new SourceError('Unavailable', 'away');
     };
     await expect(keys.read('uid-1')).rejects.toThrow('away');
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 
@@ -129,7 +131,7 @@ describe('an Account', () => {
   test('that is not there, or not valid, has no key', async () => {
     owner = undefined;
     expect(await keys.read('uid-1')).toBe(false);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test('that is deleted, or names another Secret, while its Secret is read leaves nothing behind', async () => {
@@ -138,13 +140,13 @@ describe('an Account', () => {
       owner = undefined;
     };
     await keys.read('uid-1');
-    expect([told, keys.known('uid-1')]).toEqual([[], undefined]);
+    expect([reported, keys.known('uid-1')]).toEqual([[], undefined]);
     owner = named('team-api-key', true);
     source.disturb = () => {
       owner = named('other', false);
     };
     await keys.read('uid-1');
-    expect([told, keys.known('uid-1')]).toEqual([[], undefined]);
+    expect([reported, keys.known('uid-1')]).toEqual([[], undefined]);
   });
 
   test('that is deleted is forgotten', async () => {

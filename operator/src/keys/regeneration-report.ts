@@ -1,6 +1,6 @@
 import { LIMITS, type ConditionReason, type RegenerationPhase, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { CertificateStore } from './certificate-keeper.ts';
+import type { CertificateStore } from './certificate-renewal.ts';
 import { certificatesSchema, type Certificates } from './certificates.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { CertificateSource } from './certificate-keeper.ts';
+import type { CertificateSource } from './certificate-renewal.ts';
 
 /** A kubelet takes a minute or two to update a changed Secret in a pod. */
 const CHECK_MS = 5_000;

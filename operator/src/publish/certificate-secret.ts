@@ -1,5 +1,5 @@
 import { ApiError, isConflict, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
-import type { CertificateStore } from './certificate-keeper.ts';
+import type { CertificateStore } from './certificate-renewal.ts';
 import { certificatesSchema, type Certificates } from './certificates.ts';
 
 type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };

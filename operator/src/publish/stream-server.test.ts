@@ -9,16 +9,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { STREAM_SERVER_NAME, type ConfigObject, type UsageReport } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { GatewayController } from '../gateways/gateway-controller.ts';
 import { planCertificates, serverCertificate, type Certificates } from './certificates.ts';
 import { ConfigLog } from './config-log.ts';
-import { GatewayRegistry } from './gateway-registry.ts';
 import { StreamServer, type Publication } from './stream-server.ts';
 
 let certificates: Certificates;
 let server: StreamServer;
 let publication: Publication;
+let gateways: GatewayController;
 let reports: UsageReport[];
-let remembered: Promise<void>;
+/** Writes of the known gateways wait for this promise. */
+let storing: Promise<void>;
 const open = new Set<{ destroy(): void }>();
 
 const logger = pino({ level: 'silent' });
@@ -40,23 +42,27 @@ const listen = async (options: { connectionsMax?: number } = {}): Promise<void> 
 beforeEach(async () => {
   await listen();
   reports = [];
-  remembered = Promise.resolve();
+  storing = Promise.resolve();
+  gateways = new GatewayController({
+    ...{ epoch: 1, forgetMs: 1_000, since: () => undefined, onChange: () => undefined, logger },
+    memory: { read: () => Promise.resolve([]), write: () => storing },
+    isGone: () => Promise.resolve(true),
+  });
   publication = {
     log: new ConfigLog(1),
-    gateways: new GatewayRegistry({ epoch: 1, forgetMs: 1_000, onKnown: () => undefined, onProgress: () => undefined }),
+    gateways,
     quota: {
       report: (report) => reports.push(report),
       drained: (instance) => (instance === 'uncountable' ? Promise.reject(new Error('away')) : Promise.resolve()),
       ask: (wanted) =>
         Promise.resolve({ kind: 'granted', block: `${wanted.gateway}-1`, period: '2026-11', permits: wanted.want }),
     },
-    remembered: () => remembered,
   };
 });
 afterEach(async () => {
   for (const socket of open) socket.destroy();
   open.clear();
-  publication.gateways.close();
+  await gateways.stop();
   await server.close();
 });
 
@@ -103,14 +109,14 @@ test('a gateway gets the snapshot, then deltas as they come', async () => {
 
 test('a gateway gets nothing before the next leader would know of it', async () => {
   const written = Promise.withResolvers<undefined>();
-  remembered = written.promise.then(() => undefined);
+  storing = written.promise.then(() => undefined);
   server.lead(publication);
   let isAnswered = false;
   const streaming = follow('gateway-0', 'i').then((stream) => {
     isAnswered = true;
     return stream;
   });
-  await expect.poll(() => publication.gateways.isConnected('gateway-0', 'i')).toBe(true);
+  await expect.poll(() => gateways.isConnected('gateway-0', 'i')).toBe(true);
   await delay(100);
   expect(isAnswered).toBe(false);
   written.resolve(undefined);
@@ -119,13 +125,15 @@ test('a gateway gets nothing before the next leader would know of it', async () 
 });
 
 test('one that goes before that is not connected any more', async () => {
-  remembered = new Promise(() => undefined);
+  const written = Promise.withResolvers<undefined>();
+  storing = written.promise.then(() => undefined);
   server.lead(publication);
   const client = call('GET', '/v1/config?gateway=gateway-0&instance=i');
   client.catch(() => undefined);
-  await expect.poll(() => publication.gateways.isConnected('gateway-0', 'i')).toBe(true);
+  await expect.poll(() => gateways.isConnected('gateway-0', 'i')).toBe(true);
   for (const socket of open) socket.destroy();
-  await expect.poll(() => publication.gateways.isConnected('gateway-0', 'i')).toBe(false);
+  await expect.poll(() => gateways.isConnected('gateway-0', 'i')).toBe(false);
+  written.resolve(undefined);
 });
 
 test('a quiet stream has heartbeats', { timeout: 10_000 }, async () => {
@@ -141,9 +149,9 @@ test('acknowledgements and goodbyes reach the registry', async () => {
   await follow('gateway-0', 'i');
   const ack = { gateway: 'gateway-0', instance: 'i', revision: '1.0', rejected: [] };
   expect((await call('POST', '/v1/acks', { body: ack })).statusCode).toBe(204);
-  expect(publication.gateways.gateways).toHaveLength(1);
+  expect(gateways.known).toHaveLength(1);
   expect((await call('DELETE', '/v1/gateways/gateway-0?instance=i')).statusCode).toBe(204);
-  expect(publication.gateways.gateways).toHaveLength(0);
+  expect(gateways.known).toHaveLength(0);
 });
 
 test('the longest of names is heard, too', async () => {
@@ -151,9 +159,9 @@ test('the longest of names is heard, too', async () => {
   const gateway = 'n'.repeat(253);
   await follow(gateway, 'i');
   await call('POST', '/v1/acks', { body: { gateway, instance: 'i', revision: '1.0', rejected: [] } });
-  expect(publication.gateways.gateways).toHaveLength(1);
+  expect(gateways.known).toHaveLength(1);
   expect((await call('DELETE', `/v1/gateways/${gateway}?instance=i`)).statusCode).toBe(204);
-  expect(publication.gateways.gateways).toHaveLength(0);
+  expect(gateways.known).toHaveLength(0);
 });
 
 test('permits are granted to gateways with a stream, and what is no request for them is refused', async () => {
@@ -206,7 +214,7 @@ test.each([
   await follow('gateway-0', 'i');
   const body = { gateway: 'gateway-0', instance: 'i', revision: '1.0', rejected: [], ...change };
   expect((await call('POST', '/v1/acks', { body })).statusCode).toBe(status);
-  expect(publication.gateways.gateways).toEqual([]);
+  expect(gateways.known).toEqual([]);
 });
 
 test.each(['', 'a b', 'a%0Ab', 'n'.repeat(254), 'n%C3%A4me'])('a gateway named %j gets no stream', async (name) => {

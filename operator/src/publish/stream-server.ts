@@ -17,20 +17,18 @@ import {
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { QuotaKeeper } from '../quota/quota-keeper.ts';
+import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { QuotaController } from '../quota/quota-controller.ts';
 import type { ServerCertificate } from './certificates.ts';
 import type { ConfigLog } from './config-log.ts';
-import type { GatewayRegistry } from './gateway-registry.ts';
 import { sendConfig } from './send-config.ts';
 
 /** What the leader serves. A follower has no publication. */
 export interface Publication {
   readonly log: ConfigLog;
-  readonly gateways: GatewayRegistry;
+  readonly gateways: Pick<GatewayController, 'connected' | 'stored' | 'ack' | 'goodbye' | 'isConnected'>;
   /** Grants permits of quotas. */
-  readonly quota: Pick<QuotaKeeper, 'ask' | 'report' | 'drained'>;
-  /** Resolves when this gateway is stored for the next leader. Rejects if this operator stops leading first. */
-  readonly remembered: (gateway: string) => Promise<void>;
+  readonly quota: Pick<QuotaController, 'ask' | 'report' | 'drained'>;
 }
 
 export interface StreamServerOptions {
@@ -207,7 +205,7 @@ export class StreamServer {
 
   /** Serves one gateway's stream, from the snapshot to the end of the connection. */
   async #stream(
-    { log, gateways, remembered }: Publication,
+    { log, gateways }: Publication,
     { gateway, instance, maxStalenessMs }: z.infer<typeof streamQuery>,
     response: ServerResponse,
   ): Promise<void> {
@@ -223,7 +221,7 @@ export class StreamServer {
     try {
       // The gateway may answer callers as soon as it has the snapshot. If this leader ends now, the next one must know about the
       // gateway.
-      await Promise.race([remembered(gateway), once(response, 'close', { signal: settled.signal })]);
+      await Promise.race([gateways.stored(gateway), once(response, 'close', { signal: settled.signal })]);
       if (!response.destroyed) await sendConfig(log, response, () => cut('it reads too slowly'));
     } finally {
       settled.abort();

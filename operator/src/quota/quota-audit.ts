@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogStore, SpentPermits } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
 import { holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import { committed } from './ledger.ts';
@@ -30,11 +31,13 @@ const HOUR_MS = 3_600_000;
 /**
  * Compares the log of each quota's month with its ledger: there must never be more requests than granted permits, nor two requests
  * with one permit. Fewer requests are no finding, since some are in flight and some have expired. A finding is a bug in Standin, so
- * the audit only reports it.
+ * the audit only reports it. One for all terms, since it has a metric.
  */
-export class QuotaAudit {
+export class QuotaAudit implements Controller {
+  readonly name = 'quota-audit';
   readonly #options: QuotaAuditOptions;
   #audited: ReadonlyMap<string, Audited> = new Map();
+  #stopping = new AbortController();
 
   constructor(options: QuotaAuditOptions) {
     this.#options = options;
@@ -49,16 +52,15 @@ export class QuotaAudit {
     });
   }
 
-  /** Runs while this operator leads. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { intervalMs = HOUR_MS, logger } = this.#options;
-    while (!signal.aborted) {
-      await this.look(signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error }, 'quotas cannot be compared with the log now');
-      });
-      await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-    this.#audited = new Map();
+  start(): void {
+    this.#stopping = new AbortController();
+    void this.#run(this.#stopping.signal);
+  }
+
+  /** Does not wait: a call that hangs must not outlast the term. */
+  stop(): Promise<void> {
+    this.#stopping.abort();
+    return Promise.resolve();
   }
 
   /** Undefined: no audit has run in this term. */
@@ -79,6 +81,17 @@ export class QuotaAudit {
     this.#audited = audited;
     const said = (uid: string, looks: ReadonlyMap<string, Audited>) => looks.get(uid)?.mismatch?.message;
     for (const uid of audited.keys()) if (!before.has(uid) || said(uid, before) !== said(uid, audited)) onChange(uid);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { intervalMs = HOUR_MS, logger } = this.#options;
+    while (!signal.aborted) {
+      await this.look(signal).catch((error: unknown) => {
+        if (!signal.aborted) logger.warn({ err: error }, 'quotas cannot be compared with the log now');
+      });
+      await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+    this.#audited = new Map();
   }
 
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {

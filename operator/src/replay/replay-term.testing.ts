@@ -8,7 +8,7 @@ import { Registry } from 'prom-client';
 import { afterEach, expect } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import { capturedEntry, MemoryLog } from './memory-log.testing.ts';
-import { ReplayKeeper } from './replay-keeper.ts';
+import { ReplayController } from './replay-controller.ts';
 import { replayMetrics } from './replay-metrics.ts';
 
 export const COUNT = 30;
@@ -74,7 +74,7 @@ export const setUp = ({ withStore = true } = {}) => {
   const store: LogStore | undefined = withStore ? log.store : undefined;
   const lead = async () => {
     const registry = new Registry();
-    const keeper: ReplayKeeper = new ReplayKeeper({
+    const controller: ReplayController = new ReplayController({
       ...{ source, objects, store, clock, registry, metrics: replayMetrics(registry) },
       logger: pino({ level: 'silent' }),
       translator: { verdict: () => undefined, serviceFault: () => undefined },
@@ -87,18 +87,18 @@ export const setUp = ({ withStore = true } = {}) => {
     const listener: SourceListener = {
       put: (object) => {
         objects.set(object.metadata.uid, object);
-        keeper.seen(object);
+        controller.changed(object);
       },
       remove: (object) => {
         objects.delete(object.metadata.uid);
-        keeper.forget(object);
+        controller.removed(object);
       },
       problems: () => undefined,
     };
     await source.start(listener, new AbortController().signal);
-    keeper.begin();
-    cleanups.push(() => keeper.stop());
-    return keeper;
+    controller.start();
+    cleanups.push(() => controller.stop());
+    return controller;
   };
   const replay = (spec: object, name = 'again') =>
     source.put('Replay', name, {

@@ -122,7 +122,7 @@ test('hundreds of Replays that wait need no timer', async () => {
   const reasonsOf = (names: readonly string[], type: string): unknown[] => [
     ...new Set(names.map((name) => conditionOf(status(name), type)?.reason)),
   ];
-  const keeper = await lead();
+  const controller = await lead();
   const [paused, lost] = [namesOf('paused'), namesOf('lost')];
   for (const name of paused) replay({ ...FAST, state: 'Suspended' }, name);
   for (const name of lost) replay({ ...FAST, projectRef: { name: 'missing' } }, name);
@@ -138,5 +138,5 @@ test('hundreds of Replays that wait need no timer', async () => {
   // Those of the test runner and of the requests that are held.
   await expect.poll(timers).toBeLessThan(50);
   expect(source.statusWrites).toHaveLength(writes);
-  await keeper.stop();
+  await controller.stop();
 });

@@ -2,7 +2,6 @@ import type { ResourceObject } from '@standin/contract';
 import type { Clock } from '@standin/kube';
 import { LogStoreError, type CountFilter, type LogStore, type ReplayResult } from '@standin/logstore';
 import { capturedRequests, type Captured } from './captured-requests.ts';
-import { Pace } from './pace.ts';
 import { formatPosition, parsePosition, ReplayCursor, type Position } from './replay-cursor.ts';
 import type { ReplayCounts } from './replay-counts.ts';
 import type { ReplayPlan } from './replay-plan.ts';
@@ -143,3 +142,37 @@ const doneSince = async (
   const key = { projectUid: plan.project.uid, replayUid: replay.metadata.uid, sinceUs };
   return new Set(await read(() => store.replays.ids(key)));
 };
+
+/** Limits a replay to a rate (requests per second, evenly spaced, no burst after a pause) and to a number of concurrent requests. */
+class Pace {
+  readonly #intervalMs: number;
+  readonly #clock: Clock;
+  #nextAt = 0;
+  #free: number;
+  readonly #queue: (() => void)[] = [];
+
+  constructor(ratePerSecond: number, atOnce: number, clock: Clock) {
+    this.#intervalMs = 1_000 / ratePerSecond;
+    this.#free = atOnce;
+    this.#clock = clock;
+  }
+
+  /**
+   * Resolves when the next request may start, or immediately when `signal` aborts. The caller must call `leave` when the request
+   * has ended.
+   */
+  async enter(signal: AbortSignal): Promise<void> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    else this.#free -= 1;
+    const now = this.#clock.now();
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + this.#intervalMs;
+    if (at > now) await this.#clock.sleep(at - now, signal);
+  }
+
+  leave(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}

@@ -8,7 +8,7 @@ import {
   periodOf,
 } from '@standin/contract';
 import type { Logger } from 'pino';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { Verdict } from '../translate/index.ts';

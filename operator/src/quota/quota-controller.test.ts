@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ledgerFiles } from './ledger-store.ts';
 import { committed, newLedger } from './ledger.ts';
 import { MemoryLedgers } from './memory-ledgers.testing.ts';
-import { QuotaKeeper, type QuotaKeeperOptions } from './quota-keeper.ts';
+import { QuotaController, type QuotaControllerOptions } from './quota-controller.ts';
 
 let store: MemoryLedgers;
 let limit: number | undefined;
@@ -16,11 +16,11 @@ let now: number;
 let recalled: string[];
 let changed: string[];
 let connected: Set<string>;
-const keepers: QuotaKeeper[] = [];
+const controllers: QuotaController[] = [];
 const WITHIN = { timeout: 15_000 };
 
-const newKeeper = (more: Partial<QuotaKeeperOptions> = {}): QuotaKeeper => {
-  const keeper = new QuotaKeeper({
+const newController = (more: Partial<QuotaControllerOptions> = {}): QuotaController => {
+  const controller = new QuotaController({
     ...{ store, logger: pino({ level: 'silent' }), limit: () => limit, gatewayCount: () => 1, clock: () => now },
     isConnected: (_gateway, instance) => connected.has(instance),
     recall: (account) => recalled.push(account),
@@ -28,8 +28,8 @@ const newKeeper = (more: Partial<QuotaKeeperOptions> = {}): QuotaKeeper => {
     onUsage: (account) => changed.push(account),
     ...more,
   });
-  keepers.push(keeper);
-  return keeper;
+  controllers.push(controller);
+  return controller;
 };
 
 const request = (instance: string, serial: number, more: Partial<PermitRequest> = {}): PermitRequest => ({
@@ -51,15 +51,15 @@ beforeEach(() => {
   connected = new Set(['a', 'b', 'c']);
 });
 afterEach(async () => {
-  for (const keeper of keepers.splice(0)) await keeper.stop();
+  for (const controller of controllers.splice(0)) await controller.stop();
 });
 
 test('a grant is in the ledger before it is answered', async () => {
-  const keeper = newKeeper();
+  const controller = newController();
   const written = Promise.withResolvers<undefined>();
   store.disturb = (when) => (when === 'after' ? written.promise : undefined);
   const answered = vi.fn();
-  const asked = keeper.ask(request('a', 1)).then(answered);
+  const asked = controller.ask(request('a', 1)).then(answered);
   await vi.waitFor(() => expect(store.writes).toHaveLength(1), WITHIN);
   expect(answered).not.toHaveBeenCalled();
   written.resolve(undefined);
@@ -69,41 +69,41 @@ test('a grant is in the ledger before it is answered', async () => {
 });
 
 test('requests that come together share a write', async () => {
-  const keeper = newKeeper();
-  const answers = await Promise.all(['a', 'b', 'c'].map((instance) => keeper.ask(request(instance, 1))));
+  const controller = newController();
+  const answers = await Promise.all(['a', 'b', 'c'].map((instance) => controller.ask(request(instance, 1))));
   expect(new Set(answers.map(blockOf)).size).toBe(3);
   expect(store.writes).toHaveLength(1);
 });
 
 test('an account without a quota costs no ledger; one whose quota is nothing gets nothing', async () => {
   limit = undefined;
-  const keeper = newKeeper();
-  expect(await keeper.ask(request('a', 1))).toEqual({ kind: 'no_quota' });
+  const controller = newController();
+  expect(await controller.ask(request('a', 1))).toEqual({ kind: 'no_quota' });
   limit = 0;
-  expect(await keeper.ask(request('a', 2))).toEqual({ kind: 'exhausted', period: '2026-11', limit: 0, used: 0 });
+  expect(await controller.ask(request('a', 2))).toEqual({ kind: 'exhausted', period: '2026-11', limit: 0, used: 0 });
   expect(store.writes).toEqual([]);
 });
 
 describe('when the ledger cannot be written', () => {
   test('nothing is granted, and what may have been written counts', async () => {
-    const keeper = newKeeper();
+    const controller = newController();
     store.disturb = (when) => {
       if (when === 'after') throw new Error('the answer got lost');
     };
-    await expect(keeper.ask(request('a', 1))).rejects.toThrow('the answer got lost');
+    await expect(controller.ask(request('a', 1))).rejects.toThrow('the answer got lost');
     store.disturb = () => undefined;
-    const answer = await keeper.ask(request('b', 1, { want: 1_000 }));
+    const answer = await controller.ask(request('b', 1, { want: 1_000 }));
     // Both attempts of `a` are still in the ledger: 100 − 20, half of it.
     expect(answer).toMatchObject({ permits: 40 });
     // `a` did not receive its blocks, and reports that by omitting them.
-    await keeper.ask(request('a', 2, { want: 0 }));
+    await controller.ask(request('a', 2, { want: 0 }));
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(40);
   });
 
   test('a leader that is not the only one finds out, and grants from what is really left', async () => {
-    const old = newKeeper();
+    const old = newController();
     await old.ask(request('a', 1, { want: 50 }));
-    await newKeeper().ask(request('b', 1, { want: 25 }));
+    await newController().ask(request('b', 1, { want: 25 }));
     const answer = await old.ask(request('c', 1, { want: 50 }));
     expect(answer).toMatchObject({ kind: 'granted', permits: 12 });
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(87);
@@ -111,78 +111,78 @@ describe('when the ledger cannot be written', () => {
 });
 
 describe('when all permits are granted', () => {
-  const exhaust = async (keeper: QuotaKeeper, instance: string): Promise<string[]> => {
+  const exhaust = async (controller: QuotaController, instance: string): Promise<string[]> => {
     const blocks: string[] = [];
     for (let serial = 1; committed(store.writes.at(-1) ?? newLedger('')) < (limit ?? 0); serial++) {
-      blocks.push(blockOf(await keeper.ask(request(instance, serial, { want: 100, held: blocks }))));
+      blocks.push(blockOf(await controller.ask(request(instance, serial, { want: 100, held: blocks }))));
     }
     return blocks;
   };
 
-  test('those who hold some are asked for them, and who starves gets what comes back', async () => {
-    const keeper = newKeeper();
-    const held = await exhaust(keeper, 'a');
-    const starving = keeper.ask(request('b', 1));
+  test('gateways that hold some are asked for them, and one that has none gets what comes back', async () => {
+    const controller = newController();
+    const held = await exhaust(controller, 'a');
+    const waiting = controller.ask(request('b', 1));
     await vi.waitFor(() => expect(recalled).toEqual(['account-1']), WITHIN);
     const closed = held.map((block) => ({ block, used: 1 }));
-    expect(await keeper.ask(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
-    expect(await starving).toMatchObject({ kind: 'granted', permits: 10 });
+    expect(await controller.ask(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
+    expect(await waiting).toMatchObject({ kind: 'granted', permits: 10 });
   });
 
   test('nobody waits for long, nor for a gateway that cannot hear', async () => {
-    const keeper = newKeeper();
-    await exhaust(keeper, 'a');
+    const controller = newController();
+    await exhaust(controller, 'a');
     const exhausted = { kind: 'exhausted', period: '2026-11', limit: 100, used: 100 };
-    expect(await keeper.ask(request('b', 1))).toEqual(exhausted);
+    expect(await controller.ask(request('b', 1))).toEqual(exhausted);
     connected.delete('a');
     recalled = [];
-    expect(await keeper.ask(request('b', 2))).toEqual(exhausted);
+    expect(await controller.ask(request('b', 2))).toEqual(exhausted);
     expect(recalled).toEqual([]);
   });
 
   test('a higher quota and a new month help, a lower quota does not', async () => {
-    const keeper = newKeeper();
-    await exhaust(keeper, 'a');
+    const controller = newController();
+    await exhaust(controller, 'a');
     connected.clear();
     limit = 50;
-    expect(await keeper.ask(request('b', 1))).toMatchObject({ kind: 'exhausted', limit: 50, used: 100 });
+    expect(await controller.ask(request('b', 1))).toMatchObject({ kind: 'exhausted', limit: 50, used: 100 });
     limit = 110;
-    expect(await keeper.ask(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
+    expect(await controller.ask(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
     now = Date.UTC(2026, 11, 1);
-    expect(await keeper.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 11, period: '2026-12' });
+    expect(await controller.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 11, period: '2026-12' });
     // Setting the clock back does not start a month again.
     now = Date.UTC(2026, 10, 30, 23);
-    expect(await newKeeper().ask(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
+    expect(await newController().ask(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
   });
 });
 
 describe('the usage', () => {
-  const report = (keeper: QuotaKeeper, block: string, used: number): void => {
+  const report = (controller: QuotaController, block: string, used: number): void => {
     const accounts = [{ account: 'account-1', blocks: [{ block, used }] }];
-    keeper.report({ gateway: 'a', instance: 'a', accounts });
+    controller.report({ gateway: 'a', instance: 'a', accounts });
   };
 
   test('is what closed blocks have used and open ones are said to, in the present month', async () => {
-    const keeper = newKeeper();
-    expect(keeper.usage('account-1')).toBeUndefined();
-    const first = blockOf(await keeper.ask(request('a', 1)));
+    const controller = newController();
+    expect(controller.usage('account-1')).toBeUndefined();
+    const first = blockOf(await controller.ask(request('a', 1)));
     const usage = { period: '2026-11', accepted: 0, granted: 10, quota: 100, isExhausted: false };
-    expect(keeper.usage('account-1')).toEqual(usage);
-    report(keeper, first, 4);
-    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 4 });
-    await keeper.ask(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
-    report(keeper, first, 5);
-    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 6, granted: 6 });
+    expect(controller.usage('account-1')).toEqual(usage);
+    report(controller, first, 4);
+    expect(controller.usage('account-1')).toEqual({ ...usage, accepted: 4 });
+    await controller.ask(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
+    report(controller, first, 5);
+    expect(controller.usage('account-1')).toEqual({ ...usage, accepted: 6, granted: 6 });
     expect(changed.length).toBeGreaterThan(2);
     now = Date.UTC(2026, 11, 1);
-    expect(keeper.usage('account-1')).toEqual({ ...usage, granted: 0, period: '2026-12' });
+    expect(controller.usage('account-1')).toEqual({ ...usage, granted: 0, period: '2026-12' });
     limit = undefined;
-    expect(keeper.usage('account-1')).toBeUndefined();
+    expect(controller.usage('account-1')).toBeUndefined();
   });
 
   test('is known again to a new leader when a gateway reports', async () => {
-    const block = blockOf(await newKeeper().ask(request('a', 1)));
-    const next = newKeeper();
+    const block = blockOf(await newController().ask(request('a', 1)));
+    const next = newController();
     report(next, block, 7);
     await vi.waitFor(() => expect(next.usage('account-1')).toMatchObject({ accepted: 7 }), WITHIN);
     expect(next.usage('account-1')?.isExhausted).toBeUndefined();
@@ -191,29 +191,29 @@ describe('the usage', () => {
 
   test('says whether a gateway got nothing, until the quota is another or something came back', async () => {
     limit = 1;
-    const keeper = newKeeper();
-    const block = blockOf(await keeper.ask(request('a', 1)));
+    const controller = newController();
+    const block = blockOf(await controller.ask(request('a', 1)));
     connected.clear();
-    await keeper.ask(request('b', 1));
-    expect(keeper.usage('account-1')).toMatchObject({ isExhausted: true });
+    await controller.ask(request('b', 1));
+    expect(controller.usage('account-1')).toMatchObject({ isExhausted: true });
     limit = 2;
-    expect(keeper.usage('account-1')).toMatchObject({ isExhausted: false });
+    expect(controller.usage('account-1')).toMatchObject({ isExhausted: false });
     limit = 1;
-    await keeper.ask(request('a', 2, { want: 0, closed: [{ block, used: 0 }] }));
-    await keeper.ask(request('b', 2));
-    expect(keeper.usage('account-1')).toMatchObject({ isExhausted: false });
+    await controller.ask(request('a', 2, { want: 0, closed: [{ block, used: 0 }] }));
+    await controller.ask(request('b', 2));
+    expect(controller.usage('account-1')).toMatchObject({ isExhausted: false });
   });
 });
 
-test('at the end of the term whoever waits is told that nothing is known', async () => {
-  const keeper = newKeeper();
+test('at the end of the term, requests that wait get an error', async () => {
+  const controller = newController();
   store.disturb = () => new Promise((resolve) => setTimeout(resolve, 20));
-  const asked = keeper.ask(request('a', 1));
-  const late = keeper.ask(request('b', 1));
+  const asked = controller.ask(request('a', 1));
+  const late = controller.ask(request('b', 1));
   const outcomes = Promise.allSettled([asked, late]);
-  await keeper.stop();
+  await controller.stop();
   expect((await outcomes).map(({ status }) => status)).toContain('rejected');
-  await expect(keeper.ask(request('c', 1))).rejects.toThrow('stopped leading');
+  await expect(controller.ask(request('c', 1))).rejects.toThrow('stopped leading');
 });
 
 describe('what a lost process held', () => {
@@ -223,25 +223,25 @@ describe('what a lost process held', () => {
   };
   let asked: PermitFilter[];
   /** Grants two blocks to `a`, which then disappears. */
-  const lose = async (keeper: QuotaKeeper): Promise<string[]> => {
+  const lose = async (controller: QuotaController): Promise<string[]> => {
     asked = [];
-    const first = blockOf(await keeper.ask(request('a', 1)));
-    const second = blockOf(await keeper.ask(request('a', 2, { held: [first] })));
-    await keeper.ask(request('b', 1));
+    const first = blockOf(await controller.ask(request('a', 1)));
+    const second = blockOf(await controller.ask(request('a', 2, { held: [first] })));
+    await controller.ask(request('b', 1));
     connected.delete('a');
     return [first, second];
   };
   const committedNow = (): number => committed(store.writes.at(-1) ?? newLedger(''));
 
   test('is settled by what the log has of it, once', async () => {
-    const keeper = newKeeper({ countPermits: counting(3) });
-    const blocks = await lose(keeper);
+    const controller = newController({ countPermits: counting(3) });
+    const blocks = await lose(controller);
     expect(committedNow()).toBe(30);
     now += 3_600_000;
-    await keeper.drained('a');
+    await controller.drained('a');
     expect(committedNow()).toBe(3 + 10);
     expect(asked).toEqual([{ accountUid: 'account-1', blocks, since: new Date(now - 49 * 3_600_000) }]);
-    await keeper.drained('a');
+    await controller.drained('a');
     expect([asked.length, committedNow()]).toEqual([1, 13]);
   });
 
@@ -249,10 +249,10 @@ describe('what a lost process held', () => {
     ['it still has a stream', 'a', counting(0), 0],
     ['the log cannot be counted', 'none', () => Promise.reject(new Error('away')), 0],
   ])('stays with it while %s', async (_, still, countPermits) => {
-    const keeper = newKeeper({ countPermits });
-    await lose(keeper);
+    const controller = newController({ countPermits });
+    await lose(controller);
     connected.add(still);
-    await expect(keeper.drained('a')).rejects.toThrow();
+    await expect(controller.drained('a')).rejects.toThrow();
     expect(committedNow()).toBe(30);
   });
 
@@ -260,10 +260,10 @@ describe('what a lost process held', () => {
     ['there is no log to count', undefined, 0],
     ['the log may have forgotten some of it', counting(0), 21 * 3_600_000],
   ])('counts as used when %s', async (_, countPermits, ageMs) => {
-    const keeper = newKeeper({ countPermits });
-    await lose(keeper);
+    const controller = newController({ countPermits });
+    await lose(controller);
     now += ageMs;
-    await keeper.drained('a');
+    await controller.drained('a');
     expect(committedNow()).toBe(30);
   });
 });
@@ -298,12 +298,12 @@ describe('ledgers in files', () => {
 
   test('that are damaged keep no other account from being settled', async () => {
     const files = ledgerFiles(dir);
-    const keeper = newKeeper({ store: files, countPermits: () => Promise.resolve(new Map()) });
+    const controller = newController({ store: files, countPermits: () => Promise.resolve(new Map()) });
     const gone = request('gone', 1);
-    await keeper.ask({ ...gone, account: 'u2' });
+    await controller.ask({ ...gone, account: 'u2' });
     await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
     await writeFile(path.join(dir, 'u3.json'), '{}');
-    await keeper.drained('gone');
+    await controller.drained('gone');
     expect((await files.read('u2'))?.ledger).toEqual(newLedger('2026-11'));
     await files.list(unreadable);
     expect(unreadable.mock.calls.map(([uid]) => uid)).toEqual(['u1', 'u3']);

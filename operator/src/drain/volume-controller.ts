@@ -2,6 +2,7 @@ import { LIMITS } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
 import { ClaimActions, drainedFor } from './claim-actions.ts';
 import { judgeClaim, type ClaimVerdict } from './judge-claim.ts';
 import type { Claim } from './kube-objects.ts';
@@ -15,7 +16,7 @@ export interface SpoolVolumes extends VolumePlace {
   readonly quietMs: number;
 }
 
-export interface OrphanKeeperOptions extends SpoolVolumes {
+export interface VolumeControllerOptions extends SpoolVolumes {
   readonly logger: Logger;
   readonly registry?: Registry | undefined;
 }
@@ -37,8 +38,9 @@ const BACKOFF = { baseMs: 500, capMs: 60_000 };
  * Creates a Job for each volume of a gateway that was scaled away, which drains it. Runs for one leader's term. Never deletes a
  * volume.
  */
-export class OrphanKeeper {
-  readonly #options: OrphanKeeperOptions;
+export class VolumeController implements Controller {
+  readonly name = 'spool-volumes';
+  readonly #options: VolumeControllerOptions;
   readonly #queue: WorkQueue;
   readonly #volumes: VolumeWatch;
   readonly #actions: ClaimActions;
@@ -48,13 +50,13 @@ export class OrphanKeeper {
   readonly #states = new Map<string, ClaimState>();
   #watching: Promise<void> | undefined;
 
-  constructor(options: OrphanKeeperOptions) {
+  constructor(options: VolumeControllerOptions) {
     this.#options = options;
     const { registry } = options;
     const logger = options.logger.child({ stage: 'drain' });
     this.#actions = new ClaimActions({ ...options, logger });
     this.#queue = new WorkQueue({
-      ...{ name: 'spool-volumes', backoff: BACKOFF, registry, logger },
+      ...{ name: this.name, backoff: BACKOFF, registry, logger },
       reconcile: async (name) => {
         const requeueAfterMs = await this.#reconcile(name);
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
@@ -70,7 +72,7 @@ export class OrphanKeeper {
     });
   }
 
-  begin(): void {
+  start(): void {
     this.#watching = this.#volumes.run(this.#stopping.signal);
   }
 

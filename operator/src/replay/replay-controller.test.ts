@@ -81,7 +81,7 @@ test('at most the limit, the oldest ones', async () => {
   expect(status()).toMatchObject({ planned: 3, sent: 3 });
 });
 
-test('one that is suspended from the start sends nothing until it is told to', async () => {
+test('one that is suspended from the start sends nothing until it is resumed', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, state: 'Suspended' });
   await lead();

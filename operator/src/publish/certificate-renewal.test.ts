@@ -3,10 +3,10 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import {
   awaitCertificate,
   ensureCertificates,
-  keepCertificate,
+  renewCertificate,
   ownCertificates,
   type CertificateStore,
-} from './certificate-keeper.ts';
+} from './certificate-renewal.ts';
 import { planCertificates, serverCertificate, type Certificates, type ServerCertificate } from './certificates.ts';
 
 const logger = pino({ level: 'silent' });
@@ -84,7 +84,7 @@ test('changed certificates are handed on once, whatever fails in between; ones t
     if (refusals >= 0) throw new Error('key and certificate do not match');
     used.push(certificate);
   };
-  const keeping = keepCertificate(source, first, use, { logger, signal: stopping.signal });
+  const keeping = renewCertificate(source, first, use, { logger, signal: stopping.signal });
   await vi.waitFor(() => expect(store.reads).toBeGreaterThan(3));
   expect(used).toEqual([]);
   store.failures = 2;

@@ -54,7 +54,7 @@ export const awaitCertificate = async (
   }
 };
 
-export interface KeepOptions {
+export interface RenewalOptions {
   readonly logger: Logger;
   /** Stops the checks. */
   readonly signal: AbortSignal;
@@ -64,11 +64,11 @@ export interface KeepOptions {
  * Checks regularly whether the certificate changed or needs renewal, and passes a changed one to `onChange`. Errors and unusable
  * certificates are retried at the next check.
  */
-export const keepCertificate = async (
+export const renewCertificate = async (
   source: CertificateSource,
   first: ServerCertificate,
   onChange: (certificate: ServerCertificate) => void,
-  { logger, signal }: KeepOptions,
+  { logger, signal }: RenewalOptions,
 ): Promise<void> => {
   let held = JSON.stringify(first);
   for (;;) {

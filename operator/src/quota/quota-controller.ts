@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { LIMITS, periodOf, type PermitAnswer, type PermitRequest, type UsageReport } from '@standin/contract';
+import {
+  LIMITS,
+  periodOf,
+  type PermitAnswer,
+  type PermitRequest,
+  type ResourceObject,
+  type UsageReport,
+} from '@standin/contract';
 import type { Logger } from 'pino';
+import type { Controller } from '../controller.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
 import { settleLost, type CountPermits } from './settle-lost.ts';
 import { acceptedOf, type QuotaUsage } from './usage.ts';
 
-export interface QuotaKeeperOptions {
+export interface QuotaControllerOptions {
   readonly store: LedgerStore;
   readonly logger: Logger;
   /** The account's quota. Undefined: it has none, or there is no such account. */
@@ -29,8 +37,8 @@ interface Pending {
   readonly request: PermitRequest;
   readonly answer: (answer: PermitAnswer) => void;
   readonly fail: (error: unknown) => void;
-  /** In `performance.now()` time: until then, it waits for recalled permits. */
-  patience: number | undefined;
+  /** In `performance.now()` time: how long it waits for recalled permits. */
+  waitsUntil: number | undefined;
 }
 
 /** The state of one account in this term. */
@@ -39,7 +47,7 @@ interface Account {
   stored: StoredLedger | undefined;
   pending: Pending[];
   /** Requests that wait for recalled permits. */
-  starving: Pending[];
+  awaitingRecall: Pending[];
   running: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
   recalledAt: number;
@@ -61,13 +69,14 @@ const WRITE_ATTEMPTS = 2;
  * response is sent. Each write is a compare-and-swap, so it is safe even if this operator no longer leads. Concurrent requests for
  * one account share a write.
  */
-export class QuotaKeeper {
-  readonly #options: QuotaKeeperOptions;
+export class QuotaController implements Controller {
+  readonly name = 'quota';
+  readonly #options: QuotaControllerOptions;
   readonly #accounts = new Map<string, Account>();
   #isStopped = false;
 
-  constructor(options: QuotaKeeperOptions) {
-    this.#options = options;
+  constructor(options: QuotaControllerOptions) {
+    this.#options = { ...options, logger: options.logger.child({ stage: 'quota' }) };
   }
 
   /** Rejects if there is no result: the ledger cannot be read or written, or the term is over. */
@@ -75,11 +84,11 @@ export class QuotaKeeper {
     if (this.#isStopped) return Promise.reject(new Error('this operator stopped leading'));
     const { account: uid, held, closed } = request;
     // Returned permits are recorded regardless of the current quota. But accounts without a quota have no ledger.
-    const isStranger = held.length + closed.length === 0;
-    if (isStranger && this.#options.limit(uid) === undefined) return Promise.resolve({ kind: 'no_quota' });
+    const holdsNothing = held.length + closed.length === 0;
+    if (holdsNothing && this.#options.limit(uid) === undefined) return Promise.resolve({ kind: 'no_quota' });
     const account = this.#accountOf(uid);
     const { promise, resolve, reject } = Promise.withResolvers<PermitAnswer>();
-    account.pending.push({ request, answer: resolve, fail: reject, patience: undefined });
+    account.pending.push({ request, answer: resolve, fail: reject, waitsUntil: undefined });
     this.#wake(uid, account);
     return promise;
   }
@@ -117,8 +126,9 @@ export class QuotaKeeper {
     return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
   }
 
-  /** The account was deleted. */
-  forget(uid: string): void {
+  /** Removes the ledger of a deleted account. */
+  removed({ kind, metadata: { uid } }: ResourceObject): void {
+    if (kind !== 'Account') return;
     const account = this.#accounts.get(uid);
     this.#accounts.delete(uid);
     clearTimeout(account?.timer);
@@ -134,7 +144,7 @@ export class QuotaKeeper {
     const accounts = [...this.#accounts.values()];
     for (const account of accounts) {
       clearTimeout(account.timer);
-      const waiting = [...account.pending.splice(0), ...account.starving.splice(0)];
+      const waiting = [...account.pending.splice(0), ...account.awaitingRecall.splice(0)];
       for (const { fail } of waiting) fail(new Error('this operator stopped leading'));
     }
     await Promise.all(accounts.map(async ({ running }) => running));
@@ -150,7 +160,7 @@ export class QuotaKeeper {
   #look(uid: string, who: { readonly gateway: string; readonly instance: string }): void {
     const request = { ...who, account: uid, serial: 0, want: 0, held: [], closed: [] };
     const account = this.#accountOf(uid);
-    account.pending.push({ request, answer: () => undefined, fail: () => undefined, patience: undefined });
+    account.pending.push({ request, answer: () => undefined, fail: () => undefined, waitsUntil: undefined });
     this.#wake(uid, account);
   }
 
@@ -162,7 +172,7 @@ export class QuotaKeeper {
     // Requests that arrive within this turn of the event loop share a response.
     await Promise.resolve();
     while (account.pending.length > 0) {
-      const batch = [...account.starving.splice(0), ...account.pending.splice(0)];
+      const batch = [...account.awaitingRecall.splice(0), ...account.pending.splice(0)];
       try {
         for (const { pending, answer } of await this.#serve(uid, account, batch)) pending.answer(answer);
       } catch (error) {
@@ -180,7 +190,7 @@ export class QuotaKeeper {
   async #serve(uid: string, account: Account, batch: readonly Pending[]): Promise<readonly Verdict[]> {
     for (let attempt = 1; ; attempt++) {
       const { stored, ledger } = await this.#ledgerOf(uid, account);
-      const { after, verdicts, starving } = this.#decide(uid, ledger, batch);
+      const { after, verdicts, awaitingRecall } = this.#decide(uid, ledger, batch);
       try {
         if (after !== ledger) await this.#write(uid, account, after, stored?.version);
       } catch (error) {
@@ -188,7 +198,7 @@ export class QuotaKeeper {
         if (attempt === WRITE_ATTEMPTS) throw error;
         continue;
       }
-      this.#starve(uid, account, starving);
+      this.#recall(uid, account, awaitingRecall);
       this.#note(uid, account, { after, verdicts });
       return verdicts;
     }
@@ -212,11 +222,11 @@ export class QuotaKeeper {
     const limit = limitOf(uid);
     const gateways = gatewayCount();
     const verdicts: Verdict[] = [];
-    const starving: Pending[] = [];
+    const awaitingRecall: Pending[] = [];
     // Returned permits come first, so that they can be granted again.
     let after = batch.reduce((ledger, { request }) => settle(ledger, request), before);
     for (const pending of batch) {
-      const { request, patience } = pending;
+      const { request, waitsUntil } = pending;
       const granted = grant(after, request, { limit: limit ?? 0, gateways, id: randomUUID(), nowMs: clock() });
       after = granted?.ledger ?? after;
       if (limit === undefined) verdicts.push({ pending, answer: { kind: 'no_quota' } });
@@ -226,19 +236,19 @@ export class QuotaKeeper {
         const isRecallable = after.blocks.some(
           ({ gateway, instance }) => instance !== request.instance && isConnected(gateway, instance),
         );
-        const isPatient = patience === undefined || performance.now() < patience;
-        if (isRecallable && isPatient) starving.push(pending);
+        const mayWait = isRecallable && (waitsUntil === undefined || performance.now() < waitsUntil);
+        if (mayWait) awaitingRecall.push(pending);
         else verdicts.push({ pending, answer: exhaustedAnswer(after, limit) });
       }
     }
-    return { after, verdicts, starving };
+    return { after, verdicts, awaitingRecall };
   }
 
-  #starve(uid: string, account: Account, starving: readonly Pending[]): void {
-    if (starving.length === 0) return;
+  #recall(uid: string, account: Account, awaitingRecall: readonly Pending[]): void {
+    if (awaitingRecall.length === 0) return;
     const now = performance.now();
-    for (const pending of starving) pending.patience ??= now + LIMITS.quotaRecallWaitMs;
-    account.starving.push(...starving);
+    for (const pending of awaitingRecall) pending.waitsUntil ??= now + LIMITS.quotaRecallWaitMs;
+    account.awaitingRecall.push(...awaitingRecall);
     if (now - account.recalledAt < LIMITS.quotaRecallWaitMs) return;
     account.recalledAt = now;
     this.#options.recall(uid);
@@ -258,11 +268,11 @@ export class QuotaKeeper {
   /** Looks at the waiting requests again when permits come back, or at the latest when the first wait ends. */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
-    if (account.starving.length === 0) return;
-    const until = Math.min(...account.starving.map(({ patience = 0 }) => patience));
+    if (account.awaitingRecall.length === 0) return;
+    const until = Math.min(...account.awaitingRecall.map(({ waitsUntil = 0 }) => waitsUntil));
     account.timer = setTimeout(
       () => {
-        account.pending.push(...account.starving.splice(0));
+        account.pending.push(...account.awaitingRecall.splice(0));
         this.#wake(uid, account);
       },
       Math.max(1, until - performance.now() + 1),
@@ -271,7 +281,7 @@ export class QuotaKeeper {
 }
 
 const newAccount = (): Account => ({
-  ...{ stored: undefined, pending: [], starving: [], running: undefined, timer: undefined },
+  ...{ stored: undefined, pending: [], awaitingRecall: [], running: undefined, timer: undefined },
   ...{ recalledAt: -Infinity, spent: new Map<string, number>(), exhausted: undefined },
 });
 
@@ -280,11 +290,8 @@ const grantedAnswer = (
   { id, permits }: { readonly id: string; readonly permits: number },
 ): PermitAnswer => ({ kind: 'granted', block: id, period, permits });
 
-const exhaustedAnswer = (ledger: Ledger, limit: number): PermitAnswer => ({
-  kind: 'exhausted',
-  period: ledger.period,
-  limit,
-  used: committed(ledger),
-});
+const exhaustedAnswer = (ledger: Ledger, limit: number): PermitAnswer => {
+  return { kind: 'exhausted', period: ledger.period, limit, used: committed(ledger) };
+};
 
 const exhaustedMark = (period: string, quota: number): string => `${period} ${quota}`;

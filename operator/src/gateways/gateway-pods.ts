@@ -1,5 +1,10 @@
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
-import type { IsGatewayGone } from './lost-gateways.ts';
+
+/**
+ * Whether a gateway of this name is gone with everything it had, according to the platform that ran it. Rejects if the platform
+ * cannot be asked.
+ */
+export type IsGatewayGone = (name: string) => Promise<boolean>;
 
 type Pod = KubeObject & { readonly status?: { readonly phase?: string } };
 

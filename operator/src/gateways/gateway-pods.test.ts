@@ -1,7 +1,6 @@
 import { ApiError } from '@standin/kube';
 import { beforeEach, expect, test } from 'vitest';
-import { gatewayPods } from './gateway-pods.ts';
-import type { IsGatewayGone } from './lost-gateways.ts';
+import { gatewayPods, type IsGatewayGone } from './gateway-pods.ts';
 
 const NAMESPACE = '/api/v1/namespaces/system';
 
@@ -47,7 +46,7 @@ test('a pod of a StatefulSet is gone with its claim only: the next of its name h
   expect(await isGone('standin-gateway-1')).toBe(true);
 });
 
-test('where claims cannot be seen nobody can tell; a Deployment’s pods have none, and never come back', async () => {
+test('where claims cannot be listed, the state is unknown; a Deployment’s pods have none, and never come back', async () => {
   claims = undefined;
   await expect(isGone('standin-gateway-1')).rejects.toThrow('Forbidden');
   expect(await isGone('standin-gateway-5d4f7c9b68-x2x4z')).toBe(true);

@@ -1,4 +1,4 @@
-import type { KnownGateway } from './gateway-registry.ts';
+import type { KnownGateway } from './gateway-process.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
 /** Stores the known gateways for the next leader, which must wait for those that have not reconnected yet. */

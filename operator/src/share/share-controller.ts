@@ -2,12 +2,13 @@ import { LIMITS, type ObjectRef, type ResourceObject, type ResourceSource } from
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
 import { contextOf } from '../status/conditions.ts';
 import { isOutdated, refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { judgeShare, statusOf } from './share-finding.ts';
 
-export interface ShareKeeperOptions {
+export interface ShareControllerOptions {
   readonly source: ResourceSource;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
@@ -22,8 +23,9 @@ const BACKOFF = { baseMs: 100, capMs: 30_000 };
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /** Keeps the condition of every Share up to date, and removes Shares that expired long ago, for one leader's term. */
-export class ShareKeeper {
-  readonly #options: ShareKeeperOptions;
+export class ShareController implements Controller {
+  readonly name = 'shares';
+  readonly #options: ShareControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
   /** Shares by uid. */
@@ -31,7 +33,7 @@ export class ShareKeeper {
   /** Projects and Accounts by kind and name. */
   readonly #surroundings = new Map<string, ResourceObject>();
 
-  constructor(options: ShareKeeperOptions) {
+  constructor(options: ShareControllerOptions) {
     this.#options = options;
     const { source, registry, logger } = options;
     this.#writer = new StatusWriter(source);
@@ -45,13 +47,11 @@ export class ShareKeeper {
     });
   }
 
-  /** Adds everything that the source has reported so far. */
-  begin(): void {
-    for (const object of this.#options.objects.values()) this.seen(object);
+  start(): void {
+    for (const object of this.#options.objects.values()) this.changed(object);
   }
 
-  /** The source reports an object, changed or not. */
-  seen(object: ResourceObject): void {
+  changed(object: ResourceObject): void {
     switch (object.kind) {
       case 'Share':
         this.#shares.set(object.metadata.uid, object);
@@ -67,8 +67,7 @@ export class ShareKeeper {
     }
   }
 
-  /** The object was deleted. */
-  forget(object: ResourceObject): void {
+  removed(object: ResourceObject): void {
     this.#shares.delete(object.metadata.uid);
     this.#writer.forget(object.metadata.uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import { KeyRegenerations } from './key-regenerations.ts';
+import { KeyRegenerationController } from './key-regeneration-controller.ts';
 
 class DeletingSource extends MemorySource {
   override delete(ref?: ObjectRef): Promise<void> {
@@ -21,7 +21,7 @@ const CREATED = Date.UTC(2026, 0, 1);
 const OLD = 'standin_the-old-key-that-everybody-knows-by-now';
 
 let source: DeletingSource;
-let regenerations: KeyRegenerations | undefined;
+let regenerations: KeyRegenerationController | undefined;
 let now: number;
 let account: ResourceObject;
 /** Published digests, and the gateways that have not acknowledged the latest one. */
@@ -31,8 +31,8 @@ let isGenerated: boolean;
 const objects = new Map<string, ResourceObject>();
 
 /** Starts a leader's term. */
-const begin = (): KeyRegenerations => {
-  const started = new KeyRegenerations({
+const begin = (): KeyRegenerationController => {
+  const started = new KeyRegenerationController({
     ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
     owner: (uid) =>
       uid === account.metadata.uid ? { account, secretName: 'team-api-key', generated: isGenerated } : undefined,
@@ -45,7 +45,7 @@ const begin = (): KeyRegenerations => {
     },
     gatewayCount: () => 3,
   });
-  started.begin();
+  started.start();
   return started;
 };
 
@@ -74,11 +74,11 @@ beforeEach(async () => {
     {
       put: (object) => {
         objects.set(object.metadata.uid, object);
-        regenerations?.seen(object);
+        regenerations?.changed(object);
       },
       remove: (object) => {
         objects.delete(object.metadata.uid);
-        regenerations?.forget(object);
+        regenerations?.removed(object);
       },
       problems: () => undefined,
     },
@@ -113,10 +113,10 @@ describe('a KeyRegeneration', () => {
     expect(complete('one')?.message).toBe('The old key may still be accepted by gateway-1, gateway-2.');
     const replaced = key();
     waiting = ['gateway-2'];
-    regenerations?.progress();
+    regenerations?.gatewaysChanged();
     await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
     waiting = [];
-    regenerations?.progress();
+    regenerations?.gatewaysChanged();
     await expectPhase('one', 'Completed');
     expect(statusOf('one')['waitingFor']).toBeUndefined();
     expect(key()).toBe(replaced);
@@ -128,10 +128,10 @@ describe('a KeyRegeneration', () => {
     await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
     source.isQuick = false;
     waiting = [];
-    regenerations?.progress();
+    regenerations?.gatewaysChanged();
     await expectPhase('one', 'Completed');
     now += 1_000;
-    regenerations?.progress();
+    regenerations?.gatewaysChanged();
     await expect.poll(() => apiKey().regenerating).toBeUndefined();
     expect(statusOf('one')['completedAt']).toBe('2026-11-21T12:00:00Z');
     expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
@@ -167,7 +167,7 @@ describe('a KeyRegeneration', () => {
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'nobody' } });
     await expectPhase('one', 'Pending');
     now += LIMITS.keyRegenerationKeptMs + 60_000;
-    regenerations?.seen(source.object('KeyRegeneration', 'one'));
+    regenerations?.changed(source.object('KeyRegeneration', 'one'));
     await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);
   });
 
@@ -257,7 +257,7 @@ describe('a KeyRegeneration', () => {
     await expect.poll(() => reads.team, { timeout: 10_000 }).toBeGreaterThan(2);
     expect(reads.one).toBe(0);
     waiting = [];
-    regenerations?.progress();
+    regenerations?.gatewaysChanged();
     await expectPhase('two', 'Completed');
   });
 
@@ -277,7 +277,7 @@ describe('a KeyRegeneration', () => {
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Completed');
     now += LIMITS.keyRegenerationKeptMs;
-    regenerations?.seen(source.object('KeyRegeneration', 'one'));
+    regenerations?.changed(source.object('KeyRegeneration', 'one'));
     await expect.poll(() => source.get({ kind: 'KeyRegeneration', namespace: 'default', name: 'one' })).toBeUndefined();
   });
 });

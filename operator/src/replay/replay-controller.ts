@@ -2,6 +2,7 @@ import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
 import { Places } from './places.ts';
 import { specOf } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
@@ -27,7 +28,8 @@ const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name:
  * Runs for one leader's term: starts Replays that have not ended, notifies runs of changes, and removes Replays that ended a day
  * ago.
  */
-export class ReplayKeeper {
+export class ReplayController implements Controller {
+  readonly name = 'replay';
   readonly #parts: ReplayParts;
   readonly #queue: WorkQueue;
   /** Writes the statuses of runs that wait, by the Replay's uid. */
@@ -42,8 +44,9 @@ export class ReplayKeeper {
   #isStopped = false;
 
   constructor(parts: ReplayParts & { readonly registry: Registry }) {
-    this.#parts = parts;
-    const { registry, logger } = parts;
+    const logger = parts.logger.child({ stage: 'replay' });
+    this.#parts = { ...parts, logger };
+    const { registry } = parts;
     this.#queue = new WorkQueue({
       ...{ name: 'replay', backoff: BACKOFF, registry, logger },
       reconcile: (uid) => this.#reconcile(uid),
@@ -58,12 +61,11 @@ export class ReplayKeeper {
     this.#places = new Places(() => parts.clock.now());
   }
 
-  begin(): void {
+  start(): void {
     for (const [uid, { kind }] of this.#parts.objects) if (kind === 'Replay') this.#queue.add(uid);
   }
 
-  /** The source reports an object, changed or not. */
-  seen(object: ResourceObject): void {
+  changed(object: ResourceObject): void {
     if (object.kind === 'Project')
       for (const control of this.#byProject.get(keyOf(object.metadata)) ?? []) control.seeProject();
     if (object.kind !== 'Replay') return;
@@ -73,7 +75,7 @@ export class ReplayKeeper {
     else run.control.set(specOf(object, 'Replay')?.state ?? run.control.state);
   }
 
-  forget({ metadata: { uid } }: ResourceObject): void {
+  removed({ metadata: { uid } }: ResourceObject): void {
     this.#runs.get(uid)?.control.stop();
     this.#over.delete(uid);
   }

@@ -1,11 +1,19 @@
-import type { ConfigKey, ResourceObject, ResourceSource } from '@standin/contract';
-import { configKey, periodEndMs, periodOf } from '@standin/contract';
+import {
+  configKey,
+  periodEndMs,
+  periodOf,
+  type ConfigKey,
+  type ConfigObject,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { OperatorMetrics } from '../admin/metrics.ts';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { Controller } from '../controller.ts';
+import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
@@ -13,7 +21,7 @@ import { isReady } from './conditions.ts';
 import { ServedStatus, type StatusWritten } from './served-status.ts';
 import { EndpointCounts, statusFields } from './status-fields.ts';
 
-export interface StatusKeeperOptions {
+export interface StatusControllerOptions {
   readonly source: ResourceSource;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly translator: Translator;
@@ -21,8 +29,9 @@ export interface StatusKeeperOptions {
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
   /** The audit's result for an account's quota. Undefined: no audit has run in this term. */
   readonly audited: (accountUid: string) => Audited | undefined;
-  /** Undefined if the gateways get nothing of the object. */
-  readonly programmed: (key: ConfigKey) => ProgrammedState | undefined;
+  readonly gateways: Pick<GatewayController, 'programmed' | 'floor'>;
+  /** Number of the revision that last put an object. Undefined: it is not published. */
+  readonly since: (key: ConfigKey) => number | undefined;
   readonly metrics: OperatorMetrics;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -33,7 +42,7 @@ export interface StatusKeeperOptions {
 /** Gateways usually acknowledge within this time, so one write is enough. */
 const ACK_WAIT_MS = 100;
 /** The lists of waiting gateways are refreshed at this interval, for all objects together. */
-const STRAGGLERS_MS = 2_000;
+const WAITING_REFRESH_MS = 2_000;
 /** Counts in a Project's status follow changes of its endpoints after this time, together. */
 const COUNT_DELAY_MS = 500;
 /** A status that another client changed is restored after this time: two clients that disagree must not form a busy loop. */
@@ -56,8 +65,9 @@ interface Waiting {
 }
 
 /** Decides when each status is checked, for one leader's term. `ServedStatus` writes it. Objects are identified by uid. */
-export class StatusKeeper {
-  readonly #options: StatusKeeperOptions;
+export class StatusController implements Controller {
+  readonly name = 'status';
+  readonly #options: StatusControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: ServedStatus;
   readonly #counts = new EndpointCounts();
@@ -65,35 +75,25 @@ export class StatusKeeper {
   readonly #waiting = new Map<string, Waiting>();
   /** The last reported state of each account's quota. */
   readonly #quotas = new Map<string, string>();
-  #stragglers: NodeJS.Timeout | undefined;
+  #refreshTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: StatusKeeperOptions) {
+  constructor(options: StatusControllerOptions) {
     this.#options = options;
-    const {
-      source,
-      objects,
-      translator,
-      key,
-      usage,
-      audited,
-      programmed,
-      registry,
-      clock = () => new Date(),
-    } = options;
+    const { source, objects, translator, key, usage, audited, gateways, registry, clock = () => new Date() } = options;
     const logger = options.logger.child({ stage: 'status' });
     this.#writer = new ServedStatus({
       ...{ source, logger, clock },
       inputs: {
         object: (uid) => objects.get(uid),
         verdict: (uid) => translator.verdict(uid),
-        programmed,
+        programmed: (key) => gateways.programmed(key),
         fields: statusFields({ translator, counts: this.#counts, key, usage }),
         usage,
         audited,
       },
     });
     this.#queue = new WorkQueue({
-      name: 'status',
+      name: this.name,
       concurrency: WORKERS,
       backoff: BACKOFF,
       registry,
@@ -108,9 +108,10 @@ export class StatusKeeper {
     });
   }
 
-  /** Checks all objects. Counts start with the values in the statuses, so that a restart rewrites none. */
-  begin(): void {
+  /** Counts start with the values in the statuses, so that a restart rewrites none. */
+  start(): void {
     const { objects, translator } = this.#options;
+    for (const object of translator.objects()) this.#wait(object);
     for (const [uid, { kind, status }] of objects) {
       if (kind !== 'Endpoint') continue;
       this.#counts.set(uid, { project: translator.projectOf(uid), ready: conditionsIn(status).some(isReady) });
@@ -118,12 +119,11 @@ export class StatusKeeper {
     for (const uid of objects.keys()) this.#queue.add(uid);
   }
 
-  /** Revision `number` was published with these objects. Undefined: the gateways' configuration has not changed. */
-  changed({ put, verdicts }: Pick<Changes, 'put' | 'verdicts'>, number: number | undefined): void {
+  translated({ put, verdicts }: Pick<Changes, 'put' | 'verdicts'>): void {
     const sent = new Set<ConfigKey>();
     for (const object of put) {
       sent.add(configKey(object));
-      if (number !== undefined) this.#wait(object.uid, number);
+      this.#wait(object);
       this.#queue.addAfter(object.uid, ACK_WAIT_MS);
     }
     for (const { uid, configKey: key } of verdicts) {
@@ -131,13 +131,8 @@ export class StatusKeeper {
     }
   }
 
-  /**
-   * Gateways acknowledged a revision, or were forgotten.
-   *
-   * @param floor the revision that all known gateways hold; undefined: none is known
-   * @param keys objects that are newly rejected, or no longer rejected
-   */
-  progress(floor: number | undefined, keys: readonly ConfigKey[]): void {
+  gatewaysChanged(keys: readonly ConfigKey[]): void {
+    const { floor } = this.#options.gateways;
     const now = performance.now();
     let observed = 0;
     for (const [uid, { number, at }] of this.#waiting) {
@@ -148,7 +143,7 @@ export class StatusKeeper {
       observed = number;
     }
     for (const key of keys) this.#queue.add(uidOf(key));
-    if (this.#waiting.size > 0) this.#stragglers ??= setTimeout(() => this.#sayStragglers(), STRAGGLERS_MS);
+    if (this.#waiting.size > 0) this.#refreshTimer ??= setTimeout(() => this.#enqueueWaiting(), WAITING_REFRESH_MS);
   }
 
   /** More of an account's quota was used, or permits were given back. */
@@ -161,17 +156,16 @@ export class StatusKeeper {
     this.#quotas.set(uid, said);
   }
 
-  /** The audit's result for an account's quota has changed. */
-  auditChanged(uid: string): void {
+  /** The object must be checked. */
+  enqueue(uid: string): void {
     this.#queue.add(uid);
   }
 
-  /** The source reports an object, changed or not. */
-  seen(object: ResourceObject): void {
+  changed(object: ResourceObject): void {
     if (!this.#writer.isEcho(object)) this.#queue.addAfter(object.metadata.uid, MEND_DELAY_MS);
   }
 
-  forget({ metadata: { uid } }: ResourceObject): void {
+  removed({ metadata: { uid } }: ResourceObject): void {
     this.#writer.forget(uid);
     this.#waiting.delete(uid);
     this.#quotas.delete(uid);
@@ -180,16 +174,20 @@ export class StatusKeeper {
 
   /** Resolves when no write is in progress. */
   stop(): Promise<void> {
-    clearTimeout(this.#stragglers);
+    clearTimeout(this.#refreshTimer);
     return this.#queue.stop();
   }
 
-  #sayStragglers(): void {
-    this.#stragglers = undefined;
+  #enqueueWaiting(): void {
+    this.#refreshTimer = undefined;
     for (const uid of this.#waiting.keys()) this.#queue.add(uid);
   }
 
-  #wait(uid: string, number: number): void {
+  /** The object was published. */
+  #wait(object: ConfigObject): void {
+    const number = this.#options.since(configKey(object));
+    if (number === undefined) return;
+    const { uid } = object;
     // Deleted first, so that the map stays ordered by revision.
     this.#waiting.delete(uid);
     this.#waiting.set(uid, { number, at: performance.now() });

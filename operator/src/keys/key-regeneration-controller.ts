@@ -3,7 +3,8 @@ import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@stan
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { Controller } from '../controller.ts';
+import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import { contextOf, secondsOf } from '../status/conditions.ts';
 import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { invalid } from '../translate/findings.ts';
@@ -20,7 +21,7 @@ import {
   type RegenerationFacts,
 } from './regeneration-report.ts';
 
-export interface KeyRegenerationsOptions {
+export interface KeyRegenerationControllerOptions {
   readonly source: ResourceSource;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
@@ -52,14 +53,15 @@ const LATER = { requeueAfterMs: 1_000 };
  * - Publish one delta in which the gateways swap both digests.
  * - Wait for acknowledgements from all known gateways, then complete.
  */
-export class KeyRegenerations {
-  readonly #options: KeyRegenerationsOptions;
+export class KeyRegenerationController implements Controller {
+  readonly name = 'regenerations';
+  readonly #options: KeyRegenerationControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
   /** The existing KeyRegenerations, by uid. */
   readonly #acts = new Map<string, ResourceObject>();
 
-  constructor(options: KeyRegenerationsOptions) {
+  constructor(options: KeyRegenerationControllerOptions) {
     this.#options = options;
     this.#writer = new StatusWriter(options.source);
     this.#queue = new WorkQueue({
@@ -69,14 +71,12 @@ export class KeyRegenerations {
     });
   }
 
-  /** Adds everything that the source has reported so far. */
-  begin(): void {
-    for (const object of this.#options.objects.values()) this.seen(object);
+  start(): void {
+    for (const object of this.#options.objects.values()) this.changed(object);
   }
 
-  /** The source reports an object, changed or not. */
-  seen({ kind, metadata }: ResourceObject): void {
-    if (kind === 'Account') this.#lookAtOpen(metadata.namespace);
+  changed({ kind, metadata }: ResourceObject): void {
+    if (kind === 'Account') this.#enqueueOpen(metadata.namespace);
     if (kind !== 'KeyRegeneration') return;
     const act = this.#options.objects.get(metadata.uid);
     if (act === undefined) return;
@@ -84,22 +84,21 @@ export class KeyRegenerations {
     this.#queue.add(metadata.uid);
   }
 
-  forget({ metadata: { uid, namespace } }: ResourceObject): void {
+  removed({ metadata: { uid, namespace } }: ResourceObject): void {
     this.#writer.forget(uid);
     // Others of the same account may have waited for it.
-    if (this.#acts.delete(uid)) this.#lookAtOpen(namespace);
+    if (this.#acts.delete(uid)) this.#enqueueOpen(namespace);
   }
 
-  /** Gateways acknowledged a revision, or were forgotten. */
-  progress(): void {
-    this.#lookAtOpen();
+  gatewaysChanged(): void {
+    this.#enqueueOpen();
   }
 
   stop(): Promise<void> {
     return this.#queue.stop();
   }
 
-  #lookAtOpen(namespace?: string): void {
+  #enqueueOpen(namespace?: string): void {
     for (const [uid, act] of this.#acts) {
       if (!isOver(act) && (namespace ?? act.metadata.namespace) === act.metadata.namespace) this.#queue.add(uid);
     }
@@ -154,7 +153,7 @@ export class KeyRegenerations {
     const { recent, left, resetsAt, current } = regenerationWindow(account, now);
     if (current?.uid === uid) return true;
     if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
-      // The Account is reported when the other one ends, and `forget` is called when it is deleted.
+      // The Account is reported when the other one ends, and `removed` is called when it is deleted.
       return this.#say(act, pending('Pending', `KeyRegeneration ${current.name} of the same account is under way.`));
     }
     if (left === 0) {

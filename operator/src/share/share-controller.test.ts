@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import { ShareKeeper } from './share-keeper.ts';
+import { ShareController } from './share-controller.ts';
 
 /** Deletes objects on request, as real sources do. */
 class DeletingSource extends MemorySource {
@@ -26,7 +26,7 @@ const SPEC = {
 };
 
 let source: DeletingSource;
-let keeper: ShareKeeper;
+let controller: ShareController;
 let now: number;
 const objects = new Map<string, ResourceObject>();
 
@@ -37,18 +37,18 @@ beforeEach(async () => {
   source.put('Account', 'pro', { plan: 'Pro' });
   source.put('Project', 'shop', { accountRef: { name: 'pro' } });
   const options = { source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now };
-  keeper = new ShareKeeper(options);
-  keeper.begin();
+  controller = new ShareController(options);
+  controller.start();
   await source.start(
     {
-      put: (object) => keeper.seen(object),
-      remove: (object) => keeper.forget(object),
+      put: (object) => controller.changed(object),
+      remove: (object) => controller.removed(object),
       problems: () => undefined,
     },
     new AbortController().signal,
   );
 });
-afterEach(() => keeper.stop());
+afterEach(() => controller.stop());
 
 const reason = (): string => {
   const [accepted] = conditionsIn(source.object('Share', 'link').status);

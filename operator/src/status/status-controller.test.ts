@@ -6,11 +6,11 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { operatorMetrics } from '../admin/metrics.ts';
 import { MemorySource } from '../memory-source.testing.ts';
 import { Translator } from '../translate/index.ts';
-import { StatusKeeper } from './status-keeper.ts';
+import { StatusController } from './status-controller.ts';
 
 const WITHIN = { timeout: 15_000 };
-let keeper: StatusKeeper | undefined;
-afterEach(() => keeper?.stop());
+let controller: StatusController | undefined;
+afterEach(() => controller?.stop());
 
 test('an account without traffic begins the new month with nothing used, and without the condition of the old one', async () => {
   const source = new MemorySource();
@@ -32,13 +32,14 @@ test('an account without traffic begins the new month with nothing used, and wit
   const beginning = periodEndMs('2026-11') - 500;
   let usage: { period: string; accepted: number } | undefined = { period: '2026-11', accepted: 100 };
   const registry = new Registry();
-  keeper = new StatusKeeper({
+  controller = new StatusController({
     ...{ source, objects, translator, registry, logger: pino({ level: 'silent' }) },
     metrics: operatorMetrics(registry, { objects: () => [], leading: () => undefined }),
     key: () => undefined,
     audited: () => undefined,
     usage: () => usage && { ...usage, granted: 100, quota: 100, isExhausted: false },
-    programmed: () => undefined,
+    gateways: { programmed: () => undefined, floor: undefined },
+    since: () => undefined,
     onStatus: undefined,
     clock: () => new Date(beginning + performance.now() - startedAt),
   });
@@ -47,7 +48,7 @@ test('an account without traffic begins the new month with nothing used, and wit
     const condition = conditionsIn(status).find(({ type }) => type === 'QuotaAvailable');
     return [(status as { usage?: unknown } | undefined)?.usage, condition?.reason];
   };
-  keeper.begin();
+  controller.start();
   const usedUp = [{ period: '2026-11', accepted: 100, quota: 100 }, 'QuotaUsedUp'];
   await vi.waitFor(() => expect(shown()).toEqual(usedUp), WITHIN);
   // As after a change of leader: no requests for permits, no reports.

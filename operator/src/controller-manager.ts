@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LIMITS, type ConfigKey, type ResourceObject } from '@standin/contract';
+import type { Logger } from 'pino';
+import type { Controller } from './controller.ts';
+import type { Changes } from './translate/index.ts';
+
+/** The time that remains of a lease that was not renewed in time. */
+const STOP_MS_MAX = LIMITS.leaseDurationMs - LIMITS.leaseRenewDeadlineMs;
+
+/** Runs controllers for one leader's term, in the order of their list. */
+export class ControllerManager {
+  readonly #controllers: readonly Controller[];
+  readonly #logger: Logger;
+  /** Earlier changes are not passed on individually: the controllers start with everything. */
+  #isStarted = false;
+
+  constructor(controllers: readonly Controller[], logger: Logger) {
+    this.#controllers = controllers;
+    this.#logger = logger;
+  }
+
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  /** Rejects if a controller cannot prepare. Starts nothing if `signal` aborts first. */
+  async start(signal: AbortSignal): Promise<void> {
+    for (const controller of this.#controllers) await controller.prepare?.(signal);
+    if (signal.aborted) return;
+    // Runs synchronously, so no change is lost between the first revision and the first call of `translated`.
+    this.#isStarted = true;
+    for (const controller of this.#controllers) controller.start?.();
+  }
+
+  changed(object: ResourceObject): void {
+    if (this.#isStarted) for (const controller of this.#controllers) controller.changed?.(object);
+  }
+
+  removed(object: ResourceObject): void {
+    for (const controller of this.#controllers) controller.removed?.(object);
+  }
+
+  translated(changes: Changes): void {
+    if (this.#isStarted) for (const controller of this.#controllers) controller.translated?.(changes);
+  }
+
+  gatewaysChanged(keys: readonly ConfigKey[]): void {
+    for (const controller of this.#controllers) controller.gatewaysChanged?.(keys);
+  }
+
+  /**
+   * Resolves when nothing of this term is running, or after `STOP_MS_MAX`. A call that hangs must not prevent this operator from
+   * leading again. It does no harm later, since its write is conditional on the version that it read.
+   */
+  async stop(): Promise<void> {
+    this.#isStarted = false;
+    const running = new Set<string>();
+    const stopped = this.#controllers.map(async (controller) => {
+      running.add(controller.name);
+      await controller.stop?.();
+      running.delete(controller.name);
+    });
+    await Promise.race([Promise.all(stopped), delay(STOP_MS_MAX, undefined, { ref: false })]);
+    if (running.size > 0) this.#logger.warn({ controllers: [...running] }, 'controllers did not stop in time');
+  }
+}

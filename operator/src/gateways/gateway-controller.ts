@@ -1,0 +1,207 @@
+import type { Ack, ConfigKey } from '@standin/contract';
+import { systemClock, WorkQueue } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
+import type { GatewayMemory } from './gateway-memory.ts';
+import type { IsGatewayGone } from './gateway-pods.ts';
+import type { Cut, KnownGateway, ProgrammedState } from './gateway-process.ts';
+import { Membership, type Effects } from './membership.ts';
+
+export interface GatewayControllerOptions {
+  readonly epoch: number;
+  readonly forgetMs: number;
+  readonly memory: GatewayMemory;
+  readonly isGone: IsGatewayGone;
+  /** Number of the revision that last put an object. Undefined: it is not published. */
+  readonly since: (key: ConfigKey) => number | undefined;
+  /** See `Controller.gatewaysChanged`. */
+  readonly onChange: (keys: readonly ConfigKey[]) => void;
+  readonly logger: Logger;
+  readonly registry?: Registry | undefined;
+}
+
+const WRITE_BACKOFF = { baseMs: 100, capMs: 30_000 };
+/** The only key of the queue of writes. */
+const MEMBERS = 'members';
+
+/** Interval between look-ups of a lost gateway. */
+const LOOK_UP_MS = 2_000;
+/** A look-up that hangs does not delay the others. */
+const LOOK_UPS_MAX = 16;
+
+interface Waiter {
+  readonly gateway: string;
+  readonly settled: PromiseWithResolvers<undefined>;
+}
+
+/**
+ * Carries out what `Membership` decides, for one leader's term: ends streams of silent gateways, stores the members for the next
+ * leader, and looks up whether lost gateways are gone.
+ */
+export class GatewayController implements Controller {
+  readonly name = 'gateways';
+  readonly #options: GatewayControllerOptions;
+  readonly #membership: Membership;
+  readonly #writes: WorkQueue;
+  readonly #lookUps: WorkQueue;
+  /** Lost gateways whose state is unknown, and for which this was logged. */
+  readonly #unclear = new Set<string>();
+  readonly #waiters = new Set<Waiter>();
+  /** The stored members, as far as this leader knows. */
+  #stored: readonly KnownGateway[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+  #isStopped = false;
+
+  constructor(options: GatewayControllerOptions) {
+    this.#options = options;
+    const { epoch, forgetMs, logger, registry } = options;
+    this.#membership = new Membership({ epoch, forgetMs });
+    this.#writes = new WorkQueue({
+      ...{ name: 'gateways', backoff: WRITE_BACKOFF, registry, logger },
+      reconcile: () => this.#write(),
+    });
+    this.#lookUps = new WorkQueue({
+      ...{ name: 'lost-gateways', concurrency: LOOK_UPS_MAX, registry, logger },
+      reconcile: async (name) => ((await this.#isStillLost(name)) ? { requeueAfterMs: LOOK_UP_MS } : undefined),
+    });
+  }
+
+  /** Reads the gateways that the previous leader knew. Rejects if they cannot be read. */
+  async prepare(): Promise<void> {
+    this.#stored = await this.#options.memory.read();
+    this.#membership.remember(this.#stored, systemClock.now());
+    this.#wakeLater();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const { settled } of this.#waiters) settled.reject(stopped());
+    this.#waiters.clear();
+    await Promise.all([this.#writes.stop(), this.#lookUps.stop()]);
+  }
+
+  get known(): Membership['known'] {
+    return this.#membership.known;
+  }
+
+  get floor(): number | undefined {
+    return this.#membership.floor;
+  }
+
+  get answeringCount(): number {
+    return this.#membership.answeringCount;
+  }
+
+  isConnected(name: string, instance: string): boolean {
+    return this.#membership.isConnected(name, instance);
+  }
+
+  /** Undefined: the object is not published. */
+  programmed(key: ConfigKey): ProgrammedState | undefined {
+    const since = this.#options.since(key);
+    return since === undefined ? undefined : this.#membership.programmed(key, since);
+  }
+
+  /** The state of an object whose previous state no gateway may use. Undefined: the object is not published. */
+  revoked(key: ConfigKey): ProgrammedState | undefined {
+    const since = this.#options.since(key);
+    return since === undefined ? undefined : this.#membership.revoked(key, since);
+  }
+
+  /** No gateway may use the state of the object before its last revision. */
+  revoke(key: ConfigKey): void {
+    const since = this.#options.since(key);
+    if (since !== undefined) this.#membership.revoke(key, since);
+  }
+
+  cancelRevocation(key: ConfigKey): void {
+    this.#membership.cancelRevocation(key);
+  }
+
+  /** Registers a new stream, which `cut` ends. Returns a function to call when the stream has ended. */
+  connected(gateway: KnownGateway, instance: string, cut: Cut): () => void {
+    this.#apply(this.#membership.connected(gateway, instance, cut, systemClock.now()));
+    return () => this.#apply(this.#membership.disconnected(gateway.name, instance, cut, systemClock.now()));
+  }
+
+  goodbye(name: string, instance: string): void {
+    this.#apply(this.#membership.goodbye(name, instance));
+  }
+
+  /** Returns false if the gateway must reconnect. */
+  ack(ack: Ack): boolean {
+    const effects = this.#membership.acknowledged(ack, systemClock.now());
+    if (effects !== undefined) this.#apply(effects);
+    return effects !== undefined;
+  }
+
+  /** Resolves when this gateway's current state is stored for the next leader. Rejects if the term ends first. */
+  async stored(gateway: string): Promise<void> {
+    if (this.#isStored(gateway)) return;
+    if (this.#isStopped) throw stopped();
+    const waiter = { gateway, settled: Promise.withResolvers<undefined>() };
+    this.#waiters.add(waiter);
+    await waiter.settled.promise;
+  }
+
+  #apply({ cut, lost, isChanged, progress }: Effects): void {
+    if (this.#isStopped) return;
+    for (const end of cut) end();
+    for (const name of lost) this.#lookUps.add(name);
+    if (isChanged) this.#writes.add(MEMBERS);
+    if (progress !== undefined) this.#options.onChange(progress);
+    this.#wakeLater();
+  }
+
+  #wakeLater(): void {
+    const { wakeAt } = this.#membership;
+    if (wakeAt >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = wakeAt;
+    const wake = (): void => {
+      this.#timerAt = Infinity;
+      this.#apply(this.#membership.advance(systemClock.now()));
+    };
+    this.#timer = setTimeout(wake, Math.max(1, Math.ceil(wakeAt - systemClock.now()))).unref();
+  }
+
+  async #write(): Promise<undefined> {
+    const { members } = this.#membership;
+    await this.#options.memory.write(members);
+    this.#stored = members;
+    for (const waiter of this.#waiters) {
+      if (!this.#isStored(waiter.gateway)) continue;
+      this.#waiters.delete(waiter);
+      waiter.settled.resolve(undefined);
+    }
+  }
+
+  #isStored(gateway: string): boolean {
+    const wanted = this.#membership.members.find(({ name }) => name === gateway);
+    const stored = this.#stored.find(({ name }) => name === gateway);
+    // A gateway that is no longer a member has ended.
+    return wanted === undefined || stored?.maxStalenessMs === wanted.maxStalenessMs;
+  }
+
+  async #isStillLost(name: string): Promise<boolean> {
+    if (!this.#membership.isLost(name)) {
+      this.#unclear.delete(name);
+      return false;
+    }
+    const { isGone, logger } = this.#options;
+    const isEnded = await isGone(name).catch((error: unknown) => {
+      const level = this.#unclear.has(name) ? 'debug' : 'warn';
+      logger[level]({ gateway: name, err: error }, 'cannot determine whether an unreachable gateway is gone');
+      this.#unclear.add(name);
+      return false;
+    });
+    if (isEnded) this.#apply(this.#membership.gone(name));
+    // The next look-up also notices that the gateway is no longer lost.
+    return true;
+  }
+}
+
+const stopped = (): Error => new Error('this operator stopped leading before it had written down the gateway');

@@ -1,0 +1,105 @@
+import type { ConfigKey, RejectedObject, Revision } from '@standin/contract';
+
+/** What the next leader must know about a gateway. */
+export interface KnownGateway {
+  readonly name: string;
+  /**
+   * The gateway stops answering this long after it last heard from an operator. 0: it keeps answering with its current
+   * configuration.
+   */
+  readonly maxStalenessMs: number;
+}
+
+/** The state of one object at the gateways. */
+export type ProgrammedState =
+  | { readonly kind: 'programmed' }
+  | { readonly kind: 'no-gateway' }
+  | {
+      readonly kind: 'waiting';
+      readonly gateways: readonly string[];
+      readonly known: number;
+      /** None of the waiting gateways was heard in this term. They may still have the object from an earlier term. */
+      readonly unheard: boolean;
+    }
+  | { readonly kind: 'rejected'; readonly gateway: string; readonly message: string };
+
+/** Ends a stream. `Membership` never calls it: it returns the streams to end. */
+export type Cut = () => void;
+
+/** One process of a gateway, or only the name of a gateway that the previous leader knew. */
+export interface Process {
+  readonly name: string;
+  /** Undefined: only the name is remembered, until a process of that name acknowledges a revision. */
+  readonly instance: string | undefined;
+  readonly maxStalenessMs: number;
+  /** Undefined: it has not acknowledged anything in this term, but it may answer callers. */
+  acked: Revision | undefined;
+  rejected: ReadonlyMap<ConfigKey, string>;
+  /** There is briefly more than one when the gateway reconnects before the old stream has ended. */
+  readonly streams: Set<Cut>;
+  /** With an open stream: when the gateway counts as silent. Without one: when it is forgotten, unless `expiresAt` decides. */
+  dueAt: number;
+  /**
+   * When `maxStalenessMs` has passed since the last acknowledgement. The gateway then no longer answers, and is not waited for until
+   * it acknowledges again.
+   */
+  expiresAt: number;
+}
+
+export const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
+
+/** `Programmed` waits for it. */
+export const isKnown = ({ acked, instance }: Process): boolean => acked !== undefined || instance === undefined;
+
+/**
+ * With a `maxStalenessMs`, a gateway does not answer before the response to its first acknowledgement, even with a copy on its
+ * disk.
+ */
+export const mayAnswer = (process: Process): boolean => isKnown(process) || process.maxStalenessMs === 0;
+
+/** Number of the revision that it holds. */
+export const numberOf = ({ acked }: Process): number => acked?.number ?? 0;
+
+export const rejectedBy = ({ rejected }: Process): ConfigKey[] => [...rejected.keys()];
+
+/** The state of an object that revision `since` put, at these processes. */
+export const stateOf = (processes: readonly Process[], key: ConfigKey, since: number): ProgrammedState => {
+  if (processes.length === 0) return { kind: 'no-gateway' };
+  for (const { name, rejected } of processes) {
+    const message = rejected.get(key);
+    if (message !== undefined) return { kind: 'rejected', gateway: name, message };
+  }
+  const waiting = processes.filter((process) => numberOf(process) < since);
+  if (waiting.length === 0) return { kind: 'programmed' };
+  return {
+    kind: 'waiting',
+    gateways: [...new Set(waiting.map(({ name }) => name))].sort(),
+    known: processes.length,
+    unheard: waiting.every(({ acked }) => acked === undefined),
+  };
+};
+
+/** The process holds this revision now. Returns the objects that it newly rejects, or no longer rejects. */
+export const accept = (process: Process, revision: Revision, rejected: readonly RejectedObject[]): ConfigKey[] => {
+  const before = process.rejected;
+  const after = new Map(rejected.map(({ key, message }) => [key, message]));
+  process.acked = revision;
+  process.rejected = after;
+  return [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
+};
+
+/** What the next leader must know about these processes and lost gateways, by name. */
+export const membersOf = (processes: Iterable<Process>, lost: Iterable<string>): readonly KnownGateway[] => {
+  const members = new Map<string, number>();
+  for (const name of lost) members.set(name, 0);
+  for (const { name, maxStalenessMs } of processes) {
+    // Of two processes with one name, the one that answers longer counts.
+    members.set(name, longer(members.get(name) ?? maxStalenessMs, maxStalenessMs));
+  }
+  return [...members]
+    .map(([name, maxStalenessMs]) => ({ name, maxStalenessMs }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+};
+
+/** 0 means forever. */
+const longer = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : Math.max(a, b));

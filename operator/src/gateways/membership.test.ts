@@ -1,0 +1,361 @@
+import { LIMITS, type Ack } from '@standin/contract';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Cut } from './gateway-process.ts';
+import { Membership, type Effects } from './membership.ts';
+
+const FORGET_MS = 20_000;
+
+let now: number;
+let progress: { floor: number | undefined; keys: readonly string[] }[];
+let known: (readonly string[])[];
+let lost: string[];
+let membership: Membership;
+
+beforeEach(() => {
+  now = 0;
+  progress = [];
+  known = [];
+  lost = [];
+  membership = new Membership({ epoch: 3, forgetMs: FORGET_MS });
+});
+
+/** Carries out what an event requires. */
+const apply = (effects: Effects): void => {
+  for (const cut of effects.cut) cut();
+  lost.push(...effects.lost);
+  if (effects.isChanged) known.push(membership.members.map(({ name }) => name));
+  if (effects.progress !== undefined) progress.push({ floor: membership.floor, keys: effects.progress });
+};
+const pass = (ms: number): void => {
+  const until = now + ms;
+  while (membership.wakeAt <= until) {
+    now = membership.wakeAt;
+    apply(membership.advance(now));
+  }
+  now = until;
+};
+
+/** Opens a stream of a gateway. Returns a function that ends it. */
+const connect = (name: string, instance = `${name}-1`, cut: Cut = () => undefined, maxStalenessMs = 0) => {
+  apply(membership.connected({ name, maxStalenessMs }, instance, cut, now));
+  return () => apply(membership.disconnected(name, instance, cut, now));
+};
+const goodbye = (name: string, instance: string): void => apply(membership.goodbye(name, instance));
+const remember = (...names: string[]): void =>
+  membership.remember(
+    names.map((name) => ({ name, maxStalenessMs: 0 })),
+    now,
+  );
+const acknowledge = (ack: Ack): boolean => {
+  const effects = membership.acknowledged(ack, now);
+  if (effects !== undefined) apply(effects);
+  return effects !== undefined;
+};
+const ack = (gateway: string, number: number, rejected: { key: string; message: string }[] = []): boolean =>
+  acknowledge({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
+/** Opens a gateway's stream and acknowledges a revision. Returns a function that ends the stream. */
+const join = (name: string, number: number): (() => void) => {
+  const disconnected = connect(name);
+  expect(ack(name, number)).toBe(true);
+  return disconnected;
+};
+const waiting = (gateways: string[], of: number, unheard = false) => {
+  return { kind: 'waiting', gateways, known: of, unheard };
+};
+
+test('an object is programmed when every known gateway has acknowledged its revision', () => {
+  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
+  join('a', 2);
+  join('b', 1);
+  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
+  ack('b', 2);
+  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+  expect(progress.map(({ floor }) => floor)).toEqual([2, 1, 2]);
+});
+
+test('a gateway that connects is not waited for before its first acknowledgement', () => {
+  join('a', 2);
+  const disconnected = connect('b');
+  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+  disconnected();
+  expect(membership.known.map(({ name }) => name)).toEqual(['a']);
+});
+
+describe('what is revoked', () => {
+  const revoked = () => membership.revoked('Account/t', 2);
+  test('waits for a gateway from when it connects: it may answer with the snapshot before its acknowledgement arrives', () => {
+    join('a', 2);
+    const disconnected = connect('b');
+    expect(known).toEqual([['a'], ['a', 'b']]);
+    expect([revoked(), membership.answeringCount]).toEqual([waiting(['b'], 2, true), 2]);
+    disconnected();
+    pass(FORGET_MS - 1);
+    expect([revoked(), lost]).toEqual([waiting(['b'], 2, true), []]);
+    pass(1);
+    expect([revoked(), lost]).toEqual([waiting(['b'], 2), ['b']]);
+    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'programmed' });
+    // The next leader must know that the lost gateway may answer.
+    expect(known.at(-1)).toEqual(['a', 'b']);
+  });
+
+  test('does not wait for one that says goodbye before it acknowledged anything', () => {
+    connect('a');
+    goodbye('a', 'a-1');
+    expect([revoked(), known, progress]).toEqual([
+      { kind: 'no-gateway' },
+      [['a'], []],
+      [{ floor: undefined, keys: [] }],
+    ]);
+  });
+
+  test('does not wait for one with a maxStalenessMs: it answers no caller before its acknowledgement was heard', () => {
+    const disconnected = connect('a', 'a-1', undefined, 5_000);
+    expect([revoked(), membership.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
+    // The next leader still learns about it: the acknowledgement was received, but its response may not have arrived.
+    expect(known).toEqual([['a']]);
+    disconnected();
+    expect([lost, known.at(-1)]).toEqual([[], []]);
+  });
+
+  test('does not wait for a lost process whose successor speaks for it', () => {
+    join('a', 1)();
+    connect('a', 'a-2');
+    pass(FORGET_MS);
+    expect([revoked(), lost]).toEqual([waiting(['a'], 1, true), []]);
+    acknowledge({ gateway: 'a', instance: 'a-2', revision: '3.2', rejected: [] });
+    expect([revoked(), lost]).toEqual([{ kind: 'programmed' }, []]);
+  });
+});
+
+describe('a lost gateway', () => {
+  const lose = (...names: string[]): void => {
+    remember(...names);
+    pass(FORGET_MS);
+    expect(lost).toEqual(names);
+  };
+  const revoked = () => membership.revoked('Account/t', 2);
+
+  test('is waited for by a revocation, besides those that are known', () => {
+    lose('b');
+    expect(membership.members).toEqual([{ name: 'b', maxStalenessMs: 0 }]);
+    expect(revoked()).toEqual(waiting(['b'], 1));
+    remember('a', 'c');
+    join('c', 2);
+    expect(revoked()).toEqual(waiting(['a', 'b'], 3));
+    join('a', 2);
+    expect([revoked(), membership.answeringCount]).toEqual([waiting(['b'], 3), 3]);
+    ack('a', 3, [{ key: 'Account/t', message: 'no' }]);
+    expect(revoked()).toEqual({ kind: 'rejected', gateway: 'a', message: 'no' });
+  });
+
+  test('is not waited for by other changes', () => {
+    lose('b');
+    join('a', 2);
+    expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+  });
+
+  test('that has ended is not waited for from then on', () => {
+    lose('b');
+    join('a', 2);
+    const before = progress.length;
+    apply(membership.gone('b'));
+    expect([membership.isLost('b'), progress.length, known.at(-1)]).toEqual([false, before + 1, ['a']]);
+    expect(revoked()).toEqual({ kind: 'programmed' });
+    apply(membership.gone('b'));
+    expect(progress).toHaveLength(before + 1);
+  });
+
+  test('that is heard again is no longer lost', () => {
+    lose('a', 'b');
+    const before = progress.length;
+    connect('a');
+    connect('c');
+    expect(['a', 'b', 'c'].map((name) => membership.isLost(name))).toEqual([false, true, false]);
+    expect(progress).toHaveLength(before);
+  });
+});
+
+test('acknowledgements of another term, older ones, and those without a stream change nothing', () => {
+  join('a', 5);
+  expect(acknowledge({ gateway: 'a', instance: 'a-1', revision: '2.9', rejected: [] })).toBe(false);
+  expect(ack('a', 4)).toBe(true);
+  expect(membership.known[0]?.acked).toEqual({ epoch: 3, number: 5 });
+  connect('b')();
+  expect(ack('b', 5)).toBe(false);
+  expect(membership.known).toHaveLength(1);
+});
+
+test('what is acknowledged again is no progress', () => {
+  join('a', 1);
+  ack('a', 1);
+  expect(progress).toHaveLength(1);
+});
+
+test('a rejected object is named with its gateway until that gateway takes it', () => {
+  connect('a');
+  ack('a', 1, [{ key: 'Endpoint/e', message: 'bad header' }]);
+  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'rejected', gateway: 'a', message: 'bad header' });
+  expect(membership.programmed('Endpoint/other', 1)).toEqual({ kind: 'programmed' });
+  ack('a', 2);
+  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  expect(progress.map(({ keys }) => keys)).toEqual([['Endpoint/e'], ['Endpoint/e']]);
+});
+
+test('a gateway whose stream is gone is waited for, then forgotten; one that comes back is not', () => {
+  join('a', 2);
+  const disconnected = join('b', 1);
+  /** Time passes while `a` acknowledges its heartbeats, like every gateway. */
+  const passWithBeats = (ms: number): void => {
+    for (let left = ms; left > 0; left -= LIMITS.streamHeartbeatMs) {
+      pass(Math.min(left, LIMITS.streamHeartbeatMs));
+      ack('a', 2);
+    }
+  };
+  disconnected();
+  passWithBeats(FORGET_MS - 1);
+  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
+  const again = connect('b');
+  passWithBeats(FORGET_MS - 1);
+  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
+  again();
+  passWithBeats(FORGET_MS);
+  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+});
+
+test('the last gateway that is forgotten leaves none to wait for', () => {
+  join('a', 1)();
+  pass(FORGET_MS);
+  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
+  expect(progress.at(-1)).toEqual({ floor: undefined, keys: [] });
+});
+
+test('a gateway that comes back before its old stream is gone stays connected when that ends', () => {
+  const old = join('a', 1);
+  connect('a');
+  old();
+  pass(FORGET_MS - 1);
+  expect(membership.known).toEqual([{ name: 'a', acked: { epoch: 3, number: 1 }, connected: true }]);
+});
+
+test('a gateway that is silent is cut off', () => {
+  const cut = vi.fn();
+  connect('a', 'a-1', cut);
+  // Reading a large snapshot takes time.
+  pass(LIMITS.streamSilenceMsMax * 2);
+  expect(cut).not.toHaveBeenCalled();
+  for (let beat = 0; beat < 10; beat += 1) {
+    ack('a', 1);
+    pass(LIMITS.streamHeartbeatMs);
+  }
+  expect(cut).not.toHaveBeenCalled();
+  pass(LIMITS.streamSilenceMsMax);
+  expect(cut).toHaveBeenCalledOnce();
+});
+
+test('a restarted gateway takes its predecessor’s place, whose late goodbye does nothing', () => {
+  join('a', 2);
+  const gone = join('b', 2);
+  gone();
+  connect('b', 'b-2');
+  // Until it acknowledges, it may answer from the copy that its predecessor left on the disk.
+  expect(membership.programmed('Endpoint/e', 3)).toEqual(waiting(['a', 'b'], 2));
+  acknowledge({ gateway: 'b', instance: 'b-2', revision: '3.3', rejected: [] });
+  expect(membership.programmed('Endpoint/e', 3)).toEqual(waiting(['a'], 2));
+  expect(known).toEqual([['a'], ['a', 'b']]);
+  goodbye('b', 'b-1');
+  expect(membership.known).toHaveLength(2);
+  goodbye('b', 'b-2');
+  expect(membership.known).toHaveLength(1);
+});
+
+test('an acknowledgement that comes after the goodbye does not bring the gateway back', () => {
+  const disconnected = join('a', 1);
+  goodbye('a', 'a-1');
+  expect(ack('a', 1)).toBe(false);
+  disconnected();
+  expect(membership.known).toEqual([]);
+});
+
+test('two gateways of one name are both waited for', () => {
+  join('a', 2);
+  connect('a', 'a-2');
+  acknowledge({ gateway: 'a', instance: 'a-2', revision: '3.1', rejected: [] });
+  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['a'], 2));
+  expect(ack('a', 2)).toBe(true);
+});
+
+test('a gateway that the previous leader knew is waited for until it acknowledges or is forgotten', () => {
+  remember('a', 'b');
+  join('a', 1);
+  expect(membership.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
+  connect('b');
+  expect(membership.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
+  ack('b', 1);
+  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  expect(known).toEqual([]);
+  remember('gone');
+  pass(FORGET_MS);
+  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  // It is lost, and stays a member.
+  expect([known, lost]).toEqual([[], ['gone']]);
+});
+
+test('the members change when a gateway joins or leaves', () => {
+  join('b', 1);
+  join('a', 1);
+  goodbye('b', 'b-1');
+  expect(known).toEqual([['b'], ['a', 'b'], ['a']]);
+});
+
+describe('a gateway that refuses requests after its maxStalenessMs', () => {
+  const STALE_MS = 5_000;
+  const MARGIN_MS = 500;
+
+  test('is waited for exactly so long after its last acknowledgement, its stream gone or not', () => {
+    const disconnected = connect('a', 'a-1', undefined, STALE_MS);
+    ack('a', 1);
+    pass(STALE_MS);
+    ack('a', 1);
+    pass(STALE_MS + MARGIN_MS - 1);
+    expect(membership.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    pass(1);
+    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+    expect([progress.at(-1), membership.answeringCount]).toEqual([{ floor: undefined, keys: [] }, 0]);
+    // Its stream was only blocked. It answers again once its acknowledgement gets a response, and counts again.
+    expect(ack('a', 1)).toBe(true);
+    expect(membership.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    disconnected();
+    pass(STALE_MS + MARGIN_MS);
+    expect(membership.known).toEqual([]);
+  });
+
+  test('is waited for longer than others where that is longer', () => {
+    connect('a', 'a-1', undefined, 3 * FORGET_MS);
+    ack('a', 1);
+    pass(2 * FORGET_MS);
+    expect(membership.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    pass(FORGET_MS + MARGIN_MS);
+    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+  });
+
+  test('connecting again does not prolong it: only an acknowledgement does', () => {
+    connect('a', 'a-1', undefined, STALE_MS);
+    ack('a', 1);
+    pass(STALE_MS - 1);
+    connect('a', 'a-1', undefined, STALE_MS);
+    pass(MARGIN_MS + 1);
+    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+  });
+
+  test('is handed to the next leader, which counts from the beginning of its term', () => {
+    connect('a', 'a-1', undefined, STALE_MS);
+    ack('a', 1);
+    const { members } = membership;
+    expect(members).toEqual([{ name: 'a', maxStalenessMs: STALE_MS }]);
+    membership = new Membership({ epoch: 3, forgetMs: FORGET_MS });
+    membership.remember(members, now);
+    expect(membership.programmed('Account/t', 1)).toEqual(waiting(['a'], 1, true));
+    pass(STALE_MS + MARGIN_MS);
+    expect(membership.programmed('Account/t', 1)).toEqual({ kind: 'no-gateway' });
+  });
+});

@@ -1,0 +1,299 @@
+import { compareRevisions, LIMITS, parseRevision, type Ack, type ConfigKey, type Revision } from '@standin/contract';
+import {
+  accept,
+  isKnown,
+  keyOf,
+  membersOf,
+  mayAnswer,
+  numberOf,
+  rejectedBy,
+  stateOf,
+  type Cut,
+  type KnownGateway,
+  type Process,
+  type ProgrammedState,
+} from './gateway-process.ts';
+
+/** What an event requires of the caller. */
+export interface Effects {
+  /** The streams of silent gateways, which must end. */
+  readonly cut: readonly Cut[];
+  /** Gateways that are lost now. `gone` must be called when one is known to have ended. */
+  readonly lost: readonly string[];
+  /** `members` has changed, and must be stored for the next leader. */
+  readonly isChanged: boolean;
+  /**
+   * Set if the state of objects may have changed. Contains those that are newly rejected, no longer rejected, or no longer usable
+   * in their revoked form.
+   */
+  readonly progress: readonly ConfigKey[] | undefined;
+}
+
+export interface MembershipOptions {
+  readonly epoch: number;
+  readonly forgetMs: number;
+}
+
+/** A gateway may take this long to read a large snapshot. */
+const SNAPSHOT_MS_MAX = 60_000;
+/** Time to record a request that a gateway accepted just before its expiry. */
+const EXPIRY_MARGIN_MS = 500;
+
+const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefined };
+
+/**
+ * The state of every gateway, for one leader's term. Pure: it has no timers and no I/O. Each event takes the current time and
+ * returns its effects. `advance` must be called at `wakeAt`. Times are in milliseconds of a monotonic clock.
+ *
+ * - Remembered: the previous leader knew the gateway. It is waited for until it connects and acknowledges, or is forgotten.
+ * - Connected: it has a stream and has not acknowledged yet. It does not delay `Programmed`. But it may answer callers: with the
+ *   copy on its disk, then with a snapshot whose acknowledgement is in flight or was lost. A revocation therefore waits for it.
+ * - Known: it has acknowledged a revision. It acknowledges every heartbeat, and the stream of a silent gateway is ended. So a lost
+ *   node or a frozen process, whose connection looks open for a quarter of an hour, is forgotten like any other.
+ * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, since a network partition
+ *   leaves it running. `Programmed` does not wait for it: otherwise, a lost node would block every change. A revocation does.
+ * - Gone: it said goodbye, has ended according to the platform, or its `maxStalenessMs` has passed since its last acknowledgement.
+ *   The last replaces `forgetMs`, whether it is shorter or longer.
+ */
+export class Membership {
+  readonly #options: MembershipOptions;
+  /** By name and instance. */
+  readonly #processes = new Map<string, Process>();
+  /** Names. No process of the same name is in `#processes`. */
+  readonly #lost = new Set<string>();
+  /** Objects whose previous state no gateway may use, and the revisions that replaced it. */
+  readonly #revocations = new Map<ConfigKey, number>();
+  #members: readonly KnownGateway[] = [];
+  #wakeAt = Infinity;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * All gateways that may answer now or soon, by name. Includes those that do not answer until they get a response to their
+   * acknowledgement: they must be stored before that response. Also includes lost ones: the next leader must not complete what
+   * waits for them.
+   */
+  get members(): readonly KnownGateway[] {
+    return this.#members;
+  }
+
+  /** The earliest time at which `advance` may have an effect. Infinity: never. */
+  get wakeAt(): number {
+    return this.#wakeAt;
+  }
+
+  /** The known and remembered gateways. */
+  get known(): readonly { name: string; acked: Revision; connected: boolean }[] {
+    const { epoch } = this.#options;
+    return this.#known().map(({ name, acked = { epoch, number: 0 }, streams }) => {
+      return { name, acked, connected: streams.size > 0 };
+    });
+  }
+
+  /** Number of the revision that every known and remembered gateway holds. Undefined if there is none. */
+  get floor(): number | undefined {
+    const known = this.#known();
+    return known.length === 0 ? undefined : Math.min(...known.map(numberOf));
+  }
+
+  /** Number of gateways that may answer callers. */
+  get answeringCount(): number {
+    return this.#answering().length + this.#lost.size;
+  }
+
+  isLost(name: string): boolean {
+    return this.#lost.has(name);
+  }
+
+  /** Whether this process of a gateway has an open stream. */
+  isConnected(name: string, instance: string): boolean {
+    return (this.#processes.get(keyOf(name, instance))?.streams.size ?? 0) > 0;
+  }
+
+  /** The state of an object that revision `since` put. Lost gateways count only while a revocation of the object is incomplete. */
+  programmed(key: ConfigKey, since: number): ProgrammedState {
+    if (!this.#revocations.has(key)) return stateOf(this.#known(), key, since);
+    const state = this.revoked(key, since);
+    // A gateway that was not heard in this term may have the old state, regardless of what earlier leaders heard from it.
+    return state.kind === 'waiting' ? { ...state, unheard: false } : state;
+  }
+
+  /** Like `programmed`, for an object whose previous state no gateway may use. Covers all gateways that may answer callers. */
+  revoked(key: ConfigKey, since: number): ProgrammedState {
+    const answering = this.#answering();
+    const state = stateOf(answering, key, since);
+    if (this.#lost.size === 0 || state.kind === 'rejected') return state;
+    const waiting = state.kind === 'waiting' ? state.gateways : [];
+    const gateways = [...new Set([...waiting, ...this.#lost])].sort();
+    return { kind: 'waiting', gateways, known: answering.length + this.#lost.size, unheard: false };
+  }
+
+  /** From revision `since` on, no gateway may use the previous state of this object. */
+  revoke(key: ConfigKey, since: number): void {
+    this.#revocations.set(key, since);
+  }
+
+  cancelRevocation(key: ConfigKey): void {
+    this.#revocations.delete(key);
+  }
+
+  /**
+   * The previous leader knew these gateways. They are waited for as if their streams had just ended: nothing counts as programmed
+   * until they have also acknowledged it or are forgotten.
+   */
+  remember(known: readonly KnownGateway[], now: number): void {
+    for (const { name, maxStalenessMs } of known) {
+      if (this.#processes.has(keyOf(name, undefined))) continue;
+      const process = this.#add(name, undefined, maxStalenessMs);
+      // The last message to it predates this term.
+      this.#heard(process, now);
+      this.#streamless(process, now);
+    }
+    this.#refresh();
+  }
+
+  /**
+   * A gateway has a new stream. A new instance of a name is known from its first acknowledgement. It then replaces predecessors
+   * without a stream. Until then, it may answer from the copy on their disk.
+   */
+  connected({ name, maxStalenessMs }: KnownGateway, instance: string, cut: Cut, now: number): Effects {
+    const process = this.#processes.get(keyOf(name, instance)) ?? this.#add(name, instance, maxStalenessMs);
+    process.streams.add(cut);
+    this.#setDue(process, now + SNAPSHOT_MS_MAX);
+    this.#lost.delete(name);
+    return { ...NOTHING, isChanged: this.#refresh() };
+  }
+
+  /** The stream has ended. */
+  disconnected(name: string, instance: string, cut: Cut, now: number): Effects {
+    const process = this.#processes.get(keyOf(name, instance));
+    if (process === undefined || !process.streams.delete(cut) || process.streams.size > 0) return NOTHING;
+    if (!mayAnswer(process)) return this.#forget(process);
+    this.#streamless(process, now);
+    return NOTHING;
+  }
+
+  /** The gateway shut down gracefully. */
+  goodbye(name: string, instance: string): Effects {
+    const process = this.#processes.get(keyOf(name, instance));
+    return process === undefined ? NOTHING : this.#forget(process);
+  }
+
+  /** Undefined if the acknowledgement is for another term, or its gateway has no stream. The gateway must then reconnect. */
+  acknowledged(ack: Ack, now: number): Effects | undefined {
+    const revision = parseRevision(ack.revision);
+    const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
+    if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;
+    this.#setDue(process, now + LIMITS.streamSilenceMsMax);
+    this.#heard(process, now);
+    const { acked } = process;
+    const order = acked === undefined ? 1 : compareRevisions(revision, acked);
+    if (order < 0) return NOTHING;
+    const replaced = acked === undefined ? this.#dropPredecessors(process) : [];
+    const keys = [...replaced.flatMap(rejectedBy), ...accept(process, revision, ack.rejected)];
+    if (order === 0 && keys.length === 0) return NOTHING;
+    return { ...NOTHING, isChanged: replaced.length > 0 && this.#refresh(), progress: this.#progress(keys) };
+  }
+
+  /** A lost gateway has ended, with everything it had. */
+  gone(name: string): Effects {
+    if (!this.#lost.delete(name)) return NOTHING;
+    return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress([]) };
+  }
+
+  /** Time has passed. */
+  advance(now: number): Effects {
+    const cut: Cut[] = [];
+    const lost: string[] = [];
+    const released: ConfigKey[][] = [];
+    for (const process of this.#processes.values()) {
+      const { name, streams, dueAt, expiresAt } = process;
+      if (streams.size === 0 && Math.min(dueAt, expiresAt) <= now) {
+        this.#processes.delete(keyOf(process.name, process.instance));
+        released.push(rejectedBy(process));
+        // Otherwise, another process has taken over: two pods of one name never run at the same time.
+        if (dueAt <= now && ![...this.#processes.values()].some((other) => other.name === name)) lost.push(name);
+        continue;
+      }
+      if (dueAt <= now) {
+        cut.push(...streams);
+        process.dueAt = Infinity;
+      }
+      if (expiresAt <= now) {
+        // It no longer answers. It may return, since it has an open stream.
+        released.push(rejectedBy(process));
+        Object.assign(process, { acked: undefined, rejected: new Map(), expiresAt: Infinity });
+      }
+    }
+    for (const name of lost) this.#lost.add(name);
+    this.#wakeAt = Infinity;
+    for (const { dueAt, expiresAt } of this.#processes.values())
+      this.#wakeAt = Math.min(this.#wakeAt, dueAt, expiresAt);
+    if (released.length === 0) return { ...NOTHING, cut };
+    return { cut, lost, isChanged: this.#refresh(), progress: this.#progress(released.flat()) };
+  }
+
+  #known(): readonly Process[] {
+    return [...this.#processes.values()].filter(isKnown);
+  }
+
+  #answering(): readonly Process[] {
+    return [...this.#processes.values()].filter(mayAnswer);
+  }
+
+  #add(name: string, instance: string | undefined, maxStalenessMs: number): Process {
+    const state = { acked: undefined, rejected: new Map(), streams: new Set<Cut>() };
+    const process: Process = { name, instance, maxStalenessMs, ...state, dueAt: Infinity, expiresAt: Infinity };
+    this.#processes.set(keyOf(name, instance), process);
+    return process;
+  }
+
+  /** Drops earlier processes of the same name that have no stream. */
+  #dropPredecessors(successor: Process): readonly Process[] {
+    const predecessors = [...this.#processes.values()].filter(
+      (process) => process !== successor && process.name === successor.name && process.streams.size === 0,
+    );
+    for (const process of predecessors) this.#processes.delete(keyOf(process.name, process.instance));
+    return predecessors;
+  }
+
+  #forget(process: Process): Effects {
+    this.#processes.delete(keyOf(process.name, process.instance));
+    return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress(rejectedBy(process)) };
+  }
+
+  #heard(process: Process, now: number): void {
+    if (process.maxStalenessMs === 0) return;
+    process.expiresAt = now + process.maxStalenessMs + EXPIRY_MARGIN_MS;
+    this.#wakeAt = Math.min(this.#wakeAt, process.expiresAt);
+  }
+
+  /** The process has no stream now. */
+  #streamless(process: Process, now: number): void {
+    this.#setDue(process, process.maxStalenessMs > 0 ? Infinity : now + this.#options.forgetMs);
+  }
+
+  #setDue(process: Process, at: number): void {
+    process.dueAt = at;
+    this.#wakeAt = Math.min(this.#wakeAt, at);
+  }
+
+  /** Adds the objects whose revocation is complete. */
+  #progress(keys: readonly ConfigKey[]): readonly ConfigKey[] {
+    const complete = [...this.#revocations].flatMap(([key, since]) => {
+      const { kind } = this.revoked(key, since);
+      return kind === 'programmed' || kind === 'no-gateway' ? [key] : [];
+    });
+    for (const key of complete) this.#revocations.delete(key);
+    return [...keys, ...complete];
+  }
+
+  /** Computes `members`. True if they have changed. */
+  #refresh(): boolean {
+    const before = JSON.stringify(this.#members);
+    this.#members = membersOf(this.#processes.values(), this.#lost);
+    return JSON.stringify(this.#members) !== before;
+  }
+}

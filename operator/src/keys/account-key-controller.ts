@@ -1,0 +1,144 @@
+import type { ResourceObject, ResourceSource } from '@standin/contract';
+import { WorkQueue } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
+import type { DesiredState } from '../desired-state.ts';
+import { isOlder } from '../resource-version.ts';
+import type { Changes, KnownKey, Translator } from '../translate/index.ts';
+import { AccountKeys, type KeyOwner } from './account-keys.ts';
+
+export interface AccountKeyControllerOptions {
+  readonly source: ResourceSource;
+  readonly desired: DesiredState;
+  readonly translator: Translator;
+  /** How often each Secret is read again. Watching them would require `watch` on all Secrets. */
+  readonly pollMs: number;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/** Maximum number of concurrent reads of Accounts and Secrets. */
+const READERS = 16;
+/** Failed reads are retried soon, regardless of the number of failures: callers wait for their key. */
+const BACKOFF = { baseMs: 100, capMs: 10_000 };
+
+/** Decides when the Secret of each Account is read, for one leader's term. `AccountKeys` reads it. */
+export class AccountKeyController implements Controller {
+  readonly name = 'keys';
+  readonly #options: AccountKeyControllerOptions;
+  readonly #keys: AccountKeys;
+  readonly #queue: WorkQueue;
+
+  constructor(options: AccountKeyControllerOptions) {
+    this.#options = options;
+    const { source, desired, pollMs, logger, registry } = options;
+    this.#keys = new AccountKeys({
+      source,
+      logger: logger.child({ stage: 'keys' }),
+      owner: (uid) => this.owner(uid),
+      onKey: (uid, state) => desired.setKey(uid, state),
+    });
+    this.#queue = new WorkQueue({
+      ...{ name: 'keys', concurrency: READERS, backoff: BACKOFF, registry, logger },
+      reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: pollMs } : undefined),
+    });
+  }
+
+  /** Reads Accounts and Secrets bypassing all caches. Rejects if one of them cannot be read. */
+  async prepare(signal: AbortSignal): Promise<void> {
+    await inParallel(this.#accounts(), signal, (uid) => this.#refresh(uid));
+    this.#options.desired.flush();
+    await inParallel(this.#accounts(), signal, (uid) => this.#keys.read(uid));
+    this.#options.desired.flush();
+  }
+
+  start(): void {
+    for (const uid of this.#accounts()) this.#queue.addAfter(uid, this.#nextReadMs(uid));
+  }
+
+  /** The location of the key may have changed. */
+  translated({ verdicts }: Pick<Changes, 'verdicts'>): void {
+    for (const { uid, keySecret } of verdicts) if (keySecret !== undefined) this.#queue.add(uid);
+  }
+
+  removed({ metadata }: ResourceObject): void {
+    this.#keys.forget(metadata.uid);
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  /** Reads the account's Secret soon, so that its key is published. */
+  enqueue(accountUid: string): void {
+    this.#queue.add(accountUid);
+  }
+
+  /** Undefined until the key has been read. */
+  known(accountUid: string): KnownKey | undefined {
+    return this.#keys.known(accountUid);
+  }
+
+  /** Undefined if there is no such Account, or its spec is invalid. */
+  owner(accountUid: string): KeyOwner | undefined {
+    const { desired, translator } = this.#options;
+    const account = desired.objects.get(accountUid);
+    const secret = translator.verdict(accountUid)?.keySecret;
+    return account === undefined || secret === undefined ? undefined : { account, ...secret };
+  }
+
+  /** Whether the key with this digest is the account's last published key. */
+  isPublished(accountUid: string, sha256: string): boolean {
+    const key = this.known(accountUid)?.key;
+    return key?.kind === 'key' && key.sha256 === sha256 && !this.#options.desired.hasPending;
+  }
+
+  /** Every account's key has been read. */
+  isComplete(): boolean {
+    return this.#accounts().every((uid) => this.owner(uid) === undefined || this.known(uid) !== undefined);
+  }
+
+  #accounts(): string[] {
+    return [...this.#options.desired.objects].filter(([, { kind }]) => kind === 'Account').map(([uid]) => uid);
+  }
+
+  /**
+   * Spread over the interval, so that the Secrets are not all read at the same time. 0 if the Account was added or changed while
+   * the term began.
+   */
+  #nextReadMs(uid: string): number {
+    const isRead = this.known(uid)?.secretName === this.owner(uid)?.secretName;
+    return isRead ? this.#options.pollMs * Math.random() : 0;
+  }
+
+  async #refresh(uid: string): Promise<void> {
+    const { source, desired } = this.#options;
+    const account = desired.objects.get(uid);
+    if (account === undefined) return;
+    const { namespace, name } = account.metadata;
+    const fresh = await source.get({ kind: 'Account', namespace, name });
+    const known = desired.objects.get(uid);
+    // Reported by the source since: the read object may be older.
+    if (known === undefined || (fresh?.metadata.uid === uid && isOlder(fresh, known))) return;
+    if (fresh?.metadata.uid !== uid) desired.remove(known);
+    if (fresh !== undefined) desired.put(fresh);
+  }
+}
+
+/** Starts no further items after `signal` aborts. */
+const inParallel = async <T>(
+  items: readonly T[],
+  signal: AbortSignal,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> => {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: READERS }, async () => {
+      for (const item of queue) {
+        if (signal.aborted) return;
+        await work(item);
+      }
+    }),
+  );
+};

@@ -1,0 +1,117 @@
+import { keyFingerprint, type AccountConfig, type ResourceObject } from '@standin/contract';
+import { beforeEach, expect, test } from 'vitest';
+import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import { Membership } from '../gateways/membership.ts';
+import { KeyRevocations } from './key-revocations.ts';
+
+const KEY = 'Account/u';
+const [OLD, NEW] = ['a'.repeat(64), 'b'.repeat(64)] as const;
+const FORGET_MS = 1_000;
+const WAITING: ProgrammedState = { kind: 'waiting', gateways: ['lost'], known: 2, unheard: false };
+const PROGRAMMED: ProgrammedState = { kind: 'programmed' };
+
+let now: number;
+/** Number of the revision that last put the Account. */
+let since: number;
+let membership: Membership;
+
+beforeEach(() => {
+  now = 0;
+  since = 1;
+  membership = new Membership({ epoch: 1, forgetMs: FORGET_MS });
+  lose('lost');
+  membership.connected({ name: 'a', maxStalenessMs: 0 }, 'i', () => undefined, now);
+  acknowledge();
+});
+
+const lose = (name: string): void => {
+  membership.remember([{ name, maxStalenessMs: 0 }], now);
+  now += FORGET_MS;
+  membership.advance(now);
+};
+/** The connected gateway acknowledges the last revision. Returns the objects that this affects. */
+const acknowledge = (): readonly string[] | undefined =>
+  membership.acknowledged({ gateway: 'a', instance: 'i', revision: `1.${since}`, rejected: [] }, now)?.progress;
+const state = (): ProgrammedState => membership.programmed(KEY, since);
+
+const account = (keySha256: string | undefined): AccountConfig => {
+  const config = { kind: 'Account', uid: 'u', namespace: 'n', name: 'a', plan: 'Free' } as const;
+  return keySha256 === undefined ? config : { ...config, keySha256 };
+};
+/** An Account with a status from the previous leader. */
+const resource = (digest: string | undefined, programmed: 'True' | 'False'): ResourceObject => ({
+  ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', spec: {} },
+  metadata: { name: 'a', namespace: 'n', uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' },
+  status: {
+    ...(digest === undefined ? {} : { apiKey: { fingerprint: keyFingerprint(digest) } }),
+    conditions: [
+      {
+        ...{ type: 'Programmed', status: programmed, reason: 'Programmed', message: 'm' },
+        ...{ observedGeneration: 1, lastTransitionTime: '2026-11-21T12:00:00Z' },
+      },
+    ],
+  },
+});
+const start = (before: ResourceObject, keySha256: string | undefined): KeyRevocations => {
+  const revocations = new KeyRevocations({
+    translator: { objects: () => [account(keySha256)].values() },
+    objects: new Map([['u', before]]),
+    gateways: {
+      revoke: (key) => membership.revoke(key, since),
+      cancelRevocation: (key) => membership.cancelRevocation(key),
+    },
+  });
+  revocations.start();
+  return revocations;
+};
+
+test.each([
+  ['is on all gateways', resource(OLD, 'True'), OLD, PROGRAMMED],
+  ['is not on all gateways yet', resource(OLD, 'False'), OLD, WAITING],
+  ['was replaced while no operator led', resource(OLD, 'True'), NEW, WAITING],
+  ['was withdrawn while no operator led', resource(OLD, 'True'), undefined, WAITING],
+  ['is the first one', resource(undefined, 'False'), NEW, PROGRAMMED],
+])('at the start of a term, a key that %s', (_what, before, digest, expected) => {
+  start(before, digest);
+  expect(state()).toEqual(expected);
+});
+
+test.each([
+  ['replaced', [NEW]],
+  ['withdrawn', [undefined]],
+  ['withdrawn, then replaced', [undefined, NEW]],
+])('a key that is %s counts until no gateway accepts it', (_what, digests) => {
+  const revocations = start(resource(OLD, 'True'), OLD);
+  for (const digest of digests) {
+    since += 1;
+    revocations.translated({ put: [account(digest)] });
+  }
+  expect([acknowledge(), state()]).toEqual([[], WAITING]);
+  expect(membership.gone('lost').progress).toEqual([KEY]);
+  // Gateways that are lost after this have the new key.
+  lose('late');
+  expect(state()).toEqual(PROGRAMMED);
+  since += 1;
+  expect([acknowledge(), state()]).toEqual([[], PROGRAMMED]);
+});
+
+test('an Account that changes and keeps its key does not wait for lost gateways', () => {
+  const revocations = start(resource(OLD, 'True'), OLD);
+  revocations.translated({ put: [{ ...account(OLD), plan: 'Pro' }] });
+  expect(state()).toEqual(PROGRAMMED);
+});
+
+test('a revoked key does not count as programmed because an earlier leader reported it', () => {
+  start(resource(OLD, 'False'), OLD);
+  membership.remember([{ name: 'new', maxStalenessMs: 0 }], now);
+  membership.gone('lost');
+  membership.goodbye('a', 'i');
+  const waiting = { kind: 'waiting', gateways: ['new'], known: 1, unheard: false };
+  expect([membership.revoked(KEY, since), state()]).toEqual([{ ...waiting, unheard: true }, waiting]);
+});
+
+test('a deleted Account waits for no gateway', () => {
+  const before = resource(OLD, 'False');
+  start(before, OLD).removed(before);
+  expect(state()).toEqual(PROGRAMMED);
+});

@@ -1,0 +1,63 @@
+import { configKey, keyFingerprint, type ConfigKey, type ConfigObject, type ResourceObject } from '@standin/contract';
+import { conditionsIn, readStatus } from '@standin/crds';
+import type { Controller } from '../controller.ts';
+import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { Changes, Translator } from '../translate/index.ts';
+
+export interface KeyRevocationsOptions {
+  readonly translator: Pick<Translator, 'objects'>;
+  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly gateways: Pick<GatewayController, 'revoke' | 'cancelRevocation'>;
+}
+
+/** Revokes the previous key of an Account when the key is replaced or withdrawn, for one leader's term. */
+export class KeyRevocations implements Controller {
+  readonly name = 'key-revocations';
+  readonly #options: KeyRevocationsOptions;
+  /** The digests that were last published. */
+  readonly #digests = new Map<ConfigKey, string | undefined>();
+
+  constructor(options: KeyRevocationsOptions) {
+    this.#options = options;
+  }
+
+  /** The status that the previous leader wrote shows whether an older key may still be accepted. */
+  start(): void {
+    const { translator, objects, gateways } = this.#options;
+    const put = [...translator.objects()];
+    this.translated({ put });
+    for (const object of put) {
+      if (object.kind === 'Account' && !isSettled(objects.get(object.uid), object.keySha256)) {
+        gateways.revoke(configKey(object));
+      }
+    }
+  }
+
+  translated({ put }: Pick<Changes, 'put'>): void {
+    for (const object of put) if (object.kind === 'Account') this.#published(object);
+  }
+
+  removed({ kind, metadata: { uid } }: ResourceObject): void {
+    if (kind !== 'Account') return;
+    const key = configKey({ kind, uid });
+    this.#digests.delete(key);
+    this.#options.gateways.cancelRevocation(key);
+  }
+
+  #published(account: ConfigObject & { readonly kind: 'Account' }): void {
+    const key = configKey(account);
+    const before = this.#digests.get(key);
+    if (before !== undefined && before !== account.keySha256) this.#options.gateways.revoke(key);
+    this.#digests.set(key, account.keySha256);
+  }
+}
+
+const isSettled = (account: ResourceObject | undefined, keySha256: string | undefined): boolean => {
+  const said = readStatus('Account', account?.status).apiKey?.fingerprint;
+  // No gateway ever received a key of this Account.
+  if (said === undefined) return true;
+  const isProgrammed = conditionsIn(account?.status).some(
+    ({ type, status }) => type === 'Programmed' && status === 'True',
+  );
+  return isProgrammed && keySha256 !== undefined && said === keyFingerprint(keySha256);
+};

@@ -1,0 +1,44 @@
+import type { ResourceObject, ResourceSource, ServiceSource, SourceProblem } from '@standin/contract';
+import type { RefusedTargets } from '@standin/egress';
+import type { LogStore } from '@standin/logstore';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { SpoolVolumes } from './drain/volume-controller.ts';
+import type { GatewayMemory } from './gateways/gateway-memory.ts';
+import type { IsGatewayGone } from './gateways/gateway-pods.ts';
+import type { CertificateSource } from './publish/certificate-renewal.ts';
+import type { Leadership } from './publish/leadership.ts';
+import type { LedgerStore } from './quota/ledger-store.ts';
+import type { OperatorSettings } from './settings.ts';
+import type { StatusWritten } from './status/served-status.ts';
+import type { TranslateSettings } from './translate/index.ts';
+
+/** What an operator is made of. */
+export interface OperatorParts {
+  readonly settings: OperatorSettings;
+  readonly translateSettings: TranslateSettings;
+  readonly source: ResourceSource;
+  /** Undefined: there are no Services, and `serviceRef` is not checked. */
+  readonly services?: ServiceSource | undefined;
+  /** Targets that no replay may reach, in addition to the operator's own. */
+  readonly refused?: RefusedTargets;
+  readonly certificates: CertificateSource;
+  readonly leadership: Leadership;
+  readonly gatewayMemory: GatewayMemory;
+  /** Whether a gateway that is not heard has stopped running. */
+  readonly isGatewayGone: IsGatewayGone;
+  /** The permits that were granted of each account's quota. */
+  readonly ledgers: LedgerStore;
+  /** Volumes that gateways leave behind when they are scaled away. Without it, they are not drained. */
+  readonly spoolVolumes?: SpoolVolumes | undefined;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** The store of captured requests and of replay results. Without it, Replays report that it is missing, and wait. */
+  readonly logStore?: LogStore | undefined;
+  /** Called with every status that is written. */
+  readonly onStatus?: (written: StatusWritten) => void;
+  /** Called with all problems of the source's input, each time they change. */
+  readonly onProblems?: (problems: readonly SourceProblem[]) => void;
+  /** Called with every removed object. */
+  readonly onRemoved?: (object: ResourceObject) => void;
+}

@@ -1,0 +1,47 @@
+import { periodOf, type ResourceObject } from '@standin/contract';
+import type { Logger } from 'pino';
+import type { Controller } from '../controller.ts';
+import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
+
+export interface OrphanedLedgersOptions {
+  readonly store: Pick<LedgerStore, 'list' | 'remove'>;
+  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly logger: Logger;
+}
+
+/**
+ * Removes ledgers of accounts that were deleted while no operator led, once at the start of a term. Removes only those of earlier
+ * months, which are no longer needed. An account may only be invisible because its namespace is not watched: its current month must
+ * not start again when it becomes visible.
+ */
+export class OrphanedLedgers implements Controller {
+  readonly name = 'orphaned-ledgers';
+  readonly #options: OrphanedLedgersOptions;
+  readonly #stopping = new AbortController();
+
+  constructor(options: OrphanedLedgersOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const logger = this.#options.logger.child({ stage: 'quota' });
+    this.#remove(logger).catch((error: unknown) => {
+      logger.warn({ err: error }, 'ledgers of accounts that are gone cannot be removed');
+    });
+  }
+
+  /** Does not wait: a call that hangs must not outlast the term. */
+  stop(): Promise<void> {
+    this.#stopping.abort();
+    return Promise.resolve();
+  }
+
+  async #remove(logger: Logger): Promise<void> {
+    const { store, objects } = this.#options;
+    const period = periodOf(Date.now());
+    for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
+      if (this.#stopping.signal.aborted) return;
+      if (ledger.period < period && !objects.has(accountUid)) await store.remove(accountUid);
+    }
+  }
+}
