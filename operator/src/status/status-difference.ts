@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '@standin/contract';
 
 export type StatusFields = Readonly<Record<string, unknown>>;
 
@@ -10,13 +11,10 @@ export const statusDifference = (before: StatusFields, desired: StatusFields): S
   const patch: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(desired)) {
     const current = before[name];
-    if (isObject(value) && isObject(current)) {
+    if (isRecord(value) && isRecord(current)) {
       const nested = statusDifference(current, value);
       if (nested !== undefined) patch[name] = nested;
     } else if (!isDeepStrictEqual(current, value)) patch[name] = value ?? null;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 };
-
-const isObject = (value: unknown): value is StatusFields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
