@@ -6,12 +6,13 @@ import {
   type ResourceSource,
   type ServiceSource,
   type SourceProblem,
+  urlOf,
 } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
 import type { LogStore } from '@standin/logstore';
+import { listenAdmin } from '@standin/process/admin-server';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { AdminServer, urlOf } from './admin/admin-server.ts';
 import { operatorMetrics } from './admin/metrics.ts';
 import { DesiredState } from './desired-state.ts';
 import type { SpoolVolumes } from './drain/orphan-keeper.ts';
@@ -103,7 +104,9 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { signal } = stopping;
 
   // Probes respond from the start. The rest may have to wait for the API server.
-  const admin = await AdminServer.listen({ ...settings.admin, registry });
+  let isSynced = false;
+  const notReadyBecause = (): string[] => (isSynced ? [] : ['the sources were not read yet']);
+  const admin = await listenAdmin({ ...settings.admin, registry, notReadyBecause });
   const { server, certificate } = await listenForGateways(parts, signal).catch(async (error: unknown) => {
     await admin.close();
     throw error;
@@ -121,7 +124,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = Promise.all([source.start(desired, signal), parts.services?.start(desired, signal)]).then(() => {
     desired.flush();
-    admin.setReady();
+    isSynced = true;
     logger.info({ objects: desired.objects.size }, 'sources synced');
   });
 
