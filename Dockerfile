@@ -39,6 +39,7 @@ COPY packages/logstore/package.json packages/logstore/
 COPY packages/engine/package.json packages/engine/
 COPY packages/egress/package.json packages/egress/
 COPY packages/kube/package.json packages/kube/
+COPY packages/process/package.json packages/process/
 COPY crds/package.json crds/
 COPY operator/package.json operator/
 COPY gateway/package.json gateway/
@@ -111,10 +112,11 @@ FROM development AS engine-files
 COPY LICENSE ./
 COPY packages/engine/src packages/engine/src
 COPY packages/contract/src/insert-mark.ts packages/contract/src/
+COPY packages/process/src/replace-file.ts packages/process/src/
 RUN mkdir -p /modules/standin/node_modules /sources/standin \
  # chdb, and what it loads.
- && (cd node_modules && cp -a --parents chdb @chdb @clickhouse/client-common @standin/contract -t /modules/standin/node_modules) \
- && cp -a --parents LICENSE package.json packages/engine packages/contract -t /sources/standin \
+ && (cd node_modules && cp -a --parents chdb @chdb @clickhouse/client-common @standin/contract @standin/process -t /modules/standin/node_modules) \
+ && cp -a --parents LICENSE package.json packages/engine packages/contract packages/process -t /sources/standin \
  && (cd /modules/standin && node --eval "require('chdb')") \
  && chmod -R u=rwX,go=rX /modules /sources \
  # As a volume, it is written by whichever user the container gets.

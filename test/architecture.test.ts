@@ -7,16 +7,20 @@ import { cyclesIn, fileGraph, folderGraph } from './suite/import-cycles.ts';
 import { moduleImports } from './suite/module-imports.ts';
 import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files.ts';
 
-const PACKAGES = ['@standin/contract', '@standin/exchange', '@standin/logstore', '@standin/egress', '@standin/kube'];
+const PACKAGES = [
+  ...['@standin/contract', '@standin/exchange', '@standin/logstore'],
+  ...['@standin/egress', '@standin/kube', '@standin/process'],
+];
 
 /** Workspace folder → the workspaces that it may import, as in docs/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': [],
   'packages/exchange': ['@standin/contract'],
   'packages/logstore': ['@standin/contract', '@standin/exchange'],
-  'packages/engine': ['@standin/contract'],
+  'packages/engine': ['@standin/contract', '@standin/process'],
   'packages/egress': ['@standin/contract'],
   'packages/kube': ['@standin/contract'],
+  'packages/process': ['@standin/contract'],
   crds: ['@standin/contract'],
   operator: ['@standin/crds', ...PACKAGES],
   gateway: PACKAGES,

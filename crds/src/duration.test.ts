@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { durationMs, parseDuration } from './duration.ts';
+import { durationMs, parseDurationField } from './duration.ts';
 
 it.each([
   ['30s', 30_000],
@@ -13,6 +13,6 @@ it.each([
 });
 
 it.each(['', '30', 's', '-1s', '1.5s', ' 1s', '1s ', '1d', '1s1s1s1s1s', '100000s'])('%j is not a duration', (text) => {
-  expect(parseDuration(text)).toBeUndefined();
+  expect(parseDurationField(text)).toBeUndefined();
   expect(() => durationMs(text)).toThrow(RangeError);
 });

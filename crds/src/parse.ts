@@ -1,4 +1,4 @@
-import { API_GROUP, GROUP_VERSION, KINDS, type Kind } from '@standin/contract';
+import { API_GROUP, GROUP_VERSION, isRecord, KINDS, type Kind } from '@standin/contract';
 import type { z } from 'zod';
 import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
@@ -72,9 +72,6 @@ const withoutNulls = (value: unknown, depth = 0): unknown => {
 };
 
 const failed = (problems: readonly Problem[]): ParseResult => ({ ok: false, problems });
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const kindOf = ({ apiVersion, kind }: Record<string, unknown>): Kind | Problem => {
   if (apiVersion !== GROUP_VERSION) {

@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REJECTIONS } from '@standin/contract';
+import { REJECTIONS, urlOf } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
+import { listenAdmin } from '@standin/process/admin-server';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
@@ -11,7 +12,6 @@ import { ConfigStore } from './config/config-store.ts';
 import { DiskCopy } from './config/disk-copy.ts';
 import { Delivery } from './deliver/delivery.ts';
 import type { LogSink } from './deliver/log-sink.ts';
-import { listenAdmin } from './observe/admin-server.ts';
 import { Metrics } from './observe/metrics.ts';
 import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
@@ -49,12 +49,6 @@ export interface Gateway {
    */
   stop(): Promise<void>;
 }
-
-/** The URL at which a server that listens on this address can be reached. */
-const urlOf = (host: string, port: number): string => {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
-};
 
 /** Opens the spool, which stores accepted requests. */
 const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget: ByteBudget): Promise<Spool> => {
@@ -171,8 +165,8 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   delivery.start();
   gate.start();
   const starting = client.start();
-  const url = urlOf(settings.host, receiver.port);
-  const adminUrl = urlOf(settings.admin.host, admin.port);
+  const url = urlOf('http', settings.host, receiver.port);
+  const adminUrl = admin.url;
   refused.add(targetOf(new URL(adminUrl)));
   logger.info({ url, adminUrl, gateway: settings.name }, 'gateway listening');
 
@@ -198,7 +192,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     if (await gate.close()) await spool.removeFolder();
     await client.stop();
     await starting;
-    await Promise.all([sink.close(), admin.app.close(), tracing?.stop()]);
+    await Promise.all([sink.close(), admin.close(), tracing?.stop()]);
     logger.info('gateway stopped');
   };
   let stopping: Promise<void> | undefined;

@@ -8,6 +8,7 @@ import {
   type SourceEvent,
   type SourceListener,
 } from '@standin/contract';
+import { mergePatch } from './sources/merge-patch.ts';
 
 interface Stored {
   object: ResourceObject;
@@ -154,17 +155,3 @@ export class MemorySource implements ResourceSource {
     if (this.isQuick) this.deliver();
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** RFC 7396. */
-const mergePatch = (target: unknown, patch: unknown): unknown => {
-  if (!isObject(patch)) return patch;
-  const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) Reflect.deleteProperty(result, name);
-    else result[name] = mergePatch(result[name], value);
-  }
-  return result;
-};

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { LIMITS, type ResourceObject } from '@standin/contract';
+import { LIMITS, urlOf, type ResourceObject } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
+import { listenAdmin } from '@standin/process/admin-server';
 import type { Logger } from 'pino';
-import { AdminServer, urlOf } from './admin/admin-server.ts';
 import { operatorMetrics } from './admin/metrics.ts';
 import { DesiredState } from './desired-state.ts';
 import { createLeader, type Leader } from './leader.ts';
@@ -61,7 +61,9 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { signal } = stopping;
 
   // Probes respond from the start. The rest may have to wait for the API server.
-  const admin = await AdminServer.listen({ ...settings.admin, registry });
+  let isSynced = false;
+  const notReadyBecause = (): string[] => (isSynced ? [] : ['the sources were not read yet']);
+  const admin = await listenAdmin({ ...settings.admin, registry, notReadyBecause });
   const { server, certificate } = await listenForGateways(parts, signal).catch(async (error: unknown) => {
     await admin.close();
     throw error;
@@ -79,7 +81,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = Promise.all([source.start(desired, signal), parts.services?.start(desired, signal)]).then(() => {
     desired.flush();
-    admin.setReady();
+    isSynced = true;
     logger.info({ objects: desired.objects.size }, 'sources synced');
   });
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import { LineSplitter } from '@standin/contract';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
 import type { FindToken } from './find-token.ts';
@@ -153,28 +154,17 @@ const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Re
   }
 };
 
-/** A line may be as long as a body, so its parts are joined once. */
-async function* linesOf(base: URL, body: ReadableStream | null, lengthMax: number): AsyncGenerator<string> {
+/** A line may be as long as a body. */
+async function* linesOf(base: URL, body: ReadableStream | null, lineBytesMax: number): AsyncGenerator<string> {
   if (body === null) return;
-  let pieces: string[] = [];
-  let length = 0;
+  const splitter = new LineSplitter(lineBytesMax);
   try {
-    const chunks: AsyncIterable<string> = Readable.fromWeb(body).setEncoding('utf8');
-    for await (const chunk of chunks) {
-      const [first = '', ...others] = chunk.split('\n');
-      pieces.push(first);
-      length += first.length;
-      if (length > lengthMax) throw tooLong(base);
-      for (const next of others) {
-        yield pieces.join('');
-        pieces = [next];
-        length = next.length;
-      }
-    }
+    for await (const chunk of Readable.fromWeb(body) as AsyncIterable<Buffer>) yield* splitter.push(chunk);
   } catch (error) {
-    throw failureOf(base, error);
+    throw error instanceof RangeError ? tooLong(base) : failureOf(base, error);
   }
-  if (pieces.some((piece) => piece !== '')) yield pieces.join('');
+  const last = splitter.rest();
+  if (last !== '') yield last;
 }
 
 /** Reads the whole body. Leaving the loop ends the connection. */

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
 
 const knownServerSchema = z.object({
@@ -35,11 +35,7 @@ export class KnownServers {
   async add(server: KnownServer): Promise<void> {
     const others = (await this.#read()).filter((known) => !isSame(known, server));
     const servers = [...others, server].slice(-SERVERS_MAX);
-    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
-    // Another process may be reading the file.
-    const written = `${this.#file}.${randomBytes(4).toString('hex')}`;
-    await writeFile(written, `${JSON.stringify({ servers }, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-    await rename(written, this.#file);
+    await replaceFile(this.#file, `${JSON.stringify({ servers }, null, 2)}\n`, { mode: 0o600 });
   }
 
   /** A missing or broken file contains no servers, so the user is asked again. */

@@ -1,7 +1,7 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import process from 'node:process';
 import { openLogStore } from '@standin/logstore';
+import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
 
 const runSchema = z.object({
@@ -21,13 +21,7 @@ export type RunFile = z.infer<typeof runSchema>;
 const fileIn = (dataDir: string): string => path.join(dataDir, 'running.json');
 
 export const writeRunFile = async (dataDir: string, run: RunFile): Promise<void> => {
-  const file = fileIn(dataDir);
-  // The file is renamed into place. So it does not keep the owner or mode of a file that a killed process or another user left
-  // there.
-  const unfinished = `${file}.${process.pid}.tmp`;
-  await rm(unfinished, { force: true });
-  await writeFile(unfinished, `${JSON.stringify(run)}\n`, { mode: 0o600, flag: 'wx' });
-  await rename(unfinished, file);
+  await replaceFile(fileIn(dataDir), `${JSON.stringify(run)}\n`, { mode: 0o600, isDurable: false });
 };
 
 export const removeRunFile = async (dataDir: string): Promise<void> => {

@@ -1,7 +1,7 @@
 import { ACTIONS, LIMITS, METHODS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { DURATION_PATTERN, parseDuration } from '../duration.ts';
+import { DURATION_PATTERN, parseDurationField } from '../duration.ts';
 import { commonStatus, integer, reference, text } from '../fields.ts';
 import { headerNameRules, headerValueRules, mockHeaderRules, pathRules, upstreamUrlRules } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
@@ -91,7 +91,7 @@ const timeoutRules: readonly Rule<string>[] = [
       `!self.matches('^${DURATION_PATTERN}$') || ` +
       `(duration(self) >= duration('${FORWARD_TIMEOUT_MS_MIN}ms') && duration(self) <= duration('${LIMITS.forwardTimeoutMsMax}ms'))`,
     holds: (self) => {
-      const ms = parseDuration(self);
+      const ms = parseDurationField(self);
       return ms === undefined || (ms >= FORWARD_TIMEOUT_MS_MIN && ms <= LIMITS.forwardTimeoutMsMax);
     },
     message: `must be between ${FORWARD_TIMEOUT_MS_MIN}ms and ${LIMITS.forwardTimeoutMsMax / 60_000}m`,

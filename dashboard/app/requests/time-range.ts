@@ -1,3 +1,5 @@
+import { parseDuration } from '@standin/contract';
+
 /**
  * The selected time range, as the URL states it. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes. "Copy link" writes
  * RFC 3339, so that another user sees the same requests.
@@ -25,19 +27,11 @@ export const PRESETS = [
   { from: undefined, label: 'All time' },
 ] as const;
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const AGE = /^(\d{1,5})([smhd])$/;
-
-const ageMs = (text: string): number | undefined => {
-  const [, count, unit = ''] = AGE.exec(text) ?? [];
-  return count === undefined ? undefined : Number(count) * (UNIT_MS[unit] ?? 0);
-};
-
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
 const instant = (text: string | undefined, now: Date): Date | undefined => {
   if (text === undefined) return undefined;
-  const age = ageMs(text);
+  const age = parseDuration(text);
   if (age !== undefined) return new Date(now.getTime() - age);
   const at = RFC_3339.test(text) ? new Date(text) : undefined;
   return at === undefined || Number.isNaN(at.getTime()) ? undefined : at;
@@ -78,7 +72,7 @@ export const fixedRange = (range: TimeRange, now: Date): TimeRange => {
 export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   if (to !== undefined) return undefined;
   const preset = PRESETS.find((known) => known.from === from);
-  return preset?.label ?? (from !== undefined && ageMs(from) !== undefined ? `Last ${from}` : undefined);
+  return preset?.label ?? (from !== undefined && parseDuration(from) !== undefined ? `Last ${from}` : undefined);
 };
 
 /** Four times the range around the same middle, but never in the future. Above a month, all time. */

@@ -1,4 +1,4 @@
-import { LIMITS } from '@standin/contract';
+import { LIMITS, parseDuration } from '@standin/contract';
 import { LIST_LIMIT_MAX, type LogCursor } from '@standin/logstore';
 import { parseFilter, type Filter } from '@standin/exchange/search';
 import { z } from 'zod';
@@ -26,16 +26,8 @@ export const accountParams = z.object({
   account: name('Name of the Account.'),
 });
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** `10s`, `24h`. Undefined: not a duration. */
-const durationMs = (text: string): number | undefined => {
-  const match = /^(\d{1,6})(ms|s|m|h|d)$/.exec(text);
-  return match === null ? undefined : Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0);
-};
-
 const timeOf = (text: string): Date | undefined => {
-  const ageMs = durationMs(text);
+  const ageMs = parseDuration(text);
   if (ageMs !== undefined) return new Date(Date.now() - ageMs);
   const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) ? new Date(text) : undefined;
   return time === undefined || Number.isNaN(time.getTime()) ? undefined : time;
@@ -104,7 +96,7 @@ export const waitTimeout = z
   .string()
   .default('10s')
   .transform((text, context) => {
-    const ms = durationMs(text);
+    const ms = parseDuration(text);
     if (ms !== undefined && ms <= API_LIMITS.waitMsMax) return ms;
     context.addIssue(`must be a duration such as 500ms or 10s, at most ${API_LIMITS.waitMsMax / 1_000}s`);
     return z.NEVER;
@@ -115,7 +107,7 @@ export const lifetime = z
   .string()
   .default('24h')
   .transform((text, context) => {
-    const ms = durationMs(text);
+    const ms = parseDuration(text);
     if (ms !== undefined && ms > 0 && ms <= LIMITS.shareLifetimeMsMax) return ms;
     context.addIssue(`must be a duration such as 1h or 7d, at most ${LIMITS.shareLifetimeMsMax / 86_400_000}d`);
     return z.NEVER;

@@ -1,4 +1,4 @@
-import type { ResourceObject } from '@standin/contract';
+import { isRecord, type ResourceObject } from '@standin/contract';
 
 /** A Kubernetes condition, as far as pages show it. */
 export interface ShownCondition {
@@ -18,7 +18,6 @@ export interface Readiness {
   readonly message: string;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const toCondition = (value: unknown): ShownCondition[] => {

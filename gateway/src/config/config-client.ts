@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PermitAnswer, PermitRequest, UsageReport } from '@standin/contract';
+import { backoffMs, type PermitAnswer, type PermitRequest, type UsageReport } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
@@ -28,8 +28,7 @@ export interface ConfigClientOptions {
   readonly logger: Logger;
 }
 
-const BACKOFF_MS_MIN = 100;
-const BACKOFF_MS_MAX = 2_000;
+const BACKOFF = { baseMs: 100, capMs: 2_000 };
 /** How long a starting gateway waits for a response from any operator. */
 const FIRST_ROUND_TIMEOUT_MS = 5_000;
 /**
@@ -169,8 +168,7 @@ export class ConfigClient {
       const outcome = await this.#round(() => onFirst('stream'));
       if (outcome === 'stream') attempt = 0;
       onFirst(outcome);
-      const pauseMs = Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
-      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      await delay(backoffMs(attempt, BACKOFF), undefined, { signal }).catch(() => undefined);
     }
   }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { link, mkdir, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -316,7 +316,7 @@ describe('the copy on disk', () => {
     await until(copyHasKey);
     const path = copyPath();
     // From now on, the gateway cannot write a new copy.
-    await mkdir(`${path}.${process.pid}.tmp`);
+    await mkdir(join(dirname(path), `.${basename(path)}.${process.pid}-0.tmp`));
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     await expect(stat(path)).rejects.toThrow('ENOENT');
   });

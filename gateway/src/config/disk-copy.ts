@@ -1,6 +1,7 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { formatRevision, parseRevision, type ConfigObject, type Revision, type StreamMessage } from '@standin/contract';
+import { replaceFile, syncFolder } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ConfigStore } from './config-store.ts';
@@ -104,15 +105,10 @@ export class DiskCopy {
     if (this.#isDiscarded) return false;
     const revision = formatRevision(this.#store.revision);
     const objects = [...this.#store.objects()];
-    const draft = `${this.#path}.${process.pid}.tmp`;
     try {
-      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-      await writeLines(draft, lines(revision, objects));
-      await rename(draft, this.#path);
-      await syncFolder(dirname(this.#path));
+      await replaceFile(this.#path, blocks(lines(revision, objects)), { mode: 0o600 });
       return true;
     } catch (error) {
-      await rm(draft, { force: true }).catch(() => undefined);
       this.#logger.error({ path: this.#path, err: error }, 'writing the configuration copy failed');
       return false;
     }
@@ -138,29 +134,14 @@ export class DiskCopy {
 
 const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-const writeLines = async (path: string, all: Iterable<string>): Promise<void> => {
-  const file = await open(path, 'w', 0o600);
-  try {
-    let block: string[] = [];
-    for (const line of all) {
-      block.push(line, '\n');
-      if (block.length < 2 * LINES_PER_WRITE) continue;
-      await file.write(block.join(''));
-      block = [];
-    }
-    await file.write(block.join(''));
-    await file.sync();
-  } finally {
-    await file.close();
+/** Texts of many lines each, so that each is one write. */
+function* blocks(all: Iterable<string>): Generator<string> {
+  let block: string[] = [];
+  for (const line of all) {
+    block.push(line, '\n');
+    if (block.length < 2 * LINES_PER_WRITE) continue;
+    yield block.join('');
+    block = [];
   }
-};
-
-/** Without this, a power cut may restore the file that was replaced or removed. */
-const syncFolder = async (folder: string): Promise<void> => {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-};
+  yield block.join('');
+}

@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   configKey,
+  exponentialMs,
   formatRevision,
   LIMITS,
+  LineSplitter,
   notLeaderSchema,
   streamMessageSchema,
   type StreamMessage,
@@ -12,14 +14,13 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StreamProtocolError, type Committed, type ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
-import { LineSplitter } from './line-splitter.ts';
 import { readAnswer, type OperatorConnection } from './operator-connection.ts';
 import type { Revocations } from './revocations.ts';
 
 /** Far above the size of a mock of `LIMITS.mockBodyBytesMax`, escaped, with its headers. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const ACK_ATTEMPTS_MAX = 4;
-const ACK_RETRY_MS = 100;
+const ACK_BACKOFF = { baseMs: 100, capMs: 800 };
 const REVOKE_RETRY_MS = 1_000;
 /** This operator does not lead; another one may. */
 export class NotLeaderError extends Error {
@@ -205,7 +206,7 @@ export class StreamSession {
         this.#parts.logger.info({ err: error, attempt }, 'acknowledgement failed');
         // Reconnecting brings a snapshot, and with it another acknowledgement.
         if (attempt === ACK_ATTEMPTS_MAX) this.#end.abort();
-        else await delay(ACK_RETRY_MS * 2 ** attempt, undefined, { signal }).catch(() => undefined);
+        else await delay(exponentialMs(attempt, ACK_BACKOFF), undefined, { signal }).catch(() => undefined);
       }
     }
   }

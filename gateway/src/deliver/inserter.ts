@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { splitBatch, type RowBatch } from '../record/spool/row-buffer.ts';
@@ -11,18 +12,13 @@ export interface InserterOptions {
   readonly logger: Logger;
 }
 
-const BACKOFF_MS_MIN = 100;
-const BACKOFF_MS_MAX = 10_000;
+const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
 /** The rows themselves cause the error. */
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
 
 /** The reason for log lines. Leaves out the cause, whose text may quote captured data. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** Between half and all of the pause, so that gateways that failed together do not retry together. */
-const backoffMs = (attempt: number): number =>
-  Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
 
 /** Rows whose bytes always have the same token. */
 export interface TokenBatch extends RowBatch {
@@ -122,7 +118,7 @@ export class Inserter {
           this.failingSinceMs = performance.now();
           this.#options.logger.warn({ task, reason: reasonOf(error) }, 'delivery delayed, retrying');
         }
-        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined);
+        await delay(backoffMs(attempt, BACKOFF), undefined, { signal }).catch(() => undefined);
       }
     }
     return false;

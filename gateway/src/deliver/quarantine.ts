@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { decodeRow, LOG_COLUMNS, RowBinaryReader } from '@standin/logstore';
+import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
 import type { Damage } from './read-segment.ts';
 
@@ -61,12 +62,11 @@ export class Quarantine {
   }
 
   async #add(bytes: Buffer, about: Omit<z.infer<typeof description>, 'at'>): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const name = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
     const isNew = !(await filesIn(this.#folder)).includes(`${name}${BYTES_SUFFIX}`);
     const text = JSON.stringify({ ...about, at: new Date().toISOString() });
-    await writeWhole(path.join(this.#folder, `${name}${DESCRIPTION_SUFFIX}`), Buffer.from(text));
-    await writeWhole(path.join(this.#folder, `${name}${BYTES_SUFFIX}`), bytes);
+    await replaceFile(path.join(this.#folder, `${name}${DESCRIPTION_SUFFIX}`), text, { mode: 0o600 });
+    await replaceFile(path.join(this.#folder, `${name}${BYTES_SUFFIX}`), bytes, { mode: 0o600 });
     if (isNew) this.count++;
   }
 }
@@ -102,16 +102,4 @@ const filesIn = async (folder: string): Promise<string[]> => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
   }
-};
-
-const writeWhole = async (file: string, bytes: Buffer): Promise<void> => {
-  const draft = `${file}.tmp`;
-  const handle = await open(draft, 'w', 0o600);
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(draft, file);
 };

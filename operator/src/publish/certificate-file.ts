@@ -1,7 +1,10 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '@standin/process/replace-file';
 import type { CertificateStore } from './certificate-renewal.ts';
 import { certificatesSchema, type Certificates } from './certificates.ts';
+
+const SECRET = { mode: 0o600 };
 
 /**
  * The certificates in a directory, for an operator without a cluster: `stream.json`, and the gateway's part in `gateway/`, as the
@@ -18,11 +21,10 @@ export const certificateFile = (dir: string): CertificateStore => {
     },
     write: async (certificates: Certificates) => {
       const gatewayDir = path.join(dir, 'gateway');
-      await mkdir(gatewayDir, { recursive: true, mode: 0o700 });
-      await replace(path.join(gatewayDir, 'ca.crt'), certificates.caBundle);
-      await replace(path.join(gatewayDir, 'tls.crt'), certificates.gateway.cert);
-      await replace(path.join(gatewayDir, 'tls.key'), certificates.gateway.key);
-      await replace(file, JSON.stringify(certificates));
+      await replaceFile(path.join(gatewayDir, 'ca.crt'), certificates.caBundle, SECRET);
+      await replaceFile(path.join(gatewayDir, 'tls.crt'), certificates.gateway.cert, SECRET);
+      await replaceFile(path.join(gatewayDir, 'tls.key'), certificates.gateway.key, SECRET);
+      await replaceFile(file, JSON.stringify(certificates), SECRET);
       return true;
     },
   };
@@ -35,10 +37,4 @@ const parseJson = (text: string): unknown => {
     // The file is damaged, for example by a full disk, and is created again.
     return undefined;
   }
-};
-
-const replace = async (file: string, text: string): Promise<void> => {
-  const temporary = `${file}.new`;
-  await writeFile(temporary, text, { mode: 0o600 });
-  await rename(temporary, file);
 };

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
-import { writeFileAtomic } from '../sources/atomic-write.ts';
 import { ledgerSchema, type Ledger } from './ledger.ts';
 
 export interface StoredLedger {
@@ -119,7 +119,7 @@ export const ledgerFiles = (dir: string): LedgerStore => {
     write: async (accountUid, ledger, version) => {
       if ((await read(accountUid))?.version !== version) throw new Error('the ledger changed since it was read');
       const text = `${JSON.stringify(ledger)}\n`;
-      await writeFileAtomic(fileOf(accountUid), text, { mode: 0o600 });
+      await replaceFile(fileOf(accountUid), text, { mode: 0o600 });
       return versionOf(text);
     },
     list: async (onUnreadable) => {

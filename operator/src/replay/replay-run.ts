@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { LIMITS, type ReplayPhase, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { exponentialMs, LIMITS, type ReplayPhase, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { Clock } from '@standin/kube';
 import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
@@ -38,7 +38,7 @@ export type RunEnd = 'over' | 'stopped';
 /** `again`: it may need another turn. `blocked`: only its project can help. */
 type TurnEnd = RunEnd | 'again' | 'blocked';
 
-const RETRY_MS = { base: 200, cap: 10_000 };
+const RETRY_BACKOFF = { baseMs: 200, capMs: 10_000 };
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
@@ -234,8 +234,7 @@ export class ReplayRun {
         if (!mayHelp || this.#control.state === 'Cancelled') throw error;
         const message = `The log store is unavailable (${error.message}). The replay continues when it is back.`;
         this.#report.set({ complete: { ok: false, reason: 'Waiting', message } });
-        const waitMs = Math.min(RETRY_MS.cap, RETRY_MS.base * 2 ** Math.min(attempt, 10));
-        await this.#parts.clock.sleep(waitMs, this.#control.ending);
+        await this.#parts.clock.sleep(exponentialMs(attempt, RETRY_BACKOFF), this.#control.ending);
         beforeAgain();
       }
     }

@@ -5,6 +5,7 @@ import {
   GROUP_VERSION,
   KINDS,
   isConfigKind,
+  isRecord,
   type Kind,
   type ObjectMeta,
   type SourceProblem,
@@ -42,9 +43,6 @@ export const manifestKey = (ref: { kind: string; namespace: string; name: string
   `${ref.kind}/${ref.namespace}/${ref.name}`;
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
   isRecord(value) && Object.values(value).every((item) => typeof item === 'string');

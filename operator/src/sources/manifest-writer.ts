@@ -1,7 +1,7 @@
 import { realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KINDS, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
-import { writeFileAtomic } from './atomic-write.ts';
+import { replaceFile } from '@standin/process/replace-file';
 import { editManifest, newManifest, removeFromManifest } from './manifest-edit.ts';
 import type { ManifestFolder } from './manifest-folder.ts';
 import { manifestKey, readManifest, type ManifestObject } from './manifest-objects.ts';
@@ -92,7 +92,7 @@ export class ManifestWriter {
     for (const parts of names) {
       const file = `${[kind.toLowerCase(), ...parts].join('-')}.yaml`;
       try {
-        await writeFileAtomic(join(this.#folder.path, file), content, { mode: MANIFEST_MODE, exclusive: true });
+        await replaceFile(join(this.#folder.path, file), content, { mode: MANIFEST_MODE, exclusive: true });
         return file;
       } catch (error) {
         // Another file has this name, so the next name is tried.
@@ -109,7 +109,7 @@ export class ManifestWriter {
     // Preserves a link.
     const path = await this.#io(file, realpath(join(this.#folder.path, file)));
     const { mode } = await this.#io(file, stat(path));
-    await this.#io(file, writeFileAtomic(path, content, { mode: mode & 0o777 }));
+    await this.#io(file, replaceFile(path, content, { mode: mode & 0o777 }));
   }
 
   #read(file: string): Promise<string> {

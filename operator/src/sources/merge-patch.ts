@@ -1,5 +1,4 @@
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isRecord } from '@standin/contract';
 
 /** JSON merge patch (RFC 7396): `null` removes, objects merge, everything else replaces. Does not change its arguments. */
 export const mergePatch = (target: unknown, patch: unknown): unknown => {

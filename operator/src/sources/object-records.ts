@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile, replaceFileSync } from '@standin/process/replace-file';
 import { z } from 'zod';
-import { writeFileAtomic, writeFileAtomicSync } from './atomic-write.ts';
 import { canonicalJson } from './merge-patch.ts';
 import type { ManifestObject } from './manifest-objects.ts';
 
@@ -144,7 +144,7 @@ export class ObjectRecords {
     this.#timer = undefined;
     if (!this.#dirty) return;
     this.#dirty = false;
-    writeFileAtomicSync(this.#path, this.#content(), { mode: 0o600 });
+    replaceFileSync(this.#path, this.#content(), { mode: 0o600 });
   }
 
   /** Writes pending changes. Rejects if the data folder is not writable. */
@@ -198,7 +198,7 @@ export class ObjectRecords {
   async #write(): Promise<void> {
     this.#dirty = false;
     const startedAt = performance.now();
-    const written = writeFileAtomic(this.#path, this.#content(), { mode: 0o600 });
+    const written = replaceFile(this.#path, this.#content(), { mode: 0o600 });
     this.#writing = written.catch(() => undefined);
     try {
       await written;

@@ -1,8 +1,8 @@
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SourceError } from '@standin/contract';
+import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
-import { writeFileAtomic } from './atomic-write.ts';
 
 const secretSchema = z.strictObject({
   owner: z.strictObject({ kind: z.string(), name: z.string(), uid: z.string() }),
@@ -67,7 +67,7 @@ export class SecretFiles {
 
   async #write(namespace: string, name: string, secret: Secret, { exclusive }: { exclusive: boolean }): Promise<void> {
     try {
-      await writeFileAtomic(this.#path(namespace, name), JSON.stringify(secret), { mode: 0o600, exclusive });
+      await replaceFile(this.#path(namespace, name), JSON.stringify(secret), { mode: 0o600, exclusive });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
       throw new SourceError('Unavailable', `cannot write a Secret to ${this.#folder}`, { cause: error });

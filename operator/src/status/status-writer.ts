@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { SourceError, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { isRecord, SourceError, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { isOlder } from '../resource-version.ts';
 
 export type StatusFields = Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ export const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): 
 
 /** The fields of a status. None if it is not an object. */
 export const statusFieldsOf = ({ status }: Pick<ResourceObject, 'status'>): StatusFields =>
-  isObject(status) ? status : {};
+  isRecord(status) ? status : {};
 
 /**
  * The merge patch (RFC 7396) from one status to another. Undefined if there is no difference. Fields that `desired` does not
@@ -82,13 +82,10 @@ export const statusDifference = (before: StatusFields, desired: StatusFields): S
   const patch: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(desired)) {
     const current = before[name];
-    if (isObject(value) && isObject(current)) {
+    if (isRecord(value) && isRecord(current)) {
       const nested = statusDifference(current, value);
       if (nested !== undefined) patch[name] = nested;
     } else if (!isDeepStrictEqual(current, value)) patch[name] = value ?? null;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 };
-
-const isObject = (value: unknown): value is StatusFields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

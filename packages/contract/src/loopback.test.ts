@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRebound } from './loopback.ts';
+import { isRebound, urlOf } from './loopback.ts';
 
 test.each([
   ['127.0.0.1', 'localhost:9090', false],
@@ -17,4 +17,15 @@ test.each([
   ['10.1.2.3', undefined, false],
 ])('a server on %s detects rebinding by the host %s: %s', (address, host, isIt) => {
   expect(isRebound(address, host)).toBe(isIt);
+});
+
+test.each([
+  ['127.0.0.1', 'http://127.0.0.1:9090'],
+  ['::1', 'http://[::1]:9090'],
+  ['localhost', 'http://localhost:9090'],
+  // Every address of this machine, of which the URL has one.
+  ['0.0.0.0', 'http://127.0.0.1:9090'],
+  ['::', 'http://[::1]:9090'],
+])('a server that listens on %s is at %s', (address, url) => {
+  expect(urlOf('http', address, 9090)).toBe(url);
 });

@@ -7,6 +7,12 @@ export const hostOf = (text: string | undefined): URL | undefined =>
 /** Whether a `Host` header names this machine, or the local end of a port-forward. */
 export const isLoopbackHost = (text: string | undefined): boolean => LOOPBACK_NAMES.has(hostOf(text)?.hostname ?? '');
 
+/** The URL at which this machine reaches a server that listens on this address. IPv6 addresses are in brackets. */
+export const urlOf = (scheme: 'http' | 'https', listenAddress: string, port: number): string => {
+  const host = listenAddress === '0.0.0.0' ? '127.0.0.1' : listenAddress === '::' ? '::1' : listenAddress;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
 /** Whether a server that listens on this address serves this machine only. */
 export const isLoopbackAddress = (address: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(address);
 

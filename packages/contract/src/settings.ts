@@ -6,6 +6,11 @@ import { z } from 'zod';
  */
 export type SettingsSchema = z.ZodObject;
 
+export type SettingsOf<S extends SettingsSchema> = Readonly<z.infer<S>>;
+
+/** Of a process of its own, which has a log. */
+export type ProcessSettingsSchema = SettingsSchema & z.ZodType<{ readonly logLevel: string }>;
+
 export interface SettingDescription {
   /** `apiKeyHeader.name` */
   readonly path: string;
@@ -57,7 +62,7 @@ export const parseSettings = <S extends SettingsSchema>(
   schema: S,
   env: Readonly<Record<string, string | undefined>>,
   otherPrefixes: readonly string[] = ['STANDIN_TEST_'],
-): Readonly<z.infer<S>> => {
+): SettingsOf<S> => {
   const settings = describeSettings(schema);
   const known = new Set(settings.map((setting) => setting.env));
   const problems = Object.keys(env)

@@ -1,5 +1,6 @@
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '@standin/process/replace-file';
 
 /**
  * Settings that name a file or an address, contain SQL as text, or change how statements are parsed. With them, a statement could
@@ -78,6 +79,9 @@ const configXml = (usersFile: string): string => `<clickhouse>
 </clickhouse>
 `;
 
+/** Another engine may run on the folder, and reads the files for each statement. Every start writes them. */
+const SECRET = { mode: 0o600, isDurable: false };
+
 /**
  * Writes the engine's configuration into `directory` and returns its main file. As far as possible, the engine itself refuses
  * what `check-statement.ts` refuses: that check reads text, while the engine checks when it opens tables and sources.
@@ -91,15 +95,8 @@ export const writeEngineConfig = async (directory: string, ownFile: string | und
   if (ownFile === undefined) await rm(own, { force: true });
   else await copyFile(ownFile, own);
   const users = path.join(directory, 'users.xml');
-  await replaceFile(users, usersXml(ownFile === undefined ? GRANTS : [...GRANTS, ...CLUSTER_GRANTS]));
+  await replaceFile(users, usersXml(ownFile === undefined ? GRANTS : [...GRANTS, ...CLUSTER_GRANTS]), SECRET);
   const file = path.join(directory, 'config.xml');
-  await replaceFile(file, configXml(users));
+  await replaceFile(file, configXml(users), SECRET);
   return file;
-};
-
-/** Replaces a file atomically: another engine may run on the folder, and reads the file for each statement. */
-const replaceFile = async (file: string, text: string): Promise<void> => {
-  const unfinished = `${file}.${process.pid}.tmp`;
-  await writeFile(unfinished, text, { mode: 0o600 });
-  await rename(unfinished, file);
 };

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { exponentialMs } from '@standin/contract';
 import type { Logger } from 'pino';
 import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
 import type { Credentials, EngineMessage } from './engine-process.ts';
@@ -44,8 +45,7 @@ const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 /** For a cold start with a large folder. Usually below 0.5 s. */
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 10_000;
-const RESTART_DELAY_MS = 500;
-const RESTART_DELAY_MS_MAX = 30_000;
+const RESTART_BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 /** Logs the output of the process after it has started. Before that, the output is part of the error message. */
 const logLines = (child: ChildProcess, ready: Promise<unknown>, logger: Logger | undefined): void => {
@@ -128,19 +128,21 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
   const isStopping = (): boolean => stopping.signal.aborted;
 
   const keepRunning = async (): Promise<void> => {
-    let restartDelayMs = RESTART_DELAY_MS;
+    let failures = 0;
     for (;;) {
       await untilExit(child);
       if (isStopping()) return;
       logger?.error({ code: child.exitCode, signal: child.signalCode }, 'clickhouse engine ended, restarting');
-      await delay(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await delay(exponentialMs(failures, RESTART_BACKOFF), undefined, { signal: stopping.signal }).catch(
+        () => undefined,
+      );
       if (isStopping()) return;
       try {
         ({ child } = await launch({ ...options, port }, login));
-        restartDelayMs = RESTART_DELAY_MS;
+        failures = 0;
       } catch (error) {
         logger?.error({ err: error }, 'clickhouse engine failed to start');
-        restartDelayMs = Math.min(restartDelayMs * 2, RESTART_DELAY_MS_MAX);
+        failures++;
       }
     }
   };

@@ -1,7 +1,7 @@
+import { backoffMs } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { request, type Dispatcher } from 'undici';
 import { ApiError, refused, unreachable } from './api-error.ts';
-import { backoffMs } from './backoff.ts';
 import { systemClock, type Clock } from './clock.ts';
 import type { Lane, SharedConnectionConfig } from './kube-config.ts';
 import { clientMetrics } from './metrics.ts';

@@ -1,6 +1,6 @@
+import { backoffMs } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { ApiError } from './api-error.ts';
-import { backoffMs } from './backoff.ts';
 import { systemClock, type Clock } from './clock.ts';
 import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';

@@ -1,3 +1,4 @@
+import { LineSplitter } from '@standin/contract';
 import type { ApiStatus } from './api-error.ts';
 import type { KubeObject } from './kube-object.ts';
 
@@ -12,21 +13,23 @@ export class MalformedWatchError extends Error {
 
 /** etcd refuses objects above 1.5 MiB. JSON escapes and the envelope multiply that by at most six. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
-const NEWLINE = 0x0a;
+
+/** How much of a malformed line an error quotes. */
+const SHOWN_CHARS = 80;
 
 const EVENT_TYPES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
-const parseEvent = <T extends KubeObject>(line: Buffer): WatchEvent<T> => {
+const parseEvent = <T extends KubeObject>(line: string): WatchEvent<T> => {
   let event: unknown;
   try {
-    event = JSON.parse(line.toString());
+    event = JSON.parse(line);
   } catch (error) {
-    throw new MalformedWatchError(`a line of the watch is not JSON: ${line.toString('utf8', 0, 80)}`, { cause: error });
+    throw new MalformedWatchError(`a line of the watch is not JSON: ${line.slice(0, SHOWN_CHARS)}`, { cause: error });
   }
   const { type, object } = (event ?? {}) as { type?: unknown; object?: { metadata?: { resourceVersion?: unknown } } };
   const isObject = type === 'ERROR' || typeof object?.metadata?.resourceVersion === 'string';
   if (!EVENT_TYPES.has(type) || !isObject) {
-    throw new MalformedWatchError(`a line of the watch is not an event: ${line.toString('utf8', 0, 80)}`);
+    throw new MalformedWatchError(`a line of the watch is not an event: ${line.slice(0, SHOWN_CHARS)}`);
   }
   return event as WatchEvent<T>;
 };
@@ -36,23 +39,15 @@ export async function* watchEvents<T extends KubeObject>(
   bytes: AsyncIterable<Buffer>,
   onBytes: () => void,
 ): AsyncGenerator<WatchEvent<T>> {
-  let parts: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of bytes) {
-    onBytes();
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      parts.push(chunk.subarray(start, end));
-      const line = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-      parts = [];
-      length = 0;
-      start = end + 1;
-      if (line.length > 0) yield parseEvent<T>(line);
+  const splitter = new LineSplitter(LINE_BYTES_MAX);
+  try {
+    for await (const chunk of bytes) {
+      onBytes();
+      for (const line of splitter.push(chunk)) if (line !== '') yield parseEvent<T>(line);
     }
-    if (start === chunk.length) continue;
-    parts.push(chunk.subarray(start));
-    length += chunk.length - start;
-    if (length > LINE_BYTES_MAX)
-      throw new MalformedWatchError(`a line of the watch is longer than ${LINE_BYTES_MAX} bytes`);
+  } catch (error) {
+    throw error instanceof RangeError
+      ? new MalformedWatchError(`a line of the watch is longer than ${LINE_BYTES_MAX} bytes`, { cause: error })
+      : error;
   }
 }

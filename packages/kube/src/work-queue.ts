@@ -1,3 +1,4 @@
+import { exponentialMs, type BackoffOptions } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { systemClock, type Clock } from './clock.ts';
 import type { KubeLogger } from './logger.ts';
@@ -26,7 +27,7 @@ export interface WorkQueueOptions<Key extends string> {
    * backoff (`TerminalError`: no retry). `signal` aborts when the queue stops.
    */
   readonly reconcile: (key: Key, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-  readonly backoff?: { readonly baseMs: number; readonly capMs: number };
+  readonly backoff?: BackoffOptions;
   readonly logger: KubeLogger;
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
@@ -171,7 +172,7 @@ export class WorkQueue<Key extends string = string> {
     }
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const delayMs = Math.min(backoff.capMs, backoff.baseMs * 2 ** Math.min(failures, 50));
+    const delayMs = exponentialMs(failures, backoff);
     this.#metrics?.retries.inc(this.#labels);
     logger.warn({ controller, key, failures: failures + 1, retryInMs: delayMs, err: error }, 'reconciliation failed');
     this.addAfter(key, delayMs);

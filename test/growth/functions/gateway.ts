@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { LIMITS, type HeaderPair } from '@standin/contract';
-import { LineSplitter } from '../../../gateway/src/config/line-splitter.ts';
+import { LineSplitter } from '../../../packages/contract/src/line-splitter.ts';
 import {
   acceptsTrailers,
   frameAnswer,
@@ -114,7 +114,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'gateway/src/config/line-splitter.ts#LineSplitter',
+    of: 'packages/contract/src/line-splitter.ts#LineSplitter',
     limit: BODY,
     // The bytes arrive in chunks of a few kB.
     run: (text) => {

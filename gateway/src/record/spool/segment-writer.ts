@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
-import type { LogRow } from '@standin/contract';
+import { exponentialMs, type LogRow } from '@standin/contract';
 import { LOG_COLUMNS, putRow } from '@standin/logstore';
 import { CommitQueue, type CommitBatch } from './commit-queue.ts';
 import {
@@ -51,8 +51,7 @@ interface OpenSegment {
   sinceMs: number | undefined;
 }
 
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 2_000;
+const RETRY_BACKOFF = { baseMs: 50, capMs: 2_000 };
 
 /**
  * Appends records to segments by group commit: one write for all records that wait, which then releases all of them. A failed
@@ -202,7 +201,7 @@ export class SegmentWriter {
     this.#options.onWaiting((left?.rows.length ?? 0) - batch.rows.length);
     if (left === undefined || isOver) return undefined;
     const { signal } = this.#closing;
-    await delay(Math.min(RETRY_MS_MIN * 2 ** attempt, RETRY_MS_MAX), undefined, { signal }).catch(() => undefined);
+    await delay(exponentialMs(attempt, RETRY_BACKOFF), undefined, { signal }).catch(() => undefined);
     return left;
   }
 

@@ -1,18 +1,25 @@
 import type { AddressInfo } from 'node:net';
-import { isRebound } from '@standin/contract';
-import Fastify, { type FastifyInstance } from 'fastify';
+import { isRebound, urlOf } from '@standin/contract';
+import Fastify from 'fastify';
 import type { Registry } from 'prom-client';
 
 export interface AdminServerOptions {
   readonly host: string;
+  /** 0: a free one. */
   readonly port: number;
   readonly registry: Registry;
-  /** Reasons why the gateway should get no traffic now; empty if it should. */
+  /** Reasons why the process is not ready now; empty if it is. */
   readonly notReadyBecause: () => readonly string[];
 }
 
-/** Serves `/metrics`, `/healthz` and `/readyz` on a separate port that callers do not reach. */
-export const listenAdmin = async (options: AdminServerOptions): Promise<{ app: FastifyInstance; port: number }> => {
+export interface AdminServer {
+  /** Without a slash at the end. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves `/metrics`, `/healthz` (the process responds) and `/readyz` on a port of their own, which callers do not reach. */
+export const listenAdmin = async (options: AdminServerOptions): Promise<AdminServer> => {
   const { host, port, registry, notReadyBecause } = options;
   const app = Fastify({ logger: false, forceCloseConnections: true });
   // On loopback, another website must not read what a user of this machine does.
@@ -27,5 +34,6 @@ export const listenAdmin = async (options: AdminServerOptions): Promise<{ app: F
     return reply.code(reasons.length === 0 ? 200 : 503).send({ ready: reasons.length === 0, reasons });
   });
   await app.listen({ host, port });
-  return { app, port: (app.server.address() as AddressInfo).port };
+  const { port: ownPort } = app.server.address() as AddressInfo;
+  return { url: urlOf('http', host, ownPort), close: () => app.close() };
 };

@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { AdminServer } from './admin-server.ts';
+import { listenAdmin } from './admin-server.ts';
 
 const ask = async (port: number, host: string): Promise<{ status: number | undefined; body: string }> => {
   const sent = request({ host: '127.0.0.1', port, path: '/metrics', agent: false, headers: { host } }).end();
@@ -18,9 +18,8 @@ test.each([
   ['0.0.0.0', 'standin.example', 200],
 ])('on %s, metrics for the host %s: %s', async (host, asked, status) => {
   const registry = new Registry();
-  const server = await AdminServer.listen({ host, port: 0, registry });
-  const port = Number(new URL(server.url).port);
-  const answer = await ask(port, asked);
+  const server = await listenAdmin({ host, port: 0, registry, notReadyBecause: () => [] });
+  const answer = await ask(Number(new URL(server.url).port), asked);
   expect([answer.status, answer.body.includes('localhost only')]).toEqual([status, status === 421]);
   await server.close();
 });

@@ -15,12 +15,19 @@ export class LineSplitter {
     let from = 0;
     for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
       this.#keep(chunk.subarray(from, at));
-      yield Buffer.concat(this.#parts, this.#bytes).toString('utf8');
-      this.#parts = [];
-      this.#bytes = 0;
+      yield this.rest();
       from = at + 1;
     }
     this.#keep(chunk.subarray(from));
+  }
+
+  /** What follows the last line break: at the end of the stream, a line without one. */
+  rest(): string {
+    const [first] = this.#parts;
+    const line = first !== undefined && this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#bytes);
+    this.#parts = [];
+    this.#bytes = 0;
+    return line.toString('utf8');
   }
 
   #keep(part: Buffer): void {

@@ -1,0 +1,13 @@
+const WHOLE = /^(?:\d{1,15}(?:ms|[smhd]))+$/;
+const PART = /(\d+)(ms|[smhd])/g;
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** 100 years. Any time that is so long ago is a valid `Date`. */
+const DURATION_MS_MAX = 36_525 * UNIT_MS.d;
+
+/** Milliseconds of `500ms`, `30s`, `1h30m`, `7d`. Undefined: not a duration, or longer than 100 years. */
+export const parseDuration = (text: string): number | undefined => {
+  if (!WHOLE.test(text)) return undefined;
+  const parts = [...text.matchAll(PART)];
+  const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS], 0);
+  return ms > DURATION_MS_MAX ? undefined : ms;
+};

@@ -1,0 +1,71 @@
+import process from 'node:process';
+import {
+  parseSettings,
+  printableJson,
+  SettingsError,
+  type ProcessSettingsSchema,
+  type SettingsOf,
+} from '@standin/contract';
+import { pino, type Logger } from 'pino';
+
+/** A process that has started. */
+export interface Running {
+  /** Called once, at the first SIGTERM or SIGINT. The process exits when it has resolved. */
+  stop(): Promise<void>;
+  /** After this time, the process exits although `stop` has not resolved. Undefined: `stop` has a limit of its own. */
+  readonly stopMsMax?: number;
+  /** Rejects on an error that ends the process, which is already in the log. */
+  readonly ended?: Promise<void>;
+}
+
+export interface ProcessDefinition<S extends ProcessSettingsSchema> {
+  /** `operator`, in each line of the log. */
+  readonly name: string;
+  readonly settings: S;
+  readonly start: (settings: SettingsOf<S>, logger: Logger) => Promise<Running>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Runs a process of a cluster with settings from the environment (docs/configuration.md), until SIGTERM or SIGINT. It exits with 0 after
+ * an orderly stop; and with 1 if the settings cannot be used, the start or the stop fails, or at a second signal.
+ */
+export const runProcess = async <S extends ProcessSettingsSchema>(
+  { name, settings: schema, start }: ProcessDefinition<S>,
+  env: Environment,
+): Promise<void> => {
+  const settings = readSettings(schema, env);
+  const logger = pino({ name, level: settings.logLevel, hooks: { streamWrite: printableJson } });
+  const fail = (error: unknown, message: string): never => {
+    logger.fatal({ err: error }, message);
+    process.exit(1);
+  };
+  const running = await start(settings, logger).catch((error: unknown) => fail(error, 'the process cannot start'));
+  running.ended?.catch(() => process.exit(1));
+
+  const onSignal = (signal: NodeJS.Signals): void => {
+    logger.info({ signal }, 'signal received');
+    for (const again of STOP_SIGNALS) process.off(again, onSignal).once(again, () => process.exit(1));
+    const { stopMsMax } = running;
+    if (stopMsMax !== undefined)
+      setTimeout(() => fail(new Error(`not stopped after ${stopMsMax} ms`), 'stop failed'), stopMsMax).unref();
+    running.stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error, 'stop failed'),
+    );
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+};
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+const readSettings = <S extends ProcessSettingsSchema>(schema: S, env: Environment): SettingsOf<S> => {
+  try {
+    return parseSettings(schema, env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+};
