@@ -6,11 +6,12 @@ import type { KnipConfig } from 'knip';
  * process, a person. `!` marks what runs in production: a package that only other files need is a dev dependency.
  */
 const config: KnipConfig = {
-  // Programs of the operating system, which docs/testing.md names.
+  // Programs of the operating system. docs/testing.md lists them.
   exclude: ['binaries'],
-  // Beside it in the plugin's archive.
+  // In the same folder of the plugin's archive.
   ignoreUnresolved: ['./lib/main.js'],
   workspaces: {
+    'packages/process': { entry: ['src/run-process.testing.ts'] },
     'packages/engine': { entry: ['src/{main,first-process}.ts!'] },
     cli: {
       entry: ['src/main.ts!', 'plugin/main.ts!', 'bin/start.js', 'plugin/kubectl-standin.js'],
