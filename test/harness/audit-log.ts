@@ -11,6 +11,8 @@ interface AuditedRequest {
   readonly role: string | undefined;
   /** `verb resource.group`, with the subresource: `patch mockendpoints/status.standin.dev`. */
   readonly right: string;
+  /** The response's status. */
+  readonly code: number | undefined;
 }
 
 export interface AuditLog {
@@ -31,6 +33,7 @@ interface AuditEvent {
     readonly apiGroup?: string;
     readonly namespace?: string;
   };
+  readonly responseStatus?: { readonly code?: number };
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
@@ -70,7 +73,13 @@ export const createAuditLog = async (): Promise<AuditLog> => {
   };
 };
 
-const requestOf = ({ verb, user, objectRef, annotations = {} }: AuditEvent): AuditedRequest | undefined => {
+const requestOf = ({
+  verb,
+  user,
+  objectRef,
+  responseStatus,
+  annotations = {},
+}: AuditEvent): AuditedRequest | undefined => {
   const serviceAccount = ACCOUNT.exec(user.username)?.[1];
   if (serviceAccount === undefined || objectRef?.resource === undefined) return undefined;
   const { resource, subresource, apiGroup, namespace } = objectRef;
@@ -81,6 +90,7 @@ const requestOf = ({ verb, user, objectRef, annotations = {} }: AuditEvent): Aud
     isAllowed: annotations['authorization.k8s.io/decision'] === 'allow',
     role: kind === undefined ? undefined : `${kind} ${place ?? ''}`,
     right: rightOf(verb, subresource === undefined ? resource : `${resource}/${subresource}`, apiGroup ?? ''),
+    code: responseStatus?.code,
   };
 };
 
