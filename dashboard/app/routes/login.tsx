@@ -4,18 +4,28 @@ import { LogIn } from 'lucide-react';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../paths.ts';
 import { useAnswer } from '../ui/use-answer.ts';
-import { signInNotice } from '../sign-in/sign-in-notice.ts';
 import { TokenForm } from '../sign-in/token-form.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
 
+/** Why the login page is shown. The texts are a fixed set: a link must not make the dashboard show text of its choice. */
+const NOTICES: ReadonlyMap<string, string> = new Map([
+  ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
+  ['signed-out', 'You are signed out.'],
+  ['provider', 'The identity provider did not sign you in. Try again; the log of the dashboard has its words.'],
+  ['refused', 'The identity provider signed you in, but the Kubernetes API server does not accept its token.'],
+  ['stale', 'That sign-in took too long, or began in another browser. Begin again.'],
+  ['large', 'The identity provider’s token is too large for a cookie. Ask for one with fewer groups in it.'],
+  ['cluster', 'The Kubernetes API server does not answer. Try again in a moment.'],
+]);
+
 export const loader = ({ request, context: { signIn, user } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const to = returnPath(searchParams.get('to'));
   if (signIn === undefined) throw redirect(to);
-  return { to, user, notice: signInNotice(searchParams.get('reason')), provider: signIn.provider?.name };
+  return { to, user, notice: NOTICES.get(searchParams.get('reason') ?? ''), provider: signIn.provider?.name };
 };
 
 export const action = async ({ request, context: { signIn } }: ActionFunctionArgs) => {

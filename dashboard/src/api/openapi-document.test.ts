@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openApiDocument } from './openapi-document.ts';
-import { API_ROUTES } from './routes.ts';
+import { API_ROUTES } from './api-handler.ts';
 
 const document = openApiDocument(API_ROUTES) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
