@@ -20,12 +20,12 @@ export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
   const requests = await requestsOf(backend, projects);
   return {
     projects: projects.map((object) => toProjectView(object, accounts, requests?.get(object.metadata.uid))),
-    logIsAway: requests === undefined,
+    isLogUnavailable: requests === undefined,
   };
 };
 
 const Projects = () => {
-  const { projects, logIsAway } = useLoaderData<typeof loader>();
+  const { projects, isLogUnavailable } = useLoaderData<typeof loader>();
   const navigate = useNavigate();
   useLiveResources();
   useRowKeys();
@@ -38,7 +38,7 @@ const Projects = () => {
           <Plus aria-hidden /> New project
         </Link>
       </div>
-      {logIsAway && (
+      {isLogUnavailable && (
         <div className="mb-4">
           <Notice look="bad">
             ClickHouse does not answer, so numbers of requests are missing. Endpoints still respond; their responses is

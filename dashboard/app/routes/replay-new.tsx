@@ -85,7 +85,7 @@ const NewReplay = () => {
       ) : (
         <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">
           <BulkForm values={values} errors={planned.kind === 'invalid' ? planned.errors : undefined} />
-          {planned.kind === 'away' && (
+          {planned.kind === 'unavailable' && (
             <div>
               <Notice look="bad" alert>
                 {planned.message}

@@ -33,7 +33,7 @@ const Light = ({ isOn }: { readonly isOn: boolean }) => (
 
 /** In words, for the bar and for screen readers. Waiting requests are counted separately, because their number changes all the time. */
 const describe = ({ data, state, connection }: StatusBarProps): string => {
-  if (data.away !== undefined) return 'Log unavailable';
+  if (data.unavailable !== undefined) return 'Log unavailable';
   if (data.problem !== undefined) return 'Search error';
   switch (connection.kind) {
     case 'off':
@@ -42,7 +42,7 @@ const describe = ({ data, state, connection }: StatusBarProps): string => {
       return 'Connecting …';
     case 'reconnecting':
       return 'Reconnecting …';
-    case 'away':
+    case 'unavailable':
       return 'Log unavailable';
     case 'refused':
       return 'Too many live pages';

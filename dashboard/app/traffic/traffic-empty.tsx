@@ -136,7 +136,7 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
 /** Why there are no rows: no request was ever sent, the tail is paused, or the search is too narrow. */
 export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (
   <Middle>
-    {data.away !== undefined || data.problem !== undefined ? null : isPaused ? (
+    {data.unavailable !== undefined || data.problem !== undefined ? null : isPaused ? (
       <Paused waiting={waiting} onResume={onResume} />
     ) : data.empty !== undefined ? (
       <NothingYet data={data} empty={data.empty} />

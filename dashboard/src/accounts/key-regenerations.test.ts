@@ -27,6 +27,6 @@ it('of an account are told of from the account alone where the person may not li
 });
 
 it('of an account are not guessed at when the API server does not answer', async () => {
-  const away = (): Promise<never> => Promise.reject(new SourceError('Unavailable', 'no answer'));
-  await expect(read(account({}), away)).rejects.toMatchObject({ kind: 'Unavailable' });
+  const unavailable = (): Promise<never> => Promise.reject(new SourceError('Unavailable', 'no answer'));
+  await expect(read(account({}), unavailable)).rejects.toMatchObject({ kind: 'Unavailable' });
 });

@@ -1,8 +1,9 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, regenerationWindow } from '@standin/crds';
+import { regenerationWindow } from '@standin/crds';
 import { z } from 'zod';
 import { accountUsage } from '../accounts/account-usage.ts';
 import { getAccount, getApiKey } from '../accounts/accounts.ts';
+import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { accountParams } from './parameters.ts';
 import { defineRoute } from './route.ts';
 import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAccount } from './schemas.ts';
@@ -10,7 +11,7 @@ import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAc
 /** Spec and status are returned as written, so that an object that is not valid yet is shown, too. */
 const toApiAccount = (object: ResourceObject): ApiAccount => {
   const { namespace, name, uid } = object.metadata;
-  const { secretName, fingerprint, issuedAt } = DEFINITIONS.Account.status.safeParse(object.status).data?.apiKey ?? {};
+  const { secretName, fingerprint, issuedAt } = accountStatus(object).apiKey ?? {};
   const { left, resetsAt } = regenerationWindow(object, Date.now());
   return {
     ...{ namespace, name, uid },
@@ -18,7 +19,7 @@ const toApiAccount = (object: ResourceObject): ApiAccount => {
       ...(secretName !== undefined && { secretName }),
       ...(fingerprint !== undefined && { fingerprint }),
       ...(issuedAt !== undefined && { issuedAt }),
-      isOwn: DEFINITIONS.Account.spec.safeParse(object.spec).data?.apiKey !== undefined,
+      isOwn: accountSpec(object).apiKey !== undefined,
     },
     regenerations: { left, max: LIMITS.keyRegenerationsMax, ...(resetsAt !== undefined && { resetsAt }) },
   };

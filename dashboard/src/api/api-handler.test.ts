@@ -7,7 +7,7 @@ import { describe, expect, it, test } from 'vitest';
 import { backendWith, startApiServer, SUMMARY } from './api-server.testing.ts';
 import { API_LIMITS } from './parameters.ts';
 
-const away = (code = 'ECONNREFUSED'): LogStoreError =>
+const unavailable = (code = 'ECONNREFUSED'): LogStoreError =>
   new LogStoreError(`Could not list the log: connect 10.0.0.7:8123 secret`, {
     kind: 'retryable',
     code,
@@ -76,7 +76,7 @@ describe('what fails', () => {
     ['159', 422, 'search_too_slow'],
   ])('%s of the log is %d, and quotes nothing', async (errorCode, status, code) => {
     await using api = await startApiServer(() =>
-      Promise.resolve(backendWith({ count: () => Promise.reject(away(errorCode)) })),
+      Promise.resolve(backendWith({ count: () => Promise.reject(unavailable(errorCode)) })),
     );
     const { body } = await problemOf(`${api.shop}/requests:count`);
     expect(body).toMatchObject({ status, code });
@@ -97,7 +97,7 @@ describe('what fails', () => {
       summaries: () => Promise.resolve([SUMMARY]),
       entries: async function* () {
         yield SUMMARY as never;
-        await Promise.reject(away());
+        await Promise.reject(unavailable());
       },
     };
     await using api = await startApiServer(() => Promise.resolve(backendWith(log)));
@@ -194,11 +194,11 @@ describe('waits and streams', () => {
     expect((await waiting).status).toBe(408);
   });
 
-  it('say that the log is away, and go on when it is back', async () => {
+  it('report an unavailable log, and continue when it is available again', async () => {
     let polls = 0;
     const summaries = () => {
       polls += 1;
-      return polls === 1 ? Promise.reject(away()) : Promise.resolve([SUMMARY]);
+      return polls === 1 ? Promise.reject(unavailable()) : Promise.resolve([SUMMARY]);
     };
     await using api = await startApiServer(() => Promise.resolve(backendWith({ summaries })));
     const stream = await fetch(`${api.shop}/requests:stream?view=summary&from=2026-11-21T00:00:00Z`);

@@ -74,12 +74,12 @@ describe('an account', () => {
     expect(JSON.stringify(body)).not.toContain('secret');
   });
 
-  it('has used so much while the log is away, too, if the operator has counted it', async () => {
+  it('shows the count of the operator while the log is unavailable', async () => {
     const usage = { period: new Date().toISOString().slice(0, 7), accepted: 7, quota: 10 };
     let shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage } });
     const backend = backendWith({}, { get: () => Promise.resolve(shown) });
-    const away = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
-    const logs = { ...backend.logs, usage: () => Promise.reject(away) };
+    const unavailable = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+    const logs = { ...backend.logs, usage: () => Promise.reject(unavailable) };
     await using api = await startApiServer(() => Promise.resolve({ ...backend, logs }));
     const { status, body } = await get(`${account(api)}/usage`);
     expect(status).toBe(200);

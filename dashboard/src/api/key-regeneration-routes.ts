@@ -1,5 +1,5 @@
 import { SourceError, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS } from '@standin/crds';
+import { DEFINITIONS, readStatus } from '@standin/crds';
 import { z } from 'zod';
 import { getAccount } from '../accounts/accounts.ts';
 import { getRegeneration, listRegenerations, regenerateKey } from '../accounts/key-regenerations.ts';
@@ -14,10 +14,9 @@ const REGENERATIONS = '/namespaces/{namespace}/accounts/{account}/regenerations'
 
 const toApiRegeneration = ({ metadata, spec, status }: ResourceObject): ApiKeyRegeneration => {
   const { namespace, name, uid, creationTimestamp: createdAt } = metadata;
-  const { spec: specSchema, status: statusSchema } = DEFINITIONS.KeyRegeneration;
   return {
-    ...{ namespace, name, uid, createdAt, spec: specSchema.parse(spec) },
-    status: statusSchema.safeParse(status).data ?? {},
+    ...{ namespace, name, uid, createdAt, spec: DEFINITIONS.KeyRegeneration.spec.parse(spec) },
+    status: readStatus('KeyRegeneration', status),
   };
 };
 

@@ -1,5 +1,5 @@
 import { REPLAY_STATES, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, parseObject } from '@standin/crds';
+import { DEFINITIONS, parseObject, readStatus } from '@standin/crds';
 import { z } from 'zod';
 import { getProject, openLog } from '../projects/projects.ts';
 import { replayObject } from '../replays/replay-object.ts';
@@ -35,7 +35,7 @@ const toApiReplay = (object: ResourceObject): ApiReplay | undefined => {
   const parsed = parseObject(object);
   if (!parsed.ok || parsed.value.kind !== 'Replay') return undefined;
   const { namespace, name, uid, creationTimestamp: createdAt } = object.metadata;
-  const status = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
+  const status = readStatus('Replay', object.status);
   return { namespace, name, uid, createdAt, spec: parsed.value.spec, status };
 };
 

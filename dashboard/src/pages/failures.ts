@@ -43,7 +43,7 @@ const REASONS: Readonly<Partial<Record<NotFound['what'], string>>> = {
 };
 
 /** Thrown by loaders of pages that show only data from the log. `message`: why the log does not respond. */
-export const logAway = (message: string): Response =>
+export const logUnavailable = (message: string): Response =>
   respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 
 const refusedWork = ({ reason, message }: WorkRefused): Response =>
