@@ -9,7 +9,7 @@ interface Tried {
   readonly url: string;
 }
 
-/** A command that calls an endpoint. Keys and slugs may come from strangers, and both may contain quotes. Throws if no header can carry the key. */
+/** A command that calls an endpoint. Other users may choose keys and slugs, and both may contain quotes. Throws if no header can carry the key. */
 export const tryCommand = ({ method, url }: Tried, apiKey: string): string => {
   if (hasControls(apiKey)) throw new Error('the API key has control characters');
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;
@@ -25,7 +25,7 @@ const KEY_SHOWN = 'standin_••••';
 /** The key is fetched when the user copies the command. It is not part of the page. */
 const readApiKey = async (params: ProjectName): Promise<string> => {
   const response = await fetch(paths.apiKeyValue(params), { method: 'POST' });
-  if (!response.ok) throw new Error('the API key cannot be read now');
+  if (!response.ok) throw new Error('cannot read the API key');
   return response.text();
 };
 

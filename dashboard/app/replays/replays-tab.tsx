@@ -29,9 +29,9 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
     <>
       {LOG_ID.test(repeats) && (
         <p>
-          It is itself a replay, of{' '}
+          This request is a replay of{' '}
           <Link to={paths.exchange({ ...exchange, id: repeats })} className="text-accent underline">
-            this request
+            another request{' '}
           </Link>
           .
         </p>
@@ -41,7 +41,9 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
       ) : 'unavailable' in data ? (
         <Notice look="bad">{data.unavailable}</Notice>
       ) : data.replays.length === 0 ? (
-        <p className="text-muted">Not replayed yet. Results are kept as long as the log.</p>
+        <p className="text-muted">
+          Not replayed yet. Press r to replay this request. Results are kept as long as the log.
+        </p>
       ) : (
         <ul className="rounded border border-line">
           {data.replays.map((replay) => (

@@ -14,11 +14,14 @@ export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
   ['signed-out', 'You are signed out.'],
-  ['provider', 'The identity provider did not sign you in. Try again; the log of the dashboard has its words.'],
+  ['provider', 'The identity provider did not sign you in. Try again. The dashboard log has the reason.'],
   ['refused', 'The identity provider signed you in, but the Kubernetes API server does not accept its token.'],
-  ['stale', 'That sign-in took too long, or began in another browser. Begin again.'],
-  ['large', 'The identity provider’s token is too large for a cookie. Ask for one with fewer groups in it.'],
-  ['cluster', 'The Kubernetes API server does not answer. Try again in a moment.'],
+  ['stale', 'The sign-in took too long, or began in another browser. Sign in again.'],
+  [
+    'large',
+    'The identity provider’s token is too large for a cookie. Ask your administrator for a token with fewer groups.',
+  ],
+  ['cluster', 'The Kubernetes API server does not respond. Try again in a moment.'],
 ]);
 
 export const loader = ({ request, context: { signIn, user } }: LoaderFunctionArgs) => {
@@ -53,8 +56,7 @@ const Login = () => {
       <div>
         <h1 className="text-h1">Sign in to Standin</h1>
         <p className="mt-1 text-muted">
-          Everything here is done with your own rights in Kubernetes: what kubectl would refuse you is refused here,
-          too.
+          The dashboard uses your Kubernetes permissions: you can do here what you can do with kubectl.
         </p>
       </div>
       {notice !== undefined && refused === undefined && (
@@ -64,7 +66,7 @@ const Login = () => {
       )}
       {user !== undefined && (
         <Notice look="info">
-          You are signed in as <code className="break-all">{user}</code>. Signing in again takes its place.
+          You are signed in as <code className="break-all">{user}</code>. Sign in again to switch users.
         </Notice>
       )}
       {provider !== undefined && (

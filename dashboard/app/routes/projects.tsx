@@ -41,17 +41,17 @@ const Projects = () => {
       {isLogUnavailable && (
         <div className="mb-4">
           <Notice look="bad">
-            ClickHouse does not answer, so numbers of requests are missing. Endpoints still respond; their responses is
-            stored when it is back.
+            ClickHouse does not respond, so request counts are missing. Endpoints still respond. Gateways store their
+            requests when ClickHouse is available again.
           </Notice>
         </div>
       )}
       {projects.length === 0 ? (
         <EmptyState
-          title="No project yet"
+          title="No projects yet"
           action={
             <Link to={paths.newProject()} className={buttonClass('primary')}>
-              Create a project
+              Create project
             </Link>
           }
         >

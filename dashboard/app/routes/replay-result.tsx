@@ -32,7 +32,8 @@ export const loader = async ({ params, context: { backend, workers } }: LoaderFu
   const found = await orUnavailable(readResult(log, names));
   if (isUnavailable(found)) throw logUnavailable(found.unavailable);
   const { answers, target } = found;
-  if (answers === undefined) throw notFound('such result', 'This replay has not sent that request, or it has expired.');
+  if (answers === undefined)
+    throw notFound('result', 'This replay has not sent the request, or the result has expired.');
   const result = await compareAnswers(workers, answers);
   const isSingle = object !== undefined && toReplayView(object).what.kind === 'one';
   return { params: names, hasReplay: object !== undefined, like: isSingle ? names.replay : undefined, target, result };
@@ -52,7 +53,7 @@ const ReplayResult = () => {
         </Link>
         <h1 className="mt-1 text-h1">Result of one request</h1>
         <p className="text-muted">
-          It repeats{' '}
+          Replay of{' '}
           <Link to={paths.exchange(params)} className="text-accent underline">
             this captured request
           </Link>

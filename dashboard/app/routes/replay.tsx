@@ -113,7 +113,7 @@ const Replay = () => {
         />
       )}
       {replay.what.kind === 'one' && results !== undefined && results.one === undefined && hasEnded(replay) && (
-        <Notice look="info">Its result is no longer stored.</Notice>
+        <Notice look="info">The result is no longer stored.</Notice>
       )}
       <Commands {...commands} />
     </div>

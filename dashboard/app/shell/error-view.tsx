@@ -37,7 +37,7 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
       <p className="font-mono text-small text-muted">{status}</p>
       <h1 className="text-h1">{failure.title}</h1>
       <p className="break-words text-muted">{failure.message}</p>
-      {isUnavailable && <p role="status">Trying again every few seconds; everything else stays usable.</p>}
+      {isUnavailable && <p role="status">Retrying every few seconds. Other pages still work.</p>}
       <div className="mt-2 flex gap-2">
         <Button onClick={revalidate}>Try again</Button>
         <Link to={paths.projects()} className={buttonClass('ghost')}>

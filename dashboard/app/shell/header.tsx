@@ -90,7 +90,7 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
   useLoadAfterPage();
   useShortcutKeys(preferences.keys === 'on');
   useShortcuts([
-    { keys: '?', label: 'Show the keys of this page', run: () => setHelp(true), general: true },
+    { keys: '?', label: 'Show keyboard shortcuts', run: () => setHelp(true), general: true },
     { keys: 'g p', label: 'Go to all projects', run: () => navigate(paths.projects()), general: true },
   ]);
   return (

@@ -40,8 +40,9 @@ const Contents = ({ data, id, tab }: OpenRequestProps) => {
   if (selection.unavailable !== undefined) return <Notice look="bad">{selection.unavailable}</Notice>;
   if (selection.exchange === undefined) {
     return (
-      <EmptyState title="There is no such request">
-        It may have expired: requests are kept for as long as the project says, or it belongs to another project.
+      <EmptyState title="Request not found">
+        The request has expired, or it belongs to another project. The project’s retention determines how long requests
+        are kept.
       </EmptyState>
     );
   }

@@ -7,7 +7,7 @@ import type { TrafficData } from './traffic-data.ts';
 const REFRESH_MS_MIN = 3_000;
 /** The chart of a large log takes long, so it is requested less often. */
 const REFRESH_PER_COST = 10;
-const FAILED = 'The chart cannot be shown now.';
+const FAILED = 'Can’t load the chart.';
 
 type HistogramAnswer = RequestHistogram & { readonly unavailable?: string };
 

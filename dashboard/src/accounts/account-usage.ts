@@ -23,7 +23,7 @@ export const accountUsage = async (
   const orFailure = (error: unknown): LogFailure => {
     if (!(error instanceof LogStoreError) || countedIn(now, counted) === undefined) throw error;
     // The message may quote captured data, and names hosts.
-    return { logFailure: `ClickHouse cannot be read now (${error.code}).` };
+    return { logFailure: `Cannot read from ClickHouse (${error.code}).` };
   };
   const found = await inTime(logs.usage({ namespace, name, uid }, monthOf(now)), LOG_MS_MAX).catch(orFailure);
   return toUsageView(found, { ...counted, quota }, now);

@@ -80,7 +80,7 @@ export const readRegenerations = async (backend: Backend, account: ResourceObjec
   const { namespace, name } = account.metadata;
   const all = await listRegenerations(backend, { namespace, account: name }).catch(unlessForbidden);
   if (all === undefined) {
-    const message = 'It takes the right to list mockkeyregenerations to see how far that is.';
+    const message = 'To see the progress, you need the right to list mockkeyregenerations.';
     const newest = current && { name: current.name, phase: 'Running' as const, acknowledged: undefined, message };
     return { left, max: LIMITS.keyRegenerationsMax, resetsAt, newest };
   }

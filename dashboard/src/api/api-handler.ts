@@ -71,7 +71,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
     if (found.kind === 'none') throw new ApiProblem('route_not_found');
     if (found.kind === 'other-method') {
       response.setHeader('allow', found.allowed.join(', '));
-      throw new ApiProblem('method_not_allowed', `It answers ${found.allowed.join(' and ')}.`);
+      throw new ApiProblem('method_not_allowed', `Allowed: ${found.allowed.join(', ')}.`);
     }
     const backend = await access.backendOf(request);
     if (backend === undefined) throw new ApiProblem('unauthorized');
@@ -97,8 +97,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
       .catch((error: unknown) => {
         const problem = toProblem(error);
         const { method } = request;
-        if (problem === undefined)
-          logger.error({ err: error, method, path: url.pathname }, 'request of the API failed');
+        if (problem === undefined) logger.error({ err: error, method, path: url.pathname }, 'api request failed');
         // A client that disconnected needs no response. A stream that broke off is already cut.
         if (response.headersSent || response.destroyed) return undefined;
         // Tells the CLI which Service a port-forward leads to (ADR 016). Other callers learn nothing about the cluster.

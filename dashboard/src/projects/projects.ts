@@ -13,7 +13,7 @@ export const getProject = async (
 ): Promise<ResourceObject> => {
   const object = await resources.get({ kind: 'Project', namespace, name: project });
   if (object !== undefined) return object;
-  const detail = `There is no project ${project} in the namespace ${namespace}.`;
+  const detail = `Project ${project} does not exist in namespace ${namespace}.`;
   throw new NotFound('project', `project ${namespace}/${project}`, detail);
 };
 
@@ -57,8 +57,7 @@ export const deleteProject = async (
   const endpoints = withEndpoints ? await listEndpoints(backend, { namespace, project: name }) : [];
   for (const endpoint of endpoints) {
     const itsOwner = ownerOf(endpoint);
-    if (itsOwner !== undefined)
-      return `Endpoint ${endpoint.metadata.name} cannot be deleted here. ${ownershipReason(itsOwner)}`;
+    if (itsOwner !== undefined) return `Cannot delete endpoint ${endpoint.metadata.name}. ${ownershipReason(itsOwner)}`;
   }
   for (const endpoint of endpoints)
     await backend.resources.delete({ kind: 'Endpoint', namespace, name: endpoint.metadata.name });

@@ -85,7 +85,7 @@ export const createShare = async (
   const { namespace, project: projectName, requestId, lifetimeMs } = wanted;
   const project = await resources.get({ kind: 'Project', namespace, name: projectName });
   if (project === undefined)
-    return { ok: false, reason: 'ProjectNotFound', message: `There is no project ${namespace}/${projectName}.` };
+    return { ok: false, reason: 'ProjectNotFound', message: `Project ${namespace}/${projectName} does not exist.` };
   if ((await isSharingInPlan(backend, project)) === false)
     return { ok: false, reason: 'NotInPlan', message: SHARING_NEEDS_PRO };
   const log = await logs.open({ namespace, name: projectName, uid: project.metadata.uid });

@@ -27,7 +27,7 @@ const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<Sh
   if (Date.parse(expiresAt) <= now || accepted?.reason === 'Expired') return { state: 'expired', message: '' };
   if (accepted?.status === 'True') return { state: 'works', message: '' };
   if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
-  return { state: 'waiting', message: 'The operator has not looked at it yet.' };
+  return { state: 'waiting', message: 'Waiting for the operator.' };
 };
 
 /** Undefined: the Share belongs to another project. */
