@@ -74,7 +74,7 @@ const begun = async (query: string, reading: ReturnType<typeof open>): Promise<I
   return response;
 };
 
-test.each(fails)('a page that fails (%s) while its reader waits is logged', async (query, message) => {
+test.each(fails)('a page that fails (%s) while its client waits is logged', async (query, message) => {
   const reading = open(query);
   await begun(query, reading);
   failing.reject(new Error('broken'));
@@ -82,7 +82,7 @@ test.each(fails)('a page that fails (%s) while its reader waits is logged', asyn
   reading.on('error', () => undefined).destroy();
 });
 
-test.each(fails)('a page that fails (%s) after its reader has left is not logged', async (query) => {
+test.each(fails)('a page that fails (%s) after its client disconnects is not logged', async (query) => {
   const reading = open(query).on('error', () => undefined);
   await begun(query, reading);
   reading.destroy();

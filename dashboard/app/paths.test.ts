@@ -56,7 +56,7 @@ it('builds these URLs', () => {
   `);
 });
 
-it('builds no URL that has no route, and leaves no route without a URL', () => {
+it('builds a URL for every route, and only for routes', () => {
   interface Entry {
     readonly path?: string;
     readonly children?: readonly Entry[];

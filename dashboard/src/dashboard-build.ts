@@ -89,7 +89,7 @@ const runVite = async (buildDirectory: string): Promise<void> => {
     });
   }
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new DashboardBuildError(`the dashboard could not be built:\n${output}`);
+  if (code !== 0) throw new DashboardBuildError(`cannot build the dashboard:\n${output}`);
 };
 
 const compress = promisify(brotliCompress);

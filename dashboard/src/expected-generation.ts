@@ -9,14 +9,14 @@ export const checkExpected = (
 ): void => {
   if (expected === 'absent') {
     if (before === undefined) return;
-    throw new SourceError('Conflict', `there is a ${kind} "${name}" in namespace "${namespace}" already`);
+    throw new SourceError('Conflict', `${kind} "${name}" already exists in namespace "${namespace}"`);
   }
   if (before === undefined)
-    throw new SourceError('NotFound', `there is no ${kind} "${name}" in namespace "${namespace}"`);
+    throw new SourceError('NotFound', `${kind} "${name}" does not exist in namespace "${namespace}"`);
   const { generation } = before.metadata;
   if (generation === expected) return;
   throw new SourceError(
     'Conflict',
-    `it is at generation ${generation} now, and generation ${expected} was edited. Load the page again and repeat the change`,
+    `its generation is now ${generation}, but you edited generation ${expected}. Reload the page and repeat the change`,
   );
 };

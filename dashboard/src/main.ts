@@ -48,7 +48,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
   const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
   const dashboard = await runDashboard({ settings, service: settings.service, access, shares, buildDir, logger });
   void checkSchema(store, { process: 'dashboard', migrates: false, logger, signal: stopping.signal });
-  logger.info({ address: dashboard.url, server: own.server }, 'dashboard listens');
+  logger.info({ address: dashboard.url, server: own.server }, 'dashboard listening');
 
   const stop = async (): Promise<void> => {
     await dashboard.stop();

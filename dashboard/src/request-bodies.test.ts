@@ -55,7 +55,7 @@ it.each([
   expect(await post(reader.port, CHUNKED, Buffer.alloc(bytes))).toBe(answer);
 });
 
-it('a length that is too large is refused before the body comes', async () => {
+it('a Content-Length over the limit is refused before the body arrives', async () => {
   await using reader = await startReader();
   const socket = connect(reader.port, '127.0.0.1');
   socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 200000000\r\n\r\n');
@@ -64,7 +64,7 @@ it('a length that is too large is refused before the body comes', async () => {
   socket.destroy();
 });
 
-it('a connection is used again after a refusal, once its body has come', async () => {
+it('a connection is reused after a refusal, once its body has arrived', async () => {
   await using reader = await startReader();
   const socket = connect(reader.port, '127.0.0.1');
   const body = 'x'.repeat(BYTES_MAX + 1);
@@ -82,7 +82,7 @@ it.each([
   ['with its length', 'content-length: 200000000\r\n\r\n', 'x'],
   ['in chunks', `transfer-encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2_000)}\r\n`, '1\r\nx\r\n'],
 ])(
-  'a client that sends a body %s on and on after its answer is cut off',
+  'a client that keeps sending a body %s after its response is cut off',
   { timeout: 20_000 },
   async (_, head, more) => {
     await using reader = await startReader();
@@ -98,7 +98,7 @@ it.each([
   },
 );
 
-it('all bodies together have a bound, until the responses are closed', async () => {
+it('all bodies together have a limit until their responses are closed', async () => {
   await using reader = await startReader(1_500);
   const first = connect(reader.port, '127.0.0.1');
   first.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${BYTES_MAX}\r\n\r\n${'x'.repeat(BYTES_MAX - 1)}`);

@@ -27,7 +27,7 @@ export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Re
   if (host === undefined || (mode === 'local' && !isLoopbackHost(headers.host))) {
     return {
       status: 421,
-      message: 'This dashboard answers on localhost only: open it under the address that standin dev printed.',
+      message: 'This dashboard is available on localhost only. Open the URL that standin dev printed.',
     };
   }
   const { origin } = headers;
@@ -36,7 +36,7 @@ export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Re
   if (isOwnOrigin) return undefined;
   return {
     status: 403,
-    message: 'This request came from another website. Nothing was changed: use the dashboard itself.',
+    message: 'Request refused because it came from another website. Use the dashboard itself.',
   };
 };
 

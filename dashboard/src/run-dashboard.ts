@@ -58,7 +58,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const { settings, service, access, buildDir, logger } = options;
   const { mode } = access;
   if (mode === 'local' && !isLoopbackAddress(settings.host)) {
-    throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
+    throw new Error(`cannot listen on ${settings.host}: without a login, the dashboard listens on loopback only`);
   }
   const stopping = new AbortController();
   const workers = startWorkers();
@@ -214,7 +214,7 @@ const answerFailure =
   (error: unknown, request: Request, response: Response, next: NextFunction): void => {
     logger.error({ err: error, method: request.method, path: request.path }, 'request failed');
     if (response.headersSent) next(error);
-    else response.status(500).type('text').send('The dashboard failed on this request; its log says why.\n');
+    else response.status(500).type('text').send('Internal error. See the dashboard log for details.\n');
   };
 
 const closeServer = async (server: Server): Promise<void> => {

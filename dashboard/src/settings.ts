@@ -6,8 +6,8 @@ const port = z.coerce.number().int().min(0).max(65_535);
 
 /** Settings of every dashboard. */
 export const dashboardSettings = z.object({
-  host: z.string().default('127.0.0.1').describe('Address on which the dashboard answers; local mode: loopback only.'),
-  port: port.default(3000).describe('Port of the dashboard; 0 takes a free one.'),
+  host: z.string().default('127.0.0.1').describe('Address on which the dashboard listens. Local mode: loopback only.'),
+  port: port.default(3000).describe('Port of the dashboard. 0: a free port.'),
 });
 
 export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>> & {
@@ -25,12 +25,12 @@ const HOUR_MS = 3_600_000;
 /** All settings of a cluster's dashboard. docs/configuration.md is generated from this. */
 export const clusterDashboardSettings = z
   .object({
-    host: z.string().default('0.0.0.0').describe('Address on which the dashboard answers.'),
+    host: z.string().default('0.0.0.0').describe('Address on which the dashboard listens.'),
     port: dashboardSettings.shape.port,
     url: z
       .url({ protocol: /^https?$/ })
       .optional()
-      .describe('URL under which browsers reach the dashboard: https://standin.example.com. OIDC needs it.'),
+      .describe('URL under which browsers reach the dashboard: https://standin.example.com. Required for OIDC.'),
     service: z
       .string()
       .regex(/^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/, 'must be NAMESPACE/NAME')

@@ -20,21 +20,21 @@ const answerOf = async (work: () => unknown): Promise<{ status: number; location
   return { status: thrown.status, location: thrown.headers.get('location') };
 };
 
-describe('a page that nobody is signed in for', () => {
+describe('a page without a signed-in user', () => {
   it.each([
     ['/p/a/b/endpoints?q=x', '/login?to=%2Fp%2Fa%2Fb%2Fendpoints%3Fq%3Dx'],
     ['//evil.example/', '/login?to=%2Fprojects'],
-  ])('at %s leads to %s', async (url, location) => {
+  ])('at %s redirects to %s', async (url, location) => {
     expect(await answerOf(() => signedInBackend(undefined, page(url)))).toEqual({ status: 302, location });
   });
 
-  it('whose data alone is asked for leads there, too', async () => {
+  it('redirects data requests, too', async () => {
     const answer = await answerOf(() => signedInBackend(undefined, page('/p/a/b.data?_routes=x', '*/*')));
     expect(answer).toEqual({ status: 302, location: '/login?to=%2Fp%2Fa%2Fb' });
   });
 });
 
-it('what is no page answers 401, whatever a proxy is said to have found out', async () => {
+it('other requests get 401, whatever a proxy header contains', async () => {
   const request = { ...page('/events', 'text/event-stream'), headers: { 'x-forwarded-user': 'admin' } };
   expect(await answerOf(() => signedInBackend(undefined, request))).toEqual({ status: 401, location: null });
 });
@@ -43,7 +43,7 @@ describe('a backend', () => {
   const refusing = (error: Error): Backend =>
     ({ mode: 'cluster', resources: { list: () => Promise.reject(error) }, logs: {} }) as unknown as Backend;
 
-  it('leads to the login when the token is not accepted any more', async () => {
+  it('redirects to the login when the token is no longer accepted', async () => {
     const backend = signedInBackend(refusing(new SourceError('Unauthorized', 'Unauthorized')), page('/projects'));
     expect(await answerOf(() => backend.resources.list('Project'))).toEqual({
       status: 302,
@@ -51,13 +51,13 @@ describe('a backend', () => {
     });
   });
 
-  it('keeps every other refusal', async () => {
+  it('keeps every other error', async () => {
     const error = new SourceError('Forbidden', 'no');
     expect(await thrownBy(() => signedInBackend(refusing(error), page('/x')).resources.list('Project'))).toBe(error);
   });
 });
 
-it('the page that goes on by itself says nothing but where to', () => {
+it('the redirect page contains only its target', () => {
   expect(onwardPage('/x?a=1&b="><script>')).toContain('url=/x?a=1&amp;b=&quot;&gt;&lt;script&gt;');
   expect(onwardPage('/x?b=<script>')).not.toContain('<script>');
 });

@@ -23,7 +23,7 @@ const install = async (name: string, files: Readonly<Record<string, string>>): P
 
 describe('the licences of a bundle', () => {
   it.for(['LICENSE', 'LICENCE.txt', 'license.md', 'MIT-LICENSE', 'COPYING', 'NOTICE.md', 'CopyrightNotice.txt'])(
-    'have the text that a package keeps in %s',
+    'include the text of %s in a package',
     async (file) => {
       const bundled = await install('a', { [file]: `the text in ${file}\n`, 'README.md': 'Copyright (c) elsewhere' });
       const licences = await thirdPartyLicences([bundled]);
@@ -33,14 +33,14 @@ describe('the licences of a bundle', () => {
     },
   );
 
-  it('have the text of a package whose only copy is in its README', async () => {
+  it('include a text that is only in the README', async () => {
     const readme =
       '# b\n\nHow to use b.\n\n## License\n\nCopyright (c) 2020 B\n\nPermission is hereby granted, free of charge';
     const licences = await thirdPartyLicences([await install('b', { 'README.md': readme })]);
     expect(licences).toBe('b 1.2.3 (MIT)\n\nCopyright (c) 2020 B\n\nPermission is hereby granted, free of charge\n');
   });
 
-  it('have the texts of what a package took from elsewhere, and not those of its own dependencies', async () => {
+  it('include the texts of vendored code, but not of dependencies', async () => {
     const bundled = await install('@c/d', {
       LICENSE: 'text of d',
       'lib/vendor/LICENSE': 'text of the vendor',
@@ -51,7 +51,7 @@ describe('the licences of a bundle', () => {
     expect(licences).toBe('@c/d 1.2.3 (MIT)\n\ntext of d\n\ntext of the vendor\n');
   });
 
-  it('name a package once, and no file of our own', async () => {
+  it('list each package once, and exclude files of the project', async () => {
     const bundled = await install('f', { LICENSE: 'text of f' });
     const files = [bundled, path.join(path.dirname(bundled), 'other.js'), path.relative('.', bundled)];
     const licences = await thirdPartyLicences([

@@ -274,7 +274,7 @@ describe('the command line with --server', () => {
 
   test.each([['logs'], ['tail'], ['replay', '--since', '1h']])('%s lists the existing projects', async (...args) => {
     const { code, stdout, stderr } = await standin([...args, '--server', dev.dashboard, '-n', 'default', '-p', 'nope']);
-    const message = `${new URL(dev.dashboard).host}: There is no project nope in the namespace default; there are: other, shop`;
+    const message = `${new URL(dev.dashboard).host}: Project nope does not exist in namespace default; there are: other, shop`;
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `standin: ${message}\n` });
   });
 });

@@ -40,7 +40,7 @@ export const startClusterDashboard = async (options: ClusterDashboardOptions): P
       ...env,
     },
   });
-  const listens = ({ msg }: Record<string, unknown>): boolean => msg === 'dashboard listens';
+  const listens = ({ msg }: Record<string, unknown>): boolean => msg === 'dashboard listening';
   const { address } = await process.waitForEvent('its address', listens, START_MS_MAX);
   return { url: String(address), process };
 };

@@ -251,7 +251,7 @@ describe('resources', () => {
     const outsiderPage = await open(outsider, `/p/${namespace}/shop/endpoints`);
     await outsiderPage.getByText('Permission denied').waitFor();
     await outsiderPage.goto(`${dashboard.url}/projects`);
-    await outsiderPage.getByText('No project yet').waitFor();
+    await outsiderPage.getByText('No projects yet').waitFor();
     await leave(outsiderPage);
   });
 

@@ -98,7 +98,7 @@ describe('an endpoint', () => {
     );
     await onPage('/projects', async (page) => {
       await page.getByRole('link', { name: 'empty', exact: true }).click();
-      await page.getByRole('link', { name: 'Create an endpoint' }).click();
+      await page.getByRole('link', { name: 'Create endpoint' }).click();
       await page.getByRole('button', { name: 'Create endpoint' }).click();
       await page.waitForURL(at('/p/default/empty/endpoints/hello'));
       await expect.poll(() => steps(page)).toEqual(DONE);
@@ -126,7 +126,7 @@ describe('an endpoint', () => {
       await page.getByLabel('Upstream URL').fill(`${run.ready.gateway}/nowhere`);
       await page.getByRole('button', { name: 'Save' }).click();
       await page.waitForURL(at(`${SHOP}/endpoints/list-orders`));
-      await page.getByText(`Passed on to ${run.ready.gateway}/nowhere`).waitFor();
+      await page.getByText(`Forwarded to ${run.ready.gateway}/nowhere`).waitFor();
       await expect.poll(async () => (await call('GET', '/v1/orders')).status).toBe(401);
       await page.getByRole('link', { name: 'Edit' }).click();
       await page.getByRole('radio', { name: 'Mock' }).check();
@@ -236,7 +236,7 @@ describe('changes from outside the dashboard', () => {
         "metadata:\n  annotations: {argocd.argoproj.io/tracking-id: 'shop:standin.dev/Endpoint:default/managed'}",
       );
     await writeFile(path.join(run.manifests, 'managed.yaml'), owned);
-    const reason = 'Argo CD manages this object (shop) and would take back what is changed here.';
+    const reason = 'Argo CD manages this object (shop) and would revert changes made here.';
     await onPage(`${SHOP}/endpoints`, async (page) => {
       await page.getByRole('link', { name: '/managed' }).click();
       await page.getByText(reason).waitFor();
@@ -275,7 +275,7 @@ describe('the list', () => {
       await page.keyboard.press('/');
       await page.keyboard.press('Control+a');
       await page.keyboard.type('nothing has this');
-      await page.getByRole('heading', { name: 'No endpoint fits' }).waitFor();
+      await page.getByRole('heading', { name: 'No matching endpoints' }).waitFor();
       await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('nothing has this');
       await page.getByRole('link', { name: /^Show all/ }).click();
       await expect.poll(() => page.getByRole('link', { name: '/v1/orders', exact: true }).count()).toBe(2);

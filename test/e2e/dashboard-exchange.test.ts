@@ -81,16 +81,16 @@ describe('a request', () => {
   test('is browsed with the keyboard alone, and the URL identifies the view', async () => {
     await onPage(order.url, async (page) => {
       await page.keyboard.press(']');
-      await page.getByText('Answered by').waitFor();
+      await page.getByText('Responder').waitFor();
       await page.keyboard.press(']');
-      await page.getByRole('row', { name: /Upstream waited for/ }).waitFor();
+      await page.getByRole('row', { name: /Waiting for upstream/ }).waitFor();
       expect(new URL(page.url()).searchParams.get('tab')).toBe('timing');
       await page.keyboard.press('[');
       await page.getByRole('link', { name: 'Hex' }).click();
       await page.getByText('00000000').waitFor();
       await page.reload();
       await page.getByText('00000000').waitFor();
-      await page.getByText('Answered by').waitFor();
+      await page.getByText('Responder').waitFor();
     });
   });
 
@@ -107,7 +107,7 @@ describe('a request', () => {
 
   test('is not found if it does not exist or belongs to another project', async () => {
     await onPage(`${SHOP}/traffic/0198aaaa-0000-7000-8000-000000000000`, async (page) => {
-      await page.getByRole('heading', { name: 'There is no such request' }).waitFor();
+      await page.getByRole('heading', { name: 'Request not found' }).waitFor();
     });
     expect((await request(at(`${SHOP}/traffic/nonsense/body?part=request`))).statusCode).toBe(404);
   });

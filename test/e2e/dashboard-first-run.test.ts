@@ -23,11 +23,11 @@ test('an empty directory shows its first request after seven clicks', { timeout:
   const { page, complaints, context } = await watched(browser);
   const clickButton = (name: string): Promise<void> => page.getByRole('button', { name }).click();
   await goto(page, `${run.dashboard}/`);
-  await page.getByRole('link', { name: 'Create a project' }).click();
-  await clickButton('Create the account default');
+  await page.getByRole('link', { name: 'Create project' }).click();
+  await clickButton('Create account default');
   await page.getByLabel('Name', { exact: true }).fill('Shop');
   await clickButton('Create project');
-  await page.getByRole('link', { name: 'Create an endpoint' }).click();
+  await page.getByRole('link', { name: 'Create endpoint' }).click();
   await clickButton('Create endpoint');
   await page.waitForURL(`${run.dashboard}/p/default/shop/endpoints/hello`);
   await page.getByRole('link', { name: 'Traffic' }).click();

@@ -84,7 +84,7 @@ describe('a captured response', () => {
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Make mock' }).click();
       await tab.getByRole('heading', { name: 'Make this answer the mock of copied' }).waitFor();
-      const changes = await tab.getByRole('region', { name: 'What changes in the manifest' }).innerText();
+      const changes = await tab.getByRole('region', { name: 'Manifest changes' }).innerText();
       expect(changes).toContain('action: Forward');
       expect(changes).toContain('action: JSON');
       expect(changes).toContain('12345678901234567890');
@@ -104,7 +104,7 @@ describe('a captured response', () => {
     expect(await readFile(fileOf('copied'), 'utf8')).toContain(`${upstream.url}/copied`);
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Make mock' }).click();
-      await tab.getByText('The endpoint answers with exactly this already.').waitFor();
+      await tab.getByText('The endpoint already returns this response.').waitFor();
     });
   });
 
@@ -123,7 +123,7 @@ describe('a captured response', () => {
     const html = await captured('page');
     await onPage(html, async (tab) => {
       await tab.getByRole('link', { name: 'Make mock' }).click();
-      await tab.getByText('A mock is a JSON document; this answer is text/html.').waitFor();
+      await tab.getByText('A mock is a JSON document. The content type of this response is text/html.').waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
     });
     const managed = JSON.parse(endpoint('fluxed', forward(`${upstream.url}/fluxed`))) as { metadata: object };

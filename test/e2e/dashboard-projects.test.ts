@@ -69,7 +69,7 @@ describe('a project', () => {
     await page.keyboard.type('Payments');
     expect(await page.getByLabel('Object name').getAttribute('placeholder')).toBe('payments');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'No endpoint yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No endpoints yet' }).waitFor();
     expect(page.url()).toBe(at('/p/default/payments/endpoints'));
     expect(await manifest('project-payments.yaml')).toContain('displayName: Payments');
 
@@ -115,7 +115,7 @@ describe('a project', () => {
     await goto(page, at('/projects/new'));
     await page.getByLabel('Name', { exact: true }).fill('Shop');
     await page.getByRole('button', { name: 'Create project' }).click();
-    const refusal = page.getByRole('alert').getByText('there is a Project "shop" in namespace "default" already');
+    const refusal = page.getByRole('alert').getByText('Project "shop" already exists in namespace "default"');
     await refusal.waitFor();
     // The page does the same when another user changes something.
     await page.evaluate('window.__remixRouter.revalidate()');

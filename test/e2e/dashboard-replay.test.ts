@@ -80,15 +80,15 @@ describe('one request', () => {
       const startedAt = performance.now();
       await page.keyboard.press('Enter');
       await onReplay(page);
-      await page.getByRole('heading', { name: 'What differs' }).waitFor();
+      await page.getByRole('heading', { name: 'Differences' }).waitFor();
       // The target is one second on an idle machine. A machine that runs a whole suite gets more time.
       expect(performance.now() - startedAt).toBeLessThan(5_000);
-      const fields = await section(page, 'Fields of the body that differ');
+      const fields = await section(page, 'Different body fields');
       expect(fields).toContain('$.order');
       expect(fields).toContain('12345678901234567890');
       expect(fields).toContain('12345678901234567891');
       expect(fields).not.toContain('sku');
-      expect(await section(page, 'Status, time and headers that differ')).toContain('x-order');
+      expect(await section(page, 'Different status, time and headers')).toContain('x-order');
       await page.getByText('Succeeded').first().waitFor();
     });
     await onPage(`${SHOP}/traffic?q=query:n=0`, async (page) => {
@@ -100,7 +100,7 @@ describe('one request', () => {
     const [again] = await logged(`header.standin-replay-of:${id}`);
     expect(again?.request.headers).toContainEqual(['x-trace', 'one']);
     await onPage(`${SHOP}/traffic/${again?.id ?? ''}?tab=replays`, async (page) => {
-      await page.getByRole('link', { name: 'this request' }).click();
+      await page.getByRole('link', { name: 'another request' }).click();
       await page.waitForURL(at(captured));
     });
   });
@@ -114,13 +114,13 @@ describe('one request', () => {
       const headers = page.getByLabel('Headers', { exact: true });
       await headers.fill(`${await headers.inputValue()}\nX-Edited: yes\nProxy-Connection: close`);
       await page.getByLabel('Body', { exact: true }).fill('{"sku":"ü"}');
-      await page.getByRole('heading', { name: 'Headers that we change' }).waitFor();
+      await page.getByRole('heading', { name: 'Header changes' }).waitFor();
       await page.getByText('Proxy-Connection belongs to the original connection', { exact: true }).waitFor();
       await page.getByText('the log only has a fingerprint of the key').waitFor();
       await page.getByRole('button', { name: 'Send' }).click();
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();
-      await page.getByRole('link', { name: 'Edit and send again' }).click();
+      await page.getByRole('link', { name: 'Edit and replay' }).click();
       expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('{"sku":"ü"}');
       expect(await page.getByRole('radio', { name: 'A URL' }).isChecked()).toBe(true);
     });
@@ -149,7 +149,7 @@ describe('one request', () => {
       await page.getByLabel('Headers', { exact: true }).fill('a: b');
       await page.getByLabel('Body', { exact: true }).fill('x'.repeat(200_001));
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText('Is more than 200 kB: what is edited travels in the Replay').waitFor();
+      await page.getByText('Exceeds 200 kB, the maximum for edits that a Replay stores.').waitFor();
     });
   });
 
@@ -158,7 +158,7 @@ describe('one request', () => {
     await call('?n=large', body);
     const [large] = await logged('query:n=large');
     await onPage(`${SHOP}/traffic/${large?.id ?? ''}/replay`, async (page) => {
-      await page.getByText('The body has 250 kB and is sent as it was captured.').waitFor();
+      await page.getByText('The body (250 kB) is sent as captured.').waitFor();
       await page.getByRole('radio', { name: 'Its upstream' }).check();
       await page.getByRole('button', { name: 'Send' }).click();
       await onReplay(page);
@@ -198,10 +198,10 @@ describe('many requests', () => {
   test('need an explicit time range or search', async () => {
     await onPage(`${SHOP}/traffic`, async (page) => {
       await page.getByRole('link', { name: 'Replay these' }).click();
-      await page.getByRole('heading', { name: 'Which requests?' }).waitFor();
+      await page.getByRole('heading', { name: 'No requests selected' }).waitFor();
       expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
       // The page resolves the time range when it is chosen, and keeps it from then on.
-      await page.getByRole('link', { name: 'Those of the last hour' }).click();
+      await page.getByRole('link', { name: 'Use the last hour' }).click();
       await page.getByRole('heading', { name: /^\d+ requests to its endpoint$/ }).waitFor();
       const times = ['Received from', 'Until'].map((name) => page.getByLabel(name).inputValue());
       const [from = Number.NaN, to = Number.NaN] = (await Promise.all(times)).map(Date.parse);
@@ -216,8 +216,8 @@ describe('many requests', () => {
       // The relative time range is fixed now: it does not include later requests.
       expect(new URL(page.url()).searchParams.get('to')).toMatch(/^\d{4}-.*Z$/);
       await page.getByRole('radio', { name: 'Its upstream' }).check();
-      await page.getByLabel('Requests per second, at most').fill('100');
-      await page.getByLabel('Order').selectOption('One after the other, as received');
+      await page.getByLabel('Maximum requests per second').fill('100');
+      await page.getByLabel('Order').selectOption('Sequentially, in the order received');
       await page.getByRole('heading', { name: `${COUNT} requests to its upstream` }).waitFor();
       await page.getByText('The first 5, oldest first').waitFor();
       await expect.poll(() => page.url()).toContain('order=Original');
@@ -225,7 +225,7 @@ describe('many requests', () => {
       const before = upstream.received.length;
       await page.getByLabel(`Type ${COUNT} to confirm`).fill('3');
       await page.getByRole('button', { name: `Send ${COUNT} requests` }).click();
-      await page.getByText(`Type ${COUNT} to send so many requests.`).waitFor();
+      await page.getByText(`Type ${COUNT} to confirm the number of requests.`).waitFor();
       expect(upstream.received.length).toBe(before);
       await page.getByLabel(`Type ${COUNT} to confirm`).fill(String(COUNT));
       await page.getByRole('button', { name: `Send ${COUNT} requests` }).click();
@@ -239,7 +239,7 @@ describe('many requests', () => {
       await page.locator('[data-row]').first().click();
       await page.getByRole('heading', { name: 'Result of one request' }).waitFor();
       await page.getByRole('link', { name: 'Replay', exact: true }).first().click();
-      await page.getByText('The same from a terminal').click();
+      await page.getByText('Command line').click();
       await page.getByText(/standin replay/).waitFor();
       await page.getByRole('button', { name: 'Copy as kubectl create' }).click();
       const copied = await page.evaluate<string>('navigator.clipboard.readText()');
@@ -314,7 +314,7 @@ describe('no axe violation in either theme, no horizontal scrolling on a phone:'
   test('a response next to the captured one', () =>
     expectAccessible(browser, at(`${captured}/replay`), async (page) => {
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByRole('heading', { name: 'What differs' }).waitFor();
+      await page.getByRole('heading', { name: 'Differences' }).waitFor();
       await page.getByText('The whole answer').click();
     }));
   test('a replay that is about to be cancelled', () =>

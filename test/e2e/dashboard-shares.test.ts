@@ -144,7 +144,7 @@ describe('a link', () => {
     await page.getByText('Works', { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Revoke share-/ }).click();
     await page.getByRole('button', { name: 'Revoke link' }).click();
-    await page.getByText('The link is revoked.').waitFor();
+    await page.getByText('Link revoked.').waitFor();
     expect(await statusOf(link)).toBe(404);
     await visitor.page.reload();
     await visitor.page.getByRole('heading', { name: 'This link shows nothing' }).waitFor();

@@ -116,7 +116,7 @@ test('a request appears without a reload, and its replay shows both responses si
     await page.locator(ROW).first().click();
     await page.getByRole('link', { name: 'Replay', exact: true }).first().click();
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByRole('heading', { name: 'The answer is the same' }).waitFor();
+    await page.getByRole('heading', { name: 'Same response' }).waitFor();
     await page.getByText('Succeeded').first().waitFor();
   });
 });
@@ -136,7 +136,7 @@ test('every dashboard shows a shared request without a login until the link is r
     for (const dashboard of dashboards) {
       const visitor = await openPage(browser, { javaScriptEnabled: false });
       await visitor.page.goto(at(link.pathname, dashboard));
-      await visitor.page.getByText('A request that was captured by Standin and shared').waitFor();
+      await visitor.page.getByText('Request captured and shared with Standin').waitFor();
       expect(await visitor.page.content()).not.toContain(SECRET);
       await visitor.context.close();
     }
@@ -144,7 +144,7 @@ test('every dashboard shows a shared request without a login until the link is r
     await page.getByText('Works', { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Revoke share-/ }).click();
     await page.getByRole('button', { name: 'Revoke link' }).click();
-    await page.getByText('The link is revoked.').waitFor();
+    await page.getByText('Link revoked.').waitFor();
     for (const dashboard of dashboards) expect(await statusOf(at(link.pathname, dashboard))).toBe(404);
   });
 });

@@ -94,7 +94,7 @@ describe('the initial HTML', () => {
       await live(page);
     });
     await onPage('/p/default/bare', async (page) => {
-      await page.getByRole('link', { name: 'Create an endpoint' }).waitFor();
+      await page.getByRole('link', { name: 'Create endpoint' }).waitFor();
     });
   });
 });
@@ -358,7 +358,7 @@ describe('a request', () => {
 
   test('that no longer exists is reported next to the list', async () => {
     await onPage(`${TRAFFIC}?sel=00000000-0000-7000-8000-000000000000`, async (page) => {
-      await page.getByRole('heading', { name: 'There is no such request' }).waitFor();
+      await page.getByRole('heading', { name: 'Request not found' }).waitFor();
       expect(await rows(page).count()).toBeGreaterThan(10);
     });
   });

@@ -112,7 +112,7 @@ const prepareTraffic = async (run: DashboardRun, upstream: Upstream): Promise<vo
 
 const sendReplay = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: 'Send' }).click();
-  await page.getByRole('heading', { name: 'What differs' }).waitFor();
+  await page.getByRole('heading', { name: 'Differences' }).waitFor();
 };
 const runPlan = async (page: Page): Promise<void> => {
   const confirm = page.getByLabel(/^Type \d+ to confirm/);

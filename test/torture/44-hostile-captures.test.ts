@@ -122,7 +122,7 @@ describe('44: two responses with nested JSON', () => {
       { accept: ({ length }) => length === 1 },
     );
     const { body: page, ms } = await open(`/p/default/shop/replays/${name}/results/${id}`);
-    expect(page).toContain('What differs');
+    expect(page).toContain('Differences');
     expect(ms).toBeLessThan(CPU_MS_MAX);
   });
 });

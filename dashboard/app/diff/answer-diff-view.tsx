@@ -40,7 +40,7 @@ const Row = ({ name, before, after, isSame = false }: RowProps) => (
   </tr>
 );
 
-const NOTHING = <span className="text-muted">not there</span>;
+const NOTHING = <span className="text-muted">absent</span>;
 
 const Values = ({ values, look }: { readonly values: readonly string[]; readonly look: string }) =>
   values.length === 0 ? (
@@ -62,7 +62,7 @@ const HeaderRow = ({ change }: { readonly change: HeaderChange }) => (
     name={
       <>
         <code>{change.name}</code>
-        {change.isPassing && <span className="text-small"> (each answer has its own)</span>}
+        {change.isPassing && <span className="text-small"> (differs in every response)</span>}
       </>
     }
     before={<Values values={change.before} look={change.isPassing ? '' : 'bg-5xx-chip'} />}
@@ -95,7 +95,7 @@ const Table = ({ label, children }: { readonly label: string; readonly children:
     <thead className="block bg-panel text-small text-muted max-sm:sr-only">
       <tr className="grid grid-cols-[minmax(0,12rem)_minmax(0,1fr)_minmax(0,1fr)] gap-x-3 px-2 py-1">
         <th className="text-left font-normal">
-          <span className="sr-only">What</span>
+          <span className="sr-only">Part</span>
         </th>
         <th className="text-left font-normal">Captured</th>
         <th className="text-left font-normal">Now</th>
@@ -111,27 +111,27 @@ const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
       return <p className="text-muted">The body is the same: {bytes(body.bytes)}.</p>;
     case 'json':
       return body.total === 0 ? (
-        <p className="text-muted">The body is the same JSON, written differently.</p>
+        <p className="text-muted">The bodies are equivalent JSON with different formatting.</p>
       ) : (
         <>
-          <Table label="Fields of the body that differ">
+          <Table label="Different body fields">
             {body.changes.map((change) => (
               <JsonRow key={change.path} change={change} />
             ))}
           </Table>
           {body.total > body.changes.length && (
             <p className="text-muted">
-              The first {body.changes.length} of {body.total.toLocaleString('en')} fields that differ.
+              The first {body.changes.length} of {body.total.toLocaleString('en')} different fields.
             </p>
           )}
         </>
       );
     case 'text':
-      return <LineDiffView label="Lines of the body that differ" lines={body.lines} />;
+      return <LineDiffView label="Different body lines" lines={body.lines} />;
     case 'bytes':
       return (
         <>
-          <Table label="Sizes and digests of the bodies">
+          <Table label="Body sizes and digests">
             <Row name="body" before={<BytesCell view={body.before} />} after={<BytesCell view={body.after} />} />
           </Table>
           <p className="text-muted">The bodies differ. {body.why}</p>
@@ -146,9 +146,9 @@ export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
   return (
     <section aria-labelledby="diff" className="flex flex-col gap-3">
       <h2 id="diff" className="text-h2">
-        {isSameAnswer(diff) ? 'The answer is the same' : 'What differs'}
+        {isSameAnswer(diff) ? 'Same response' : 'Differences'}
       </h2>
-      <Table label="Status, time and headers that differ">
+      <Table label="Different status, time and headers">
         <Row
           name="Status"
           before={<StatusBadge status={status.before} />}

@@ -22,10 +22,10 @@ export const Answer = ({ view: { answer }, mock, timeout }: AnswerProps) => (
     </h2>
     {answer.kind === 'upstream' ? (
       <p className="break-all">
-        Passed on to <code>{answer.to}</code>
+        Forwarded to <code>{answer.to}</code>
         {timeout !== undefined && (
           <>
-            , which may take <code>{timeout}</code>
+            , with a timeout of <code>{timeout}</code>
           </>
         )}
         . Both sides are recorded.

@@ -28,7 +28,7 @@ export const DeleteEndpoint = ({ title, method, slug, action }: DeleteEndpointPr
             <code>
               {method} {slug}
             </code>{' '}
-            answers 404 from then on. What it captured stays in the log.
+            will return 404. Its captured requests stay in the log.
           </>
         }
       >

@@ -28,8 +28,8 @@ export interface EndpointFormProps {
 }
 
 const ACTIONS = [
-  { value: 'JSON', label: 'Mock', hint: 'Answers with a JSON document, byte for byte.' },
-  { value: 'Forward', label: 'Forward', hint: 'Passes requests on to an upstream, and records both sides.' },
+  { value: 'JSON', label: 'Mock', hint: 'Returns a JSON document, byte for byte.' },
+  { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream and records both sides.' },
 ];
 
 /** A field that was edited since the last save shows the errors of the draft. Other fields show those of the last save. */

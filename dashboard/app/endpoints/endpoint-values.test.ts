@@ -35,7 +35,7 @@ const spec = (more: object) => ({
 it.each([
   ['a mock', spec({ json: { body: '{"a": 1.0}' } })],
   [
-    'a mock with all it can have',
+    'a mock with every field',
     spec({
       json: {
         status: 201,
@@ -47,25 +47,25 @@ it.each([
       },
     }),
   ],
-  ['an answer without a body', spec({ json: { status: 204 } })],
+  ['a response without a body', spec({ json: { status: 204 } })],
   ['a URL', spec({ action: 'Forward', forward: { url: 'https://api.example.com/?a=1', timeout: '5s' } })],
   [
     'a Service',
     spec({ action: 'Forward', forward: { serviceRef: { name: 'orders', port: 80, path: '/v2', scheme: 'https' } } }),
   ],
   ['both', spec({ json: { body: '{}' }, forward: { url: 'http://localhost:3000' } })],
-])('%s comes out of the form as it went in', (_, before) => {
+])('%s is unchanged by the form', (_, before) => {
   const values = readEndpointValues(submitted(valuesOf('create-order', before)));
   expect(toEndpoint(values, identity).spec).toEqual(before);
 });
 
-it('a body that nobody edited keeps its line breaks and its spaces', () => {
+it('an unedited body keeps its line breaks and spaces', () => {
   const body = ' {\r\n"a": 1\n}\r\n\n';
   const values = readEndpointValues(submitted(valuesOf('a', spec({ json: { body } }))));
   expect(toEndpoint(values, { ...identity, body }).spec).toMatchObject({ json: { body } });
 });
 
-it('rows of headers that were left empty are no headers', () => {
+it('empty header rows are ignored', () => {
   const values = {
     ...EMPTY_ENDPOINT,
     headers: [
@@ -76,13 +76,13 @@ it('rows of headers that were left empty are no headers', () => {
   expect(readEndpointValues(submitted(values)).headers).toEqual([{ name: 'a', value: 'b' }]);
 });
 
-it('a name is made from what people call it, unless one is typed', () => {
+it('the object name is derived from the display name, unless the user enters one', () => {
   const values = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Create order' };
   expect(toEndpoint(values, identity).metadata).toEqual({ name: 'create-order', namespace: 'default' });
   expect(toEndpoint({ ...values, 'metadata.name': 'x' }, identity).metadata.name).toBe('x');
 });
 
-it('every problem of a bad form has a field to stand at', () => {
+it('every problem of an invalid form belongs to a field', () => {
   const values: EndpointValues = {
     ...EMPTY_ENDPOINT,
     'metadata.name': 'Not A Name',
@@ -100,7 +100,7 @@ it('every problem of a bad form has a field to stand at', () => {
   expect(problems.filter(({ path }) => !fields.has(path))).toEqual([]);
 });
 
-it('the YAML that is shown says what the form says, also of odd strings', () => {
+it('the YAML preview equals the form, even for unusual strings', () => {
   const body = '# not a comment\n\ttab\n"quotes": yes\n  trailing  \n\n';
   const object = toEndpoint({ ...EMPTY_ENDPOINT, 'spec.displayName': 'on', 'spec.json.body': body }, identity);
   const { documents, problems } = parseManifest(manifestYaml(object, 'cluster'));

@@ -4,7 +4,7 @@ import { RadioCards } from '../ui/radio-cards.tsx';
 import type { FieldsProps } from './mock-fields.tsx';
 
 const UPSTREAMS = [
-  { value: 'url', label: 'URL', hint: 'Anything that the address policy lets through.' },
+  { value: 'url', label: 'URL', hint: 'Any address that the address policy allows.' },
   { value: 'serviceRef', label: 'Service', hint: 'A Service of this cluster, in the same namespace.' },
 ];
 
@@ -14,7 +14,7 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
     <div data-shows="url">
       <Field
         label="Upstream URL"
-        hint="The caller’s query string is appended as received and its authorization header passed on; Host is the upstream’s."
+        hint="The gateway appends the caller’s query string and forwards its authorization header. Host is the upstream’s."
         errors={errorsOf('spec.forward.url')}
       >
         <Input
@@ -42,7 +42,7 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
         <Select name="spec.forward.serviceRef.scheme" defaultValue={values['spec.forward.serviceRef.scheme']}>
           <option value="">http</option>
           <option value="https">https</option>
-          {values['spec.forward.serviceRef.scheme'] === 'http' && <option value="http">http (written)</option>}
+          {values['spec.forward.serviceRef.scheme'] === 'http' && <option value="http">http (explicit)</option>}
         </Select>
       </Field>
       <Field label="Path" optional errors={errorsOf('spec.forward.serviceRef.path')}>
@@ -57,7 +57,7 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
     <Field
       label="Timeout"
       optional
-      hint="Until the answer begins, and between two parts of it: 500ms, 30s, 1m30s."
+      hint="Time until the response begins, and between two parts of it: 500ms, 30s, 1m30s."
       errors={errorsOf('spec.forward.timeout')}
       className="max-w-64"
     >

@@ -95,7 +95,7 @@ export const MockFields = ({ values, errorsOf }: FieldsProps) => (
     <HeaderRows values={values} errorsOf={errorsOf} />
     <Field
       label="Body"
-      hint="A JSON document, returned as it stands here: spaces, key order, 1.0 and big numbers. Leave it empty for status 204."
+      hint="A JSON document, returned unchanged: spaces, key order, 1.0 and large numbers. Leave it empty for status 204."
       errors={[...errorsOf('spec.json.body'), ...errorsOf('spec.json')]}
     >
       <CodeEditor name="spec.json.body" label="Body" language="json" defaultValue={values['spec.json.body']} />

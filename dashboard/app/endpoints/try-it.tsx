@@ -1,7 +1,20 @@
+import { hasControls } from '@standin/contract';
+import { shellQuote } from '@standin/exchange/formats';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { tryCommand, type Tried } from './try-command.ts';
+
+interface Tried {
+  readonly method: string;
+  readonly url: string;
+}
+
+/** A command that calls an endpoint. Other users may choose keys and slugs, and both may contain quotes. Throws if no header can carry the key. */
+export const tryCommand = ({ method, url }: Tried, apiKey: string): string => {
+  if (hasControls(apiKey)) throw new Error('the API key has control characters');
+  const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;
+  return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(url)}`;
+};
 
 export interface TryItProps extends Tried {
   readonly params: ProjectName;
@@ -12,7 +25,7 @@ const KEY_SHOWN = 'standin_••••';
 /** The key is fetched when the user copies the command. It is not part of the page. */
 const readApiKey = async (params: ProjectName): Promise<string> => {
   const response = await fetch(paths.apiKeyValue(params), { method: 'POST' });
-  if (!response.ok) throw new Error('the API key cannot be read now');
+  if (!response.ok) throw new Error('cannot read the API key');
   return response.text();
 };
 

@@ -96,7 +96,7 @@ const ViewLinks = ({ views, current }: { readonly views: readonly BodyViewName[]
     return `?${next.toString()}`;
   };
   return (
-    <nav aria-label="Look at the body as" className="flex rounded border border-line">
+    <nav aria-label="Body view" className="flex rounded border border-line">
       {views.map((view) => (
         <Link
           key={view}

@@ -16,7 +16,7 @@ const body = (contentType: string, content: string | Uint8Array, whole?: number)
 };
 const BINARY = Uint8Array.of(0xff, 0xfe, 0);
 
-describe('a body is looked at', () => {
+describe('the views of a body', () => {
   it.each<[string, BodyView, readonly string[]]>([
     ['JSON', body('application/json; charset=utf-8', '{"a":1}'), ['pretty', 'raw', 'hex']],
     ['JSON with a suffix', body('application/problem+json', '[1]'), ['pretty', 'raw', 'hex']],
@@ -25,8 +25,8 @@ describe('a body is looked at', () => {
       body('application/x-www-form-urlencoded', '{"a":1}'),
       ['pretty', 'raw', 'hex'],
     ],
-    ['what only says that it is JSON', body('application/json', '{a'), ['raw', 'hex']],
-    ['JSON of which the beginning is here', body('application/json', '{"a"', 9), ['pretty', 'raw', 'hex']],
+    ['invalid JSON', body('application/json', '{a'), ['raw', 'hex']],
+    ['the beginning of JSON', body('application/json', '{"a"', 9), ['pretty', 'raw', 'hex']],
     ['a form', body('application/x-www-form-urlencoded', 'a=1'), ['form', 'raw', 'hex']],
     ['a form with files', body('multipart/form-data; boundary=b', '--b--'), ['parts', 'raw', 'hex']],
     ['a form with binary files', body('multipart/form-data; boundary=b', BINARY), ['parts', 'hex']],
@@ -40,14 +40,14 @@ describe('a body is looked at', () => {
     expect(bodyViewsOf(view)).toEqual(views);
   });
 
-  it('in the charset that it declares, where it is not UTF-8', () => {
+  it('use the declared charset if the body is not UTF-8', () => {
     expect(bodyText(body('text/plain; charset="ISO-8859-1"', Uint8Array.of(0x63, 0xe9)))).toBe('cé');
     expect(bodyText(body('text/plain; charset=made-up', BINARY))).toBeUndefined();
   });
 });
 
 describe('pairs of a form', () => {
-  it('decodes what can be decoded, in order, with repetitions', () => {
+  it('keep their order and repetitions, and invalid escapes as text', () => {
     expect(splitPairs('a=1&b=x+y%20z&&a=&c&d=%FF%zz&=e&f=1=2').map(decodePair)).toEqual([
       ['a', '1'],
       ['b', 'x y z'],

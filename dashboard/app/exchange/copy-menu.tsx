@@ -11,7 +11,7 @@ import type { CopyFormat, ExchangeCopy } from '../../src/captured/exchange-forma
 /** The server writes the text, because it contains bodies that are too long for a page. */
 const readCopy = async (exchange: RequestName, format: CopyFormat): Promise<ExchangeCopy> => {
   const response = await fetch(paths.exchangeCopy(exchange, { as: format }));
-  if (!response.ok) throw new Error('the request cannot be read now');
+  if (!response.ok) throw new Error('cannot read the request');
   return (await response.json()) as ExchangeCopy;
 };
 

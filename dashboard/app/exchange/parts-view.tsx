@@ -29,7 +29,8 @@ export interface PartsViewProps {
 export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
   const bytes = useMemo(() => bodyBytes(body), [body]);
   const items = useMemo(() => parseMultipart(latin1Text(bytes), boundaryOf(body.contentType) ?? ''), [bytes, body]);
-  if (items.length === 0) return <p className="text-muted">The boundary that its type names does not occur in it.</p>;
+  if (items.length === 0)
+    return <p className="text-muted">The body does not contain the boundary in its content type.</p>;
   return (
     <>
       <ul aria-label={`Parts of the ${part} body`} className="rounded border border-line">

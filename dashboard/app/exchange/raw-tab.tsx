@@ -37,9 +37,9 @@ export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
       </div>
       <CodeView label="Request as it was on the wire" language="text" text={text} />
       <p className="text-small text-muted">
-        {!isText && `Then ${formatBytes(body.bytes)} that are no text. `}
-        {isText && !isWhole && `The first ${formatBytes(body.bytesShown)} of the body; the download has it whole. `}
-        The value of x-api-key is not stored; chunks of a body are put together.
+        {!isText && `The body (${formatBytes(body.bytes)}) is binary. `}
+        {isText && !isWhole && `The first ${formatBytes(body.bytesShown)} of the body. Download it to see the rest. `}
+        Standin does not store the value of x-api-key, and joins the chunks of a body.
       </p>
     </section>
   );

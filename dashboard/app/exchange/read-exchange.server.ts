@@ -1,10 +1,10 @@
 import type { LogRow } from '@standin/contract';
 import type { Backend, ProjectLog } from '../../src/backend.ts';
-import { logAway } from '../../src/pages/failures.ts';
+import { logUnavailable } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import { foundRequest } from '../../src/requests/found-request.ts';
 import type { RequestName } from '../../src/resources/names.ts';
-import { isAway, orAway } from '../requests/read-traffic.server.ts';
+import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 
 /** Returns what `read` finds in the project's log under this id. Throws a page that reports an unavailable log. */
 export const readExchange = async <T extends object>(
@@ -13,8 +13,8 @@ export const readExchange = async <T extends object>(
   read: (log: ProjectLog, id: string) => Promise<T | undefined>,
 ): Promise<T> => {
   const log = await openLog(backend, names);
-  const found = await orAway(foundRequest(read(log, names.id)));
-  if (isAway(found)) throw logAway(found.away);
+  const found = await orUnavailable(foundRequest(read(log, names.id)));
+  if (isUnavailable(found)) throw logUnavailable(found.unavailable);
   return found;
 };
 

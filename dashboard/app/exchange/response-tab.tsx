@@ -33,11 +33,11 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
   const { outcome, endpoint, endpointGeneration, action, gateway, upstreamUrl, upstreamError } = view;
   const code = failureCode(view);
   return (
-    <section aria-label="Why this answer" className="flex flex-col gap-2">
+    <section aria-label="Reason for this response" className="flex flex-col gap-2">
       {outcome === 'response_unknown' && (
         <Notice look="bad">
-          The gateway ended before the answer was recorded. Whether the upstream got the request, and what the caller
-          saw, is not known.
+          The gateway stopped before it recorded the response. The upstream may have received the request, and the
+          caller may have received a response.
         </Notice>
       )}
       {upstreamError !== '' && (
@@ -51,7 +51,7 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
         </Notice>
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
-        <dt>Answered by</dt>
+        <dt>Responder</dt>
         <dd>
           {action === 'JSON' ? 'the mock of ' : 'the upstream of '}
           <Link to={paths.endpoint({ ...exchange, endpoint })} className="font-mono text-accent hover:underline">

@@ -24,7 +24,7 @@ export const TimingTab = ({ view }: ExchangeTabProps) => {
   return (
     <>
       <table className="w-full border-collapse text-left">
-        <caption className="sr-only">Where the time went</caption>
+        <caption className="sr-only">Duration by stage</caption>
         <thead>
           <tr className="h-7 border-b border-line text-small text-muted [&>th]:font-normal">
             <th scope="col">Stage</th>
@@ -54,7 +54,7 @@ export const TimingTab = ({ view }: ExchangeTabProps) => {
           <tfoot>
             <tr>
               <th scope="row" className="py-1">
-                Altogether
+                Total
               </th>
               <td />
               <td className="text-right font-medium tabular-nums">{formatDuration(view.durationMs)}</td>
@@ -63,7 +63,7 @@ export const TimingTab = ({ view }: ExchangeTabProps) => {
         )}
       </table>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
-        <dt>Head arrived</dt>
+        <dt>Head received</dt>
         <dd>
           <Time at={view.receivedAt} zone={time} /> <code className="text-muted">{view.receivedAt}</code>
         </dd>

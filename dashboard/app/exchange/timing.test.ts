@@ -6,31 +6,31 @@ const spans = (entry: Parameters<typeof stagesOf>[0]) =>
 const forwarded = { action: 'Forward', status: 200, durationMs: 10, requestMs: 1, upstreamFirstByteMs: 6 } as const;
 
 describe('the stages of an exchange', () => {
-  it('follow each other without gaps, from the head to the last byte', () => {
+  it('cover the time from the head to the last byte without gaps', () => {
     expect(spans(forwarded)).toEqual([
       ['Request received', 0, 1],
-      ['Upstream waited for', 1, 7],
-      ['Answer passed on', 7, 10],
+      ['Waiting for upstream', 1, 7],
+      ['Response forwarded', 7, 10],
     ]);
     expect(spans({ ...forwarded, action: 'JSON', upstreamFirstByteMs: 0 })).toEqual([
       ['Request received', 0, 1],
-      ['Mock answered', 1, 10],
+      ['Mock sent', 1, 10],
     ]);
     expect(spans({ ...forwarded, status: 502, upstreamFirstByteMs: 0 })).toEqual([
       ['Request received', 0, 1],
-      ['Upstream tried', 1, 10],
+      ['Upstream failed', 1, 10],
     ]);
   });
 
-  it('never end before they begin, whatever the clocks said', () => {
+  it('never end before they begin, even if clocks differ', () => {
     expect(spans({ ...forwarded, durationMs: 3 })).toEqual([
       ['Request received', 0, 1],
-      ['Upstream waited for', 1, 3],
-      ['Answer passed on', 3, 3],
+      ['Waiting for upstream', 1, 3],
+      ['Response forwarded', 3, 3],
     ]);
   });
 
-  it('are only what is known where no answer was recorded', () => {
+  it('end with the request if no response was recorded', () => {
     expect(spans({ ...forwarded, status: 0 })).toEqual([['Request received', 0, 1]]);
   });
 });

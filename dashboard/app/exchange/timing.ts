@@ -26,18 +26,18 @@ export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstB
     toMs: durationMs,
   });
   if (status === 0) return [received];
-  if (action === 'JSON') return [received, rest('Mock answered', 'Recorded, and sent to the last byte')];
+  if (action === 'JSON') return [received, rest('Mock sent', 'Recorded, and sent to the last byte')];
   if (upstreamFirstByteMs === 0)
-    return [received, rest('Upstream tried', 'Recorded, dialled, and given up; the caller got an error')];
+    return [received, rest('Upstream failed', 'Recorded, dialled, and failed. The caller received an error')];
   const firstByteMs = Math.min(receivedMs + upstreamFirstByteMs, durationMs);
   return [
     received,
     {
-      name: 'Upstream waited for',
-      explanation: 'From dialling to the first byte of its answer',
+      name: 'Waiting for upstream',
+      explanation: 'From dialling to the first byte of the response',
       fromMs: receivedMs,
       toMs: firstByteMs,
     },
-    rest('Answer passed on', 'To the last byte, and recorded', firstByteMs),
+    rest('Response forwarded', 'To the last byte, and recorded', firstByteMs),
   ];
 };

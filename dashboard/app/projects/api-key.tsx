@@ -74,7 +74,7 @@ const KeyRow = () => {
         </div>
       )}
       <p className="mt-1 text-small text-muted">
-        Callers send it in the header <code>x-api-key</code>, in lowercase. It is hidden again after 30 seconds.
+        Callers send it in the header <code>x-api-key</code>, in lowercase. The page hides it after 30 seconds.
       </p>
     </Row>
   );
@@ -112,12 +112,12 @@ export const ApiKey = (props: ApiKeyProps) => {
         {secretName !== undefined && <KeyRow key={fingerprint} />}
         <Row label="Fingerprint">
           <code>{fingerprint ?? '–'}</code>
-          <p className="text-small text-muted">What the log shows instead of the key.</p>
+          <p className="text-small text-muted">Shown in the log instead of the key.</p>
         </Row>
         <Row label="Active since">{issuedAt === undefined ? '–' : <Time at={issuedAt} zone={time} />}</Row>
         <Row label="Secret">
           <code>{secretName ?? '–'}</code>
-          {isOwnSecret && <p className="text-small text-muted">Your own: change the Secret to change the key.</p>}
+          {isOwnSecret && <p className="text-small text-muted">Managed by you. Change the Secret to change the key.</p>}
         </Row>
         <Row label="Plan">{plan ?? '–'}</Row>
         <Row label="Quota">

@@ -23,8 +23,8 @@ export const DeleteProject = ({ project, endpointCount, refusal }: DeleteProject
         Delete this project
       </h2>
       <p className="text-muted">
-        Callers get 404 at once. Its log entries stay until their retention ends, and a project of the same name does
-        not see them on a cluster.
+        Callers get 404 immediately. Log entries stay until their retention ends. On a cluster, a new project with the
+        same name cannot read them.
       </p>
       <Button look="danger" onClick={() => setOpen(true)}>
         <Trash2 aria-hidden /> Delete project …
@@ -33,7 +33,7 @@ export const DeleteProject = ({ project, endpointCount, refusal }: DeleteProject
         open={open}
         onOpenChange={setOpen}
         title={`Delete project ${project}?`}
-        description="Its URL stops answering for everybody. This cannot be undone."
+        description="Its URL stops working immediately. This can’t be undone."
       >
         <Form method="post">
           <input type="hidden" name="intent" value="delete" />

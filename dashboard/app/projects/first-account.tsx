@@ -20,7 +20,7 @@ const CreateAccount = () => {
   return (
     <Form method="post">
       <Button type="submit" name="intent" value={FIRST_ACCOUNT} look="primary" disabled={isCreating}>
-        {isCreating ? 'Creating …' : 'Create the account default'}
+        {isCreating ? 'Creating …' : 'Create account default'}
       </Button>
     </Form>
   );
@@ -36,7 +36,7 @@ export interface FirstAccountProps {
 export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
   <>
     <EmptyState
-      title="There is no account yet"
+      title="No accounts yet"
       action={
         <>
           {mode === 'local' && <CreateAccount />}
@@ -46,8 +46,8 @@ export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
     >
       A project belongs to an account, which owns the API key and the quota.{' '}
       {mode === 'local'
-        ? 'Create one here, or put one into the directory of manifests, and this page continues.'
-        : 'Apply one with kubectl, and this page continues.'}
+        ? 'Create one here, or add one to the manifest directory. This page then continues.'
+        : 'Apply one with kubectl. This page then continues.'}
     </EmptyState>
     {problem !== undefined && (
       <Notice look="bad" alert>

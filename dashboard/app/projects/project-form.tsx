@@ -26,7 +26,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
     <Form method="post" className="flex max-w-xl flex-col gap-4" noValidate>
       <ErrorSummary errors={errors} />
       {existing !== undefined && <input type="hidden" name="generation" value={existing.generation} />}
-      <Field label="Name" hint="What people call it." errors={errorsOf('spec.displayName')}>
+      <Field label="Name" hint="The display name." errors={errorsOf('spec.displayName')}>
         <Input
           name="spec.displayName"
           defaultValue={values['spec.displayName']}
@@ -41,7 +41,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
       <Field
         label="Retention"
         optional
-        hint="Days that log entries are kept. It applies to requests from now on."
+        hint="Number of days to keep log entries. A change applies to new requests."
         errors={errorsOf('spec.retentionDays')}
       >
         <Input
@@ -57,8 +57,8 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
         optional
         hint={
           existing?.hasPinnedUri === true
-            ? 'Callers have it in their URLs: it cannot be changed.'
-            : 'First path segment of all URLs: 16 to 64 lowercase letters, digits and -. Pin it to keep URLs when the project moves to another cluster. It cannot be changed once set.'
+            ? 'Callers’ URLs contain it, so it can’t be changed.'
+            : 'First path segment of all URLs: 16 to 64 lowercase letters, digits and -. Pin it to keep URLs when the project moves to another cluster. It can’t be changed later.'
         }
         errors={errorsOf('spec.uri')}
       >
@@ -92,7 +92,7 @@ const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsP
     <Field
       label="Object name"
       optional
-      hint="What manifests, kubectl and this page's address call it. It cannot be changed later."
+      hint="The name in manifests, in kubectl and in this page’s URL. It can’t be changed later."
       errors={errorsOf('metadata.name')}
     >
       <Input
@@ -104,7 +104,7 @@ const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsP
     </Field>
     <Field
       label="Account"
-      hint="Whose API key callers use. The project lies in its namespace; it cannot be moved later."
+      hint="Callers use its API key. The project is created in its namespace and can’t be moved later."
       errors={errorsOf('spec.accountRef')}
     >
       <Select name="spec.accountRef" defaultValue={values['spec.accountRef']}>

@@ -1,6 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import type { HourlyCounts } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
+import { inTime } from '../../src/in-time.ts';
 import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
 import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../../src/resources/specs.ts';
 import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
@@ -62,10 +63,5 @@ export const requestsOf = async (
   projects: readonly ResourceObject[],
 ): Promise<ReadonlyMap<string, HourlyCounts> | undefined> => {
   const identities = projects.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid }));
-  const counts = logs.requestsByHour(identities, HOURS_SHOWN).catch(() => undefined);
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, LOG_MS_MAX, undefined);
-  const result = await Promise.race([counts, late]);
-  clearTimeout(timer);
-  return result;
+  return inTime(logs.requestsByHour(identities, HOURS_SHOWN), LOG_MS_MAX).catch(() => undefined);
 };

@@ -20,7 +20,7 @@ const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
     case 'Completed':
       return (
         <Notice look="info">
-          The new key is in force, and {message.charAt(0).toLowerCase() + message.slice(1)} Reveal it above to copy it.
+          The new key is active, and {message.charAt(0).toLowerCase() + message.slice(1)} Reveal it above to copy it.
         </Notice>
       );
     case 'Refused':
@@ -46,11 +46,11 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
   return (
     <section aria-labelledby="regenerate" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
       <h2 id="regenerate" className="text-h2">
-        Regenerate the key
+        Regenerate key{' '}
       </h2>
       <p className="text-muted">
-        For a key that got into the wrong hands. The old one is refused everywhere as soon as every gateway has the new
-        one, usually within a second.
+        Use this if the key has leaked. The old key stops working once every gateway has the new one, usually within a
+        second.
       </p>
       <div aria-live="polite" className="w-full empty:hidden">
         <Progress newest={newest} />
@@ -79,7 +79,7 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
             <code>
               {namespace}/{account}
             </code>{' '}
-            gets 401 until it sends the new key. This cannot be undone.
+            gets 401 until it sends the new key. This can’t be undone.
           </>
         }
       >

@@ -42,7 +42,7 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
       <Field
         label="Search"
         optional
-        hint="In the language of Traffic: status:>=500 path:/hooks/*"
+        hint="The search language of Traffic: status:>=500 path:/hooks/*"
         errors={errorsOf('q')}
       >
         <Input mono name="q" defaultValue={values.q} />
@@ -59,12 +59,12 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         names={{ kind: 'target', url: 'url' }}
         kind={values.target}
         url={values.url}
-        upstream="what its endpoint forwards to; an endpoint that does not forward is reported."
+        upstream="the endpoint’s upstream. Requests of endpoints without an upstream are reported as failed."
         errors={{ kind: errorsOf('target'), url: errorsOf('url') }}
       />
       <div className="grid gap-4 sm:grid-cols-2">
         <Field
-          label="Requests per second, at most"
+          label="Maximum requests per second"
           hint={`1 to ${LIMITS.replayRatePerSecondMax}`}
           errors={errorsOf('rate')}
         >
@@ -72,8 +72,8 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         </Field>
         <Field label="Order" errors={errorsOf('order')}>
           <Select name="order" defaultValue={values.order}>
-            <option value="Any">Several at a time</option>
-            <option value="Original">One after the other, as received</option>
+            <option value="Any">Concurrently</option>
+            <option value="Original">Sequentially, in the order received</option>
           </Select>
         </Field>
       </div>

@@ -59,7 +59,7 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
   if (count === 0) {
     return (
       <div>
-        <Notice look="info">No request of this time matches. Widen the time, or relax the search.</Notice>
+        <Notice look="info">No matching requests. Widen the time range or change the search.</Notice>
       </div>
     );
   }
@@ -70,13 +70,13 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
           {number} {count === 1 ? 'request' : 'requests'} to {targetInWords({ target: values.target, url: values.url })}
         </h2>
         <p className="text-muted">
-          At {values.rate} per second that takes at least {inWords(seconds)}.
-          {values.target === 'Endpoint' && ' Each is captured again and counts as a request of the account.'}
+          At {values.rate} per second, this takes at least {inWords(seconds)}.
+          {values.target === 'Endpoint' && ' Each request is captured again and counts against the quota.'}
         </p>
       </div>
       <div className="flex flex-col gap-1">
         <h3 className="font-medium">
-          {sample.length < count ? `The first ${sample.length}, oldest first` : 'All of them, oldest first'}
+          {sample.length < count ? `The first ${sample.length}, oldest first` : 'All requests, oldest first'}
         </h3>
         <Sample sample={sample} params={params} zone={zone} />
       </div>
@@ -84,7 +84,7 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
         <ErrorSummary errors={refused && { fields: {}, form: refused.errors }} />
         <Field
           label={`Type ${count} to confirm`}
-          hint="Each request is sent at least once; requests that change something do so again."
+          hint="Each request is sent at least once. Requests that change data change it again."
           errors={refused?.confirm ?? []}
           className="max-w-64"
         >

@@ -5,7 +5,7 @@ import type { ReplayCommands } from './replay-commands.server.ts';
 /** Commands that do the same without the dashboard. */
 export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
   <details className="group rounded border border-line">
-    <summary className="px-3 py-2 font-medium">The same from a terminal</summary>
+    <summary className="px-3 py-2 font-medium">Command line</summary>
     <div className="flex flex-col gap-3 border-t border-line px-3 py-3">
       {standin !== undefined && (
         <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel py-1 pr-1 pl-3">
@@ -14,7 +14,7 @@ export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
         </div>
       )}
       <div className="flex items-center justify-between gap-2">
-        <p className="text-muted">As a resource: each creation sends the requests again.</p>
+        <p className="text-muted">As a resource. Each time you create it, it sends the requests again.</p>
         <CopyButton text={kubectl} label="Copy as kubectl create" labelled />
       </div>
       <CodeView label="Manifest of this replay" language="yaml" text={yaml} />

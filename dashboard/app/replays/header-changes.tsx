@@ -16,9 +16,9 @@ export const HeaderChanges = (props: HeaderChangesProps) => {
   return (
     <div className="grid gap-x-6 gap-y-2 sm:grid-cols-2">
       <div>
-        <h3 className="font-medium">Left out</h3>
+        <h3 className="font-medium">Removed</h3>
         {stripped.length === 0 ? (
-          <p className="text-muted">Nothing.</p>
+          <p className="text-muted">None.</p>
         ) : (
           <ul className="text-small">
             {stripped.map(({ name, reason }, index) => (
@@ -38,8 +38,7 @@ export const HeaderChanges = (props: HeaderChangesProps) => {
             </li>
           ))}
           <li>
-            <code>host</code>, <code>content-length</code>{' '}
-            <span className="text-muted">as the URL and the body say</span>
+            <code>host</code>, <code>content-length</code> <span className="text-muted">from the URL and the body</span>
           </li>
         </ul>
       </div>

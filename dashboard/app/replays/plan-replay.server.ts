@@ -7,7 +7,7 @@ import type { Backend } from '../../src/backend.ts';
 import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
 import { checkForm } from '../ui/save-form.server.ts';
 import { retentionDaysOf } from '../../src/resources/specs.ts';
-import { isAway, orAway } from '../requests/read-traffic.server.ts';
+import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 import { readTimeRange, resolveRange } from '../requests/time-range.ts';
 import { newReplayName } from '../../src/replays/replays.ts';
 import { replayCommands, type ReplayCommands } from './replay-commands.server.ts';
@@ -38,7 +38,7 @@ export type Planned =
   /** Nothing selects the requests. That never means all of them. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'invalid'; readonly errors: FormErrors }
-  | { readonly kind: 'away'; readonly message: string };
+  | { readonly kind: 'unavailable'; readonly message: string };
 
 /** Converts relative and open times to fixed ones. Requests that arrive while the replay runs, including its own, are not part of it. */
 export const fixedRange = async (
@@ -82,10 +82,10 @@ export const planReplay = async (backend: Backend, params: ProjectName, values: 
   if (parsed.kind === 'invalid') return { kind: 'empty' };
   const filter = { search: parsed.filter, since: new Date(values.from), until: new Date(values.to) };
   const log = await openLog(backend, params);
-  const found = await orAway(
+  const found = await orUnavailable(
     Promise.all([log.count(filter), log.summaries({ ...filter, order: 'oldest-first', limit: SAMPLE })]),
   );
-  if (isAway(found)) return { kind: 'away', message: found.away };
+  if (isUnavailable(found)) return { kind: 'unavailable', message: found.unavailable };
   const [matching, summaries] = found;
   const count = Math.min(matching, LIMITS.replayRequestsMax);
   const object = toBulkReplay(values, { ...params, name: 'replay' });

@@ -1,9 +1,9 @@
 import { hasControls, type DesiredObject } from '@standin/contract';
-import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { shellQuote } from '@standin/exchange/formats';
+import { kubectlCommand, manifestYaml } from '../../src/resources/manifest-yaml.ts';
 
-/** Quotes one word for a POSIX shell. */
-const quote = (word: string): string =>
-  /^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+/** Words that no shell interprets stay readable. */
+const quoteIfNeeded = (word: string): string => (/^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : shellQuote(word));
 
 interface WrittenEdit {
   readonly method?: string;
@@ -31,15 +31,6 @@ export interface ReplayCommands {
   /** Undefined: the edits are too large for a command line, or would act on the terminal that the command is pasted into. */
   readonly standin: string | undefined;
 }
-
-const DELIMITER = 'STANDIN_REPLAY';
-
-const kubectlCommand = (yaml: string): string => {
-  const lines = new Set(yaml.split('\n'));
-  let delimiter = DELIMITER;
-  while (lines.has(delimiter)) delimiter += '_';
-  return `kubectl create -f - <<'${delimiter}'\n${yaml}${delimiter}\n`;
-};
 
 /** Users do not paste more, and systems accept no word of more than 128 KiB. */
 const COMMAND_CHARS_MAX = 8_000;
@@ -86,7 +77,7 @@ const standinCommand = (namespace: string, spec: WrittenSpec): string | undefine
     ...['--to', target.kind === 'URL' ? (target.url ?? '') : target.kind.toLowerCase()],
     ...edited,
   ];
-  const line = command.map(quote).join(' ');
+  const line = command.map(quoteIfNeeded).join(' ');
   return line.length > COMMAND_CHARS_MAX || hasControls(line.replaceAll('\n', '')) ? undefined : line;
 };
 
@@ -98,5 +89,9 @@ export const replayCommands = (object: DesiredObject): ReplayCommands => {
   const named = { ...object, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
   // The command is for a cluster, whatever the mode of the dashboard.
   const yaml = manifestYaml(named, 'cluster').replace(/^ {2}name: .*$/m, '  generateName: replay-');
-  return { yaml, kubectl: kubectlCommand(yaml), standin: standinCommand(metadata.namespace, written) };
+  return {
+    yaml,
+    kubectl: kubectlCommand('create', yaml, 'STANDIN_REPLAY'),
+    standin: standinCommand(metadata.namespace, written),
+  };
 };

@@ -23,7 +23,7 @@ const words = (command: string): string[] => {
 };
 
 describe('the command of a replay', () => {
-  it('of many names project, search, time, rate and order', () => {
+  it('of a bulk replay contains the project, search, time, rate and order', () => {
     const { standin = '' } = replayCommands(toBulkReplay(BULK, IDENTITY));
     expect(words(standin)).toEqual([
       ...['replay', '--namespace', 'team-a', '--project', 'shop', '--filter', "path:/it's/*"],
@@ -31,12 +31,12 @@ describe('the command of a replay', () => {
     ]);
   });
 
-  it('of one names the request alone; in the default namespace that goes without saying', () => {
+  it('of a single request omits the default namespace', () => {
     const { standin } = replayCommands(toReplay(VALUES, captured, { ...IDENTITY, namespace: 'default' }));
     expect(standin).toBe('standin replay the-id --to endpoint');
   });
 
-  it('of an edited one says every edit, whatever is in it, as one word of a shell', () => {
+  it('quotes every edit as one shell word', () => {
     const visible = fc.stringMatching(/^[!-~]([ -~]*[!-~])?$/);
     const body = fc.string({ unit: 'grapheme' }).filter((text) => !/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}@]/u.test(text));
     fc.assert(
@@ -53,16 +53,16 @@ describe('the command of a replay', () => {
     ['begins like the name of a file', { 'spec.edit.body': '@/etc/passwd' }],
     ['is bytes', { 'spec.edit.body': 'AAEC', 'spec.edit.bodyEncoding': 'base64' }],
     ['ends the line in a terminal', { 'spec.edit.body': 'x\u0003\ntouch pwned\n' }],
-    ['erases what stands before it', { 'spec.edit.body': 'x\u007f' }],
+    ['erases the preceding character', { 'spec.edit.body': 'x\u007f' }],
     ['shows another command than the one that runs', { 'spec.edit.body': 'x\u202ey' }],
     ['is long', { 'spec.edit.body': 'x'.repeat(10_000) }],
-  ])('is not there for a body that %s', (_, edit) => {
+  ])('is omitted for a body that %s', (_, edit) => {
     expect(replayCommands(toReplay({ ...VALUES, ...edit }, captured, IDENTITY)).standin).toBeUndefined();
   });
 });
 
 describe('the manifest of a replay', () => {
-  it('is created anew each time, and says nothing of what is wanted of the first one now', () => {
+  it('has a generated name and no requested state', () => {
     const object = toBulkReplay(BULK, IDENTITY);
     const suspended = { ...object, spec: { ...(object.spec as object), state: 'Suspended' } };
     const { yaml, kubectl } = replayCommands(suspended);

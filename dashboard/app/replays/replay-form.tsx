@@ -50,8 +50,8 @@ const Block = ({ label, children }: { readonly label: string; readonly children:
 
 const TooLarge = ({ bytes }: { readonly bytes: number }) => (
   <Notice look="info">
-    The body has {kilobytes(bytes)} and is sent as it was captured. Edited requests travel in the Replay itself, which
-    holds up to {kilobytes(LIMITS.replayEditBytesMax)}.
+    The body ({kilobytes(bytes)}) is sent as captured. A Replay stores edited requests, up to{' '}
+    {kilobytes(LIMITS.replayEditBytesMax)}.
   </Notice>
 );
 
@@ -65,7 +65,7 @@ const Original = ({ captured }: { readonly captured: CapturedView }) => (
     </p>
     <Block label="Headers">{headerText(captured.headers)}</Block>
     {captured.bodyBytes === 0 ? (
-      <p className="text-muted">It had no body.</p>
+      <p className="text-muted">No body.</p>
     ) : captured.body === undefined ? (
       <p className="text-muted">Its body has {kilobytes(captured.bodyBytes)}.</p>
     ) : (
@@ -81,7 +81,7 @@ interface EditedProps extends Pick<ReplayFormProps, 'captured' | 'values'> {
 const Edited = ({ captured, values, errorsOf }: EditedProps) => (
   <section aria-labelledby="edited" className="flex min-w-0 flex-col gap-3">
     <h2 id="edited" className="text-h2">
-      Sent again
+      Replay
     </h2>
     <div className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-3">
       <Field label="Method" errors={errorsOf('spec.edit.method')}>
@@ -95,7 +95,7 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
         <Input mono name="spec.edit.target" defaultValue={values['spec.edit.target']} />
       </Field>
     </div>
-    <Field label="Headers" hint="One a line: name, colon, value." errors={errorsOf('spec.edit.headers')}>
+    <Field label="Headers" hint="One per line: name, colon, value." errors={errorsOf('spec.edit.headers')}>
       <Textarea name="spec.edit.headers" rows={8} defaultValue={values['spec.edit.headers']} />
     </Field>
     {captured.body === undefined ? (
@@ -105,7 +105,7 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
         <Field label="Body" errors={errorsOf('spec.edit.body')}>
           <Textarea name="spec.edit.body" rows={BODY_ROWS} defaultValue={values['spec.edit.body']} />
         </Field>
-        <Field label="Body is written in" errors={errorsOf('spec.edit.bodyEncoding')} className="max-w-48">
+        <Field label="Body encoding" errors={errorsOf('spec.edit.bodyEncoding')} className="max-w-48">
           <Select name="spec.edit.bodyEncoding" defaultValue={values['spec.edit.bodyEncoding']}>
             <option value="utf8">Text (UTF-8)</option>
             <option value="base64">Base64</option>
@@ -152,7 +152,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
       </div>
       <section aria-labelledby="header-changes" className="flex flex-col gap-2">
         <h2 id="header-changes" className="text-h2">
-          Headers that we change
+          Header changes
         </h2>
         <HeaderChanges
           requestId={captured.id}

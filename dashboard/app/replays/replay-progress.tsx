@@ -64,10 +64,10 @@ export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
         <div>
           <h2 id="progress" className="text-h2 tabular-nums">
             {count(sent)} {planned === undefined ? 'sent' : `of ${count(planned)} sent`}
-            {failed > 0 && <span className="text-5xx">, {count(failed)} without an answer</span>}
+            {failed > 0 && <span className="text-5xx">, {count(failed)} without a response</span>}
           </h2>
           <p className="text-small text-muted">
-            At most {count(ratePerSecond)} per second, {isOrdered ? 'one after the other' : 'several at a time'}
+            At most {count(ratePerSecond)} per second, {isOrdered ? 'sequentially' : 'concurrently'}
             {isRunning && left !== undefined && left > 0 && `; at least ${inWords(left / ratePerSecond)} to go`}.
           </p>
         </div>

@@ -12,7 +12,7 @@ export interface ReplayTableProps {
 }
 
 const whatOf = ({ what }: ReplayView): string => {
-  if (what.kind === 'many') return what.search === '' ? 'All requests of a time range' : what.search;
+  if (what.kind === 'many') return what.search === '' ? 'All requests in a time range' : what.search;
   return `${what.isEdited ? 'One request, edited' : 'One request'} ${what.requestId.slice(0, 8)}…`;
 };
 
@@ -35,8 +35,8 @@ export const ReplayTable = ({ params, replays, zone }: ReplayTableProps) => (
     <thead className="block border-b border-line text-small text-muted max-sm:sr-only">
       <tr className="grid grid-cols-[7rem_minmax(0,2fr)_minmax(0,1.5fr)_minmax(0,1fr)_10rem] [&>th]:px-2 [&>th]:py-1 [&>th]:text-left [&>th]:font-normal">
         <th>Phase</th>
-        <th>What</th>
-        <th>Where to</th>
+        <th>Requests</th>
+        <th>Target</th>
         <th>Sent</th>
         <th>Created</th>
       </tr>

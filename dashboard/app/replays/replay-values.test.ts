@@ -34,7 +34,7 @@ const sent = (values: ReplayValues): ReplayValues => {
 const editWith = (changes: Partial<ReplayValues>) => editOf(sent({ ...VALUES, ...changes }), captured);
 
 describe('a form that was filled from a captured request', () => {
-  it('edits nothing as long as nobody does: not even line breaks, which a browser rewrites', () => {
+  it('has no edits until the user makes one, although browsers rewrite line breaks', () => {
     expect(editOf(sent(VALUES), captured)).toBeUndefined();
   });
 
@@ -58,16 +58,16 @@ describe('a form that was filled from a captured request', () => {
         ],
       },
     ],
-  ])('edits only what was edited: %s', (_, changes, edit) => {
+  ])('contains only the edited part: %s', (_, changes, edit) => {
     expect(editWith(changes)).toEqual(edit);
   });
 
-  it('leaves a body alone that it does not show', () => {
+  it('keeps a body that it does not show', () => {
     const large = { ...captured, body: undefined };
     expect(editOf(sent({ ...replayValuesOf(large), 'spec.edit.method': 'PUT' }), large)).toEqual({ method: 'PUT' });
   });
 
-  it('makes a Replay that the schema takes', () => {
+  it('creates a Replay that the schema accepts', () => {
     const object = toReplay(
       sent({
         ...VALUES,
@@ -86,15 +86,15 @@ describe('a form that was filled from a captured request', () => {
   });
 });
 
-it('a line of headers without a colon has an empty name, which the schema refuses', () => {
+it('a header line without a colon has an empty name, which the schema rejects', () => {
   expect(parseHeaderText('a: b\nno colon')).toEqual([
     ['a', 'b'],
     ['', 'no colon'],
   ]);
 });
 
-describe('many requests', () => {
-  it('are in the address; what is not said is as usual', () => {
+describe('a bulk replay', () => {
+  it('reads its values from the URL, with defaults for missing ones', () => {
     const values = readBulkValues(
       new URLSearchParams('q= status:5xx &from=2026-11-21T09:00:00Z&to=2026-11-21T10:00:00Z'),
     );
@@ -107,7 +107,7 @@ describe('many requests', () => {
     expect(parseObject(object)).toMatchObject({ ok: true });
   });
 
-  it('keep what is no number for the schema to refuse', () => {
+  it('leaves invalid numbers for the schema to reject', () => {
     const values = readBulkValues(new URLSearchParams('from=a&to=b&rate=fast&order=Any'));
     const parsed = parseObject(toBulkReplay(values, IDENTITY));
     expect(parsed.ok ? [] : parsed.problems.map(({ path }) => path)).toEqual(

@@ -13,7 +13,7 @@ import { Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 import { targetInWords } from './replay-view.ts';
 
-type Answer = { readonly replays: readonly ReplaySummary[] } | { readonly away: string };
+type Answer = { readonly replays: readonly ReplaySummary[] } | { readonly unavailable: string };
 
 const LOG_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -29,19 +29,21 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
     <>
       {LOG_ID.test(repeats) && (
         <p>
-          It is itself a replay, of{' '}
+          This request is a replay of{' '}
           <Link to={paths.exchange({ ...exchange, id: repeats })} className="text-accent underline">
-            this request
+            another request{' '}
           </Link>
           .
         </p>
       )}
       {data === undefined ? (
         <p className="text-muted">Loading …</p>
-      ) : 'away' in data ? (
-        <Notice look="bad">{data.away}</Notice>
+      ) : 'unavailable' in data ? (
+        <Notice look="bad">{data.unavailable}</Notice>
       ) : data.replays.length === 0 ? (
-        <p className="text-muted">Not replayed yet. Results are kept as long as the log.</p>
+        <p className="text-muted">
+          Not replayed yet. Press r to replay this request. Results are kept as long as the log.
+        </p>
       ) : (
         <ul className="rounded border border-line">
           {data.replays.map((replay) => (

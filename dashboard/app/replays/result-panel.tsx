@@ -26,7 +26,7 @@ const Actions = ({ params, target, like, result }: ResultPanelProps) => {
     <div className="flex flex-wrap gap-2">
       {result.captured !== undefined && (
         <Link to={paths.replayExchange(exchange, like === undefined ? {} : { like })} className={buttonClass()}>
-          Edit and send again
+          Edit and replay
         </Link>
       )}
       {target === 'Endpoint' && (
@@ -34,7 +34,7 @@ const Actions = ({ params, target, like, result }: ResultPanelProps) => {
           to={paths.traffic(params, { q: `header.${REPLAY_OF_HEADER}:${result.requestId}` })}
           className={buttonClass('ghost')}
         >
-          See it in Traffic
+          Open in Traffic
         </Link>
       )}
     </div>
@@ -45,24 +45,24 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
   const { headers, bodyText, bodyBytes, isCut, sentHeaders } = result;
   return (
     <details className="rounded border border-line">
-      <summary className="px-3 py-2 font-medium">The whole answer, and what was sent</summary>
+      <summary className="px-3 py-2 font-medium">Full response and sent request</summary>
       <div className="flex flex-col gap-4 border-t border-line px-3 py-3">
-        <PairList title="Headers of the answer" pairs={headers} />
+        <PairList title="Response headers" pairs={headers} />
         <div className="flex flex-col gap-1">
           <h3 className="font-medium">
-            Body of the answer{' '}
+            Response body{' '}
             <span className="font-normal text-muted">
-              {bodyBytes.toLocaleString('en')} bytes{isCut && ', its beginning'}
+              {bodyBytes.toLocaleString('en')} bytes{isCut && ', truncated'}
             </span>
           </h3>
           {bodyText === undefined ? (
-            <p className="text-muted">It is not text.</p>
+            <p className="text-muted">The body is binary.</p>
           ) : (
             bodyText !== '' && (
               <pre
                 tabIndex={0}
                 role="region"
-                aria-label="Body of the answer"
+                aria-label="Response body"
                 className="max-h-96 overflow-auto rounded border border-line bg-panel p-2 break-all whitespace-pre-wrap"
               >
                 <bdi>{bodyText}</bdi>
@@ -70,7 +70,7 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
             )
           )}
         </div>
-        <PairList title="Headers that were sent" pairs={sentHeaders} />
+        <PairList title="Sent headers" pairs={sentHeaders} />
       </div>
     </details>
   );
@@ -95,7 +95,7 @@ export const ResultPanel = (props: ResultPanelProps) => {
       </div>
       {error !== '' && <Notice look="bad">{error}</Notice>}
       {captured === undefined && (
-        <Notice look="info">The captured request has expired, so there is nothing to compare with.</Notice>
+        <Notice look="info">The captured request has expired, so the response can’t be compared.</Notice>
       )}
       {diff !== undefined && <AnswerDiffView diff={diff} />}
       <WholeAnswer result={result} />

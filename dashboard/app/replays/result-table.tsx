@@ -79,7 +79,7 @@ export const ResultTable = (props: ResultTableProps) => {
           </li>
         ))}
       </ul>
-      {isCut && <p className="text-muted">The first {results.length}. Choose a status to see others.</p>}
+      {isCut && <p className="text-muted">The first {results.length}. Choose a status to see more.</p>}
     </section>
   );
 };

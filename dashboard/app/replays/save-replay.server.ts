@@ -6,8 +6,8 @@ import { saveForm, type SavedForm } from '../ui/save-form.server.ts';
 
 /** The API server's own message gives no reason. */
 const TOO_LARGE =
-  `is more than ${LIMITS.replayEditBytesMax / 1_000} kB: what is edited travels in the Replay, ` +
-  'which holds no more. Send a larger request with a client of your own';
+  `exceeds ${LIMITS.replayEditBytesMax / 1_000} kB, the maximum for edits that a Replay stores. ` +
+  'Send a larger request with another client';
 
 /** Adds the line to the problem of a header, because the form has one field for all headers. */
 const inForm = (problem: Problem): Problem => {

@@ -17,7 +17,7 @@ export interface TargetFieldsProps {
 export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }: TargetFieldsProps) => (
   <div className="flex flex-col gap-3" data-target>
     <RadioCards
-      legend="Where to"
+      legend="Target"
       name={names.kind}
       columns={columns}
       defaultValue={kind}
@@ -26,12 +26,12 @@ export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }
         {
           value: 'Endpoint',
           label: 'Its endpoint',
-          hint: 'Through the gateway, as if the caller sent it again: captured again, marked, and counted.',
+          hint: 'Through the gateway, as a new request of the caller. It is captured, marked as a replay, and counted.',
         },
         ...(upstream === undefined
           ? []
-          : [{ value: 'Upstream', label: 'Its upstream', hint: `Past the gateway: ${upstream}` }]),
-        { value: 'URL', label: 'A URL', hint: 'Another server that the address policy lets through.' },
+          : [{ value: 'Upstream', label: 'Its upstream', hint: `Bypasses the gateway: ${upstream}` }]),
+        { value: 'URL', label: 'A URL', hint: 'Another server that the address policy allows.' },
       ]}
     />
     <div data-shows="target-url">

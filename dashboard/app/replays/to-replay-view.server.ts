@@ -1,5 +1,5 @@
 import type { ResourceObject } from '@standin/contract';
-import { DEFINITIONS } from '@standin/crds';
+import { readStatus } from '@standin/crds';
 import { replaySpec } from '../../src/replays/replays.ts';
 import { conditionsOf } from '../../src/resources/resource-view.ts';
 import type { ReplayView } from './replay-view.ts';
@@ -13,7 +13,7 @@ const messageOf = (object: ResourceObject): string => {
 export const toReplayView = (object: ResourceObject): ReplayView => {
   const { name, uid, generation, creationTimestamp } = object.metadata;
   const spec = replaySpec(object);
-  const status = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
+  const status = readStatus('Replay', object.status);
   const { filter, requestId = '', edit, target } = spec;
   const { result } = status;
   return {

@@ -1,12 +1,13 @@
 import { LogFilterError, LogStoreError, type CountFilter } from '@standin/logstore';
 import { parseFilter, type FilterProblem } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
+import { inTime, LOG_TIMED_OUT } from '../../src/in-time.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
 import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 
 /** An unavailable log, as a sentence. The page shows it and keeps the rest usable. */
-export interface Away {
-  readonly away: string;
+export interface Unavailable {
+  readonly unavailable: string;
 }
 
 /** The requests that a URL selects, or the mistake in its search. */
@@ -40,35 +41,31 @@ export const readRows = async (
 };
 
 /** The longest time that a user waits for a page. */
-const AWAY_MS = 5_000;
+const LOG_MS_MAX = 5_000;
 
-export const awayMessage = (error: LogStoreError): string =>
-  error.isTooSlow
-    ? 'The search took too long. Narrow the time range or the filter.'
-    : 'The log (ClickHouse) cannot be reached. It is tried again every few seconds; everything else stays usable.';
+const RETRIED = 'The dashboard retries every few seconds. Other pages still work.';
+export const NO_RESPONSE = `The log (ClickHouse) does not respond. ${RETRIED}`;
 
-export const NO_ANSWER =
-  'The log (ClickHouse) does not answer. It is tried again every few seconds; everything else stays usable.';
+export const unavailableMessage = (error: LogStoreError): string => {
+  if (error.isTooSlow) return 'The search took too long. Narrow the time range or the filter.';
+  return error.code === LOG_TIMED_OUT ? NO_RESPONSE : `Cannot reach the log (ClickHouse). ${RETRIED}`;
+};
 
 /** Returns what `read` returns, or why the log does not respond. Any other error is thrown again. */
-export const orAway = async <T>(read: Promise<T>, timeoutMs = AWAY_MS): Promise<T | Away> => {
-  const { promise: late, resolve } = Promise.withResolvers<Away>();
-  const timer = setTimeout(resolve, timeoutMs, { away: NO_ANSWER });
+export const orUnavailable = async <T>(read: Promise<T>, timeoutMs = LOG_MS_MAX): Promise<T | Unavailable> => {
   try {
-    return await Promise.race([read, late]);
+    return await inTime(read, timeoutMs);
   } catch (error) {
     if (error instanceof LogFilterError) throw new Response(error.message, { status: 400 });
     if (!(error instanceof LogStoreError)) throw error;
-    return { away: awayMessage(error) };
-  } finally {
-    clearTimeout(timer);
+    return { unavailable: unavailableMessage(error) };
   }
 };
 
-export const isAway = (value: object): value is Away => 'away' in value;
+export const isUnavailable = (value: object): value is Unavailable => 'unavailable' in value;
 
 /** A JSON response: the data, or 503 with the reason. */
-export const answerOrAway = async (read: Promise<object>, timeoutMs?: number): Promise<Response> => {
-  const answer = await orAway(read, timeoutMs);
-  return Response.json(answer, { status: isAway(answer) ? 503 : 200 });
+export const respondOrUnavailable = async (read: Promise<object>, timeoutMs?: number): Promise<Response> => {
+  const answer = await orUnavailable(read, timeoutMs);
+  return Response.json(answer, { status: isUnavailable(answer) ? 503 : 200 });
 };

@@ -16,7 +16,7 @@ it.each([
   expect(resolveRange(readTimeRange(from, to), now)).toEqual({ since, until });
 });
 
-it('stays relative, and becomes absolute only when somebody asks for it', () => {
+it('stays relative until absoluteRange converts it', () => {
   expect(readTimeRange('15m', null)).toEqual({ from: '15m', to: undefined });
   expect(absoluteRange(minutesAgo(15), now)).toEqual({ from: '2026-11-21T11:45:00Z', to: '2026-11-21T12:00:00Z' });
   expect(fixedRange({ from: '15m', to: undefined }, now)).toEqual(absoluteRange(minutesAgo(15), now));

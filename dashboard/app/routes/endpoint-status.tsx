@@ -31,7 +31,9 @@ const EndpointStatus = () => {
     <div className="flex flex-col gap-4">
       <StatusStrip conditions={conditions} generation={generation} />
       {conditions.length === 0 ? (
-        <EmptyState title="No conditions yet">The operator has not looked at this endpoint.</EmptyState>
+        <EmptyState title="No conditions yet">
+          Conditions appear once the operator has processed this endpoint.
+        </EmptyState>
       ) : (
         <ConditionList conditions={conditions} generation={generation} zone={time} />
       )}

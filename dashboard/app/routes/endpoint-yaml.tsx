@@ -1,14 +1,14 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
-import { applyCommand, desiredOf, manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { desiredOf, kubectlCommand, manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { endpointParams } from './params.server.ts';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const yaml = manifestYaml(desiredOf(await getEndpoint(backend, endpointParams(params))), backend.mode);
-  return { yaml, command: applyCommand(yaml) };
+  return { yaml, command: kubectlCommand('apply', yaml) };
 };
 
 const EndpointYaml = () => {

@@ -71,18 +71,18 @@ const Endpoints = () => {
       </div>
       {total === 0 ? (
         <EmptyState
-          title="No endpoint yet"
+          title="No endpoints yet"
           action={
             <Link to={paths.newEndpoint(params)} className={buttonClass('primary')}>
-              Create an endpoint
+              Create endpoint
             </Link>
           }
         >
-          An endpoint answers one method on one path, with a mock or by forwarding, and remembers every request.
+          An endpoint responds to one method on one path, with a mock or by forwarding, and records every request.
         </EmptyState>
       ) : found === 0 ? (
         <EmptyState
-          title="No endpoint fits"
+          title="No matching endpoints"
           action={
             <Link to={paths.endpoints(params)} className={buttonClass()}>
               Show all {total}

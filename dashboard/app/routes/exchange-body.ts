@@ -11,7 +11,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);
   const part = BODY_PARTS.find((name) => name === searchParams.get('part'));
-  if (part === undefined) throw notFound('such body', 'Ask for ?part=request or ?part=response.');
+  if (part === undefined) throw notFound('body', 'Use ?part=request or ?part=response.');
   const row = await readRow(backend, names);
   const body = part === 'request' ? row.requestBody : row.responseBody;
   const headers = part === 'request' ? row.requestHeaders : row.responseHeaders;
@@ -21,11 +21,11 @@ export const loader = async ({ request, params, context: { backend, workers } }:
     const found = /^\d{1,4}$/.test(item)
       ? await workers.run('multipartItem', { body, contentType, index: Number(item) }, [body])
       : undefined;
-    if (found === undefined) throw notFound('such part of this body', 'Parts are counted from 0.');
+    if (found === undefined) throw notFound('part of this body', 'The first part is 0.');
     return capturedFile(found, `${names.id}-${part}-${item}.bin`);
   }
   if (searchParams.get('as') !== 'image') return capturedFile(body, `${names.id}-${part}.bin`);
   const type = mediaType(contentType);
-  if (!IMAGE_TYPES.has(type)) throw notFound('image in this body', 'Its type is not one that is shown.');
+  if (!IMAGE_TYPES.has(type)) throw notFound('image', 'The type of this body is not a supported image type.');
   return capturedFile(body, `${names.id}-${part}.${type.replace(/.*[/.]/, '')}`, type);
 };

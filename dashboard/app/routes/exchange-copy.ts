@@ -16,7 +16,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);
   const format = COPY_FORMATS.find((name) => name === searchParams.get('as'));
-  if (format === undefined) throw notFound('such format', `Ask for ?as=${COPY_FORMATS.join(', ')}.`);
+  if (format === undefined) throw notFound('format', `Use ?as=${COPY_FORMATS.join(', ')}.`);
   const options = { baseUrl: gatewayUrl(await getProject(backend, names)) };
   if (format === 'har') {
     const entry = await readExchange(backend, names, (log, id) => log.get(id));

@@ -12,7 +12,7 @@ import { exchangeParams } from './params.server.ts';
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const format = new URL(request.url).searchParams.get('as');
-  if (format !== 'http' && format !== 'har') throw notFound('such format', 'Ask for ?as=http or ?as=har.');
+  if (format !== 'http' && format !== 'har') throw notFound('format', 'Use ?as=http or ?as=har.');
   if (format === 'http') {
     const { method, target, httpVersion, requestHeaders: headers, requestBody } = await readRow(backend, names);
     const message = requestMessage({ method, request: { target, httpVersion, headers } }, requestBody);

@@ -20,7 +20,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 
-export const meta: MetaFunction = () => [{ title: 'Mock of an answer · Standin' }];
+export const meta: MetaFunction = () => [{ title: 'Save response as mock · Standin' }];
 
 export const loader = async ({ params, context }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
@@ -48,7 +48,7 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expected));
   if (refusal !== undefined) return refused(refusal);
   return redirect(paths.endpoint({ ...names, endpoint: row.endpoint }), {
-    headers: { 'set-cookie': noticeCookie(`${row.endpoint} answers with this from now on.`) },
+    headers: { 'set-cookie': noticeCookie(`${row.endpoint} now returns this response.`) },
   });
 };
 
@@ -98,19 +98,20 @@ const MockOfExchange = () => {
         <>
           {draft.obstacle !== undefined && <Notice look="locked">{draft.obstacle}</Notice>}
           <p>
-            From then on callers get this status, these headers and this body, byte for byte.
-            {keepsUpstream && ' The upstream stays in the manifest: action: Forward brings it back.'}
-            {draft.decoded.length > 0 && ` The body is stored unpacked (it came as ${inWords(draft.decoded)}).`}
+            Callers will receive this status, these headers and this body, byte for byte.
+            {keepsUpstream && ' The upstream stays in the manifest. Set action: Forward to use it again.'}
+            {draft.decoded.length > 0 &&
+              ` The body is stored decompressed (it was received as ${inWords(draft.decoded)}).`}
             {draft.dropped.length > 0 && (
               <span className="text-muted"> Left out, as each answer has its own: {inWords(draft.dropped)}.</span>
             )}
           </p>
           <div className="flex flex-col gap-1">
             <div className="flex items-center justify-between">
-              <h2 className="font-medium">What changes in the manifest</h2>
+              <h2 className="font-medium">Manifest changes</h2>
               <CopyButton text={draft.yaml} label="Copy the new manifest" />
             </div>
-            <LineDiffView label="What changes in the manifest" lines={draft.lines} />
+            <LineDiffView label="Manifest changes" lines={draft.lines} />
           </div>
           <Form
             method="post"

@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { openLog } from '../../src/projects/projects.ts';
 import { exchangeParams } from './params.server.ts';
-import { answerOrAway } from '../requests/read-traffic.server.ts';
+import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 
 /** On one page. A request is rarely replayed more often. */
 const SHOWN_MAX = 50;
@@ -10,5 +10,5 @@ const SHOWN_MAX = 50;
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const log = await openLog(backend, names);
-  return answerOrAway(log.replays.ofRequest(names.id, SHOWN_MAX).then((replays) => ({ replays })));
+  return respondOrUnavailable(log.replays.ofRequest(names.id, SHOWN_MAX).then((replays) => ({ replays })));
 };

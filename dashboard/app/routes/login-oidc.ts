@@ -11,7 +11,7 @@ export const loader = async ({ request, context: { signIn, logger } }: LoaderFun
     const { location, cookies } = await provider.begin(to);
     return redirect(location, { headers: cookies.map((cookie): [string, string] => ['set-cookie', cookie]) });
   } catch (error) {
-    logger.warn({ err: error }, 'the identity provider does not answer');
+    logger.warn({ err: error }, 'identity provider unreachable');
     return redirect(paths.login({ to, reason: 'provider' }));
   }
 };

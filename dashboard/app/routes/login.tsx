@@ -4,18 +4,31 @@ import { LogIn } from 'lucide-react';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../paths.ts';
 import { useAnswer } from '../ui/use-answer.ts';
-import { signInNotice } from '../sign-in/sign-in-notice.ts';
 import { TokenForm } from '../sign-in/token-form.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
 
+/** Why the login page is shown. The texts are a fixed set: a link must not make the dashboard show text of its choice. */
+const NOTICES: ReadonlyMap<string, string> = new Map([
+  ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
+  ['signed-out', 'You are signed out.'],
+  ['provider', 'The identity provider did not sign you in. Try again. The dashboard log has the reason.'],
+  ['refused', 'The identity provider signed you in, but the Kubernetes API server does not accept its token.'],
+  ['stale', 'The sign-in took too long, or began in another browser. Sign in again.'],
+  [
+    'large',
+    'The identity provider’s token is too large for a cookie. Ask your administrator for a token with fewer groups.',
+  ],
+  ['cluster', 'The Kubernetes API server does not respond. Try again in a moment.'],
+]);
+
 export const loader = ({ request, context: { signIn, user } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const to = returnPath(searchParams.get('to'));
   if (signIn === undefined) throw redirect(to);
-  return { to, user, notice: signInNotice(searchParams.get('reason')), provider: signIn.provider?.name };
+  return { to, user, notice: NOTICES.get(searchParams.get('reason') ?? ''), provider: signIn.provider?.name };
 };
 
 export const action = async ({ request, context: { signIn } }: ActionFunctionArgs) => {
@@ -43,8 +56,7 @@ const Login = () => {
       <div>
         <h1 className="text-h1">Sign in to Standin</h1>
         <p className="mt-1 text-muted">
-          Everything here is done with your own rights in Kubernetes: what kubectl would refuse you is refused here,
-          too.
+          The dashboard uses your Kubernetes permissions: you can do here what you can do with kubectl.
         </p>
       </div>
       {notice !== undefined && refused === undefined && (
@@ -54,7 +66,7 @@ const Login = () => {
       )}
       {user !== undefined && (
         <Notice look="info">
-          You are signed in as <code className="break-all">{user}</code>. Signing in again takes its place.
+          You are signed in as <code className="break-all">{user}</code>. Sign in again to switch users.
         </Notice>
       )}
       {provider !== undefined && (

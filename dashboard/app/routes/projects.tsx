@@ -20,12 +20,12 @@ export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
   const requests = await requestsOf(backend, projects);
   return {
     projects: projects.map((object) => toProjectView(object, accounts, requests?.get(object.metadata.uid))),
-    logIsAway: requests === undefined,
+    isLogUnavailable: requests === undefined,
   };
 };
 
 const Projects = () => {
-  const { projects, logIsAway } = useLoaderData<typeof loader>();
+  const { projects, isLogUnavailable } = useLoaderData<typeof loader>();
   const navigate = useNavigate();
   useLiveResources();
   useRowKeys();
@@ -38,20 +38,20 @@ const Projects = () => {
           <Plus aria-hidden /> New project
         </Link>
       </div>
-      {logIsAway && (
+      {isLogUnavailable && (
         <div className="mb-4">
           <Notice look="bad">
-            ClickHouse does not answer, so numbers of requests are missing. Endpoints still respond; their responses is
-            stored when it is back.
+            ClickHouse does not respond, so request counts are missing. Endpoints still respond. Gateways store their
+            requests when ClickHouse is available again.
           </Notice>
         </div>
       )}
       {projects.length === 0 ? (
         <EmptyState
-          title="No project yet"
+          title="No projects yet"
           action={
             <Link to={paths.newProject()} className={buttonClass('primary')}>
-              Create a project
+              Create project
             </Link>
           }
         >

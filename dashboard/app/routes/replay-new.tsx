@@ -40,10 +40,11 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const planned = await planReplay(backend, names, values);
   const refused = (confirm: readonly string[], errors: readonly string[] = []) =>
     data({ confirm, errors }, { status: 422 });
-  if (planned.kind !== 'plan') return refused([], ['Nothing was sent: see what is wrong with the plan.']);
+  if (planned.kind !== 'plan') return refused([], ['Nothing was sent. Fix the problems in the plan.']);
   const { count } = planned.plan;
-  if (count === 0) return refused([], ['No request matches now.']);
-  if (digits(form.get('confirm')) !== String(count)) return refused([`Type ${count} to send so many requests.`]);
+  if (count === 0) return refused([], ['No requests match. Change the search or the time range.']);
+  if (digits(form.get('confirm')) !== String(count))
+    return refused([`Type ${count} to confirm the number of requests.`]);
   const name = newReplayName();
   const { object: created, errors } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);
   if (created === undefined) return refused([], [...errors.form, ...Object.values(errors.fields).flat()]);
@@ -67,11 +68,11 @@ const NewReplay = () => {
       <h1 className="mt-1 mb-4 text-h1">Replay requests</h1>
       {planned.kind === 'empty' ? (
         <EmptyState
-          title="Which requests?"
+          title="No requests selected"
           action={
             <>
               <Link to={paths.newReplay(params, { from: '1h' })} className={buttonClass('primary')}>
-                Those of the last hour
+                Use the last hour
               </Link>
               <Link to={paths.traffic(params)} className={buttonClass()}>
                 Choose in Traffic
@@ -79,13 +80,13 @@ const NewReplay = () => {
             </>
           }
         >
-          Neither a search nor a time was chosen, and that never stands for all requests. Set one in Traffic, then
-          choose “Replay these”; or begin with those of the last hour, and change search and time beside the plan.
+          A replay needs a search or a time range. Set one in Traffic and choose “Replay these”. Or start with the last
+          hour, and change the search and the time range next to the plan.
         </EmptyState>
       ) : (
         <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">
           <BulkForm values={values} errors={planned.kind === 'invalid' ? planned.errors : undefined} />
-          {planned.kind === 'away' && (
+          {planned.kind === 'unavailable' && (
             <div>
               <Notice look="bad" alert>
                 {planned.message}

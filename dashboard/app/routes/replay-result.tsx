@@ -5,14 +5,14 @@ import { openLog } from '../../src/projects/projects.ts';
 import { toReplayView } from '../replays/to-replay-view.server.ts';
 import type { ReplayName, RequestName } from '../../src/resources/names.ts';
 import type { ProjectLog } from '../../src/backend.ts';
-import { logAway, notFound } from '../../src/pages/failures.ts';
+import { logUnavailable, notFound } from '../../src/pages/failures.ts';
 import { exchangeParams, replayParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { compareAnswers, readAnswers } from '../../src/replays/results.ts';
 import { findReplay } from '../../src/replays/replays.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
-import { isAway, orAway } from '../requests/read-traffic.server.ts';
+import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 
 export const meta: MetaFunction = () => [{ title: 'Result of a replay · Standin' }];
 
@@ -29,10 +29,11 @@ export const loader = async ({ params, context: { backend, workers } }: LoaderFu
   const names = { ...replayParams(params), ...exchangeParams(params) };
   const object = await findReplay(backend, names);
   const log = await openLog(backend, names);
-  const found = await orAway(readResult(log, names));
-  if (isAway(found)) throw logAway(found.away);
+  const found = await orUnavailable(readResult(log, names));
+  if (isUnavailable(found)) throw logUnavailable(found.unavailable);
   const { answers, target } = found;
-  if (answers === undefined) throw notFound('such result', 'This replay has not sent that request, or it has expired.');
+  if (answers === undefined)
+    throw notFound('result', 'This replay has not sent the request, or the result has expired.');
   const result = await compareAnswers(workers, answers);
   const isSingle = object !== undefined && toReplayView(object).what.kind === 'one';
   return { params: names, hasReplay: object !== undefined, like: isSingle ? names.replay : undefined, target, result };
@@ -52,7 +53,7 @@ const ReplayResult = () => {
         </Link>
         <h1 className="mt-1 text-h1">Result of one request</h1>
         <p className="text-muted">
-          It repeats{' '}
+          Replay of{' '}
           <Link to={paths.exchange(params)} className="text-accent underline">
             this captured request
           </Link>

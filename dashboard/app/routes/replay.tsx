@@ -22,7 +22,7 @@ import { ReplayProgress } from '../replays/replay-progress.tsx';
 import { hasEnded } from '../replays/replay-view.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { ResultTable } from '../replays/result-table.tsx';
-import { isAway, orAway, type Away } from '../requests/read-traffic.server.ts';
+import { isUnavailable, orUnavailable, type Unavailable } from '../requests/read-traffic.server.ts';
 import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
@@ -47,24 +47,24 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const { what, uid } = replay;
   const status = statusOf(request);
   const log = await openLog(backend, names);
-  const loadOne = async (requestId: string): Promise<Results | Away> => {
-    const pair = await orAway(readAnswers(log, uid, requestId).then((answers) => ({ answers })));
-    if (isAway(pair)) return pair;
+  const loadOne = async (requestId: string): Promise<Results | Unavailable> => {
+    const pair = await orUnavailable(readAnswers(log, uid, requestId).then((answers) => ({ answers })));
+    if (isUnavailable(pair)) return pair;
     try {
       return { one: pair.answers && (await compareAnswers(workers, pair.answers)) };
     } catch (error) {
-      if (isWorkRefused(error)) return { away: error.message };
+      if (isWorkRefused(error)) return { unavailable: error.message };
       throw error;
     }
   };
   const loadMany = async (): Promise<Results> => ({
     many: await log.replays.results(uid, { status, limit: RESULTS_MAX }),
   });
-  const found = await (what.kind === 'one' ? loadOne(what.requestId) : orAway(loadMany()));
+  const found = await (what.kind === 'one' ? loadOne(what.requestId) : orUnavailable(loadMany()));
   return {
     ...{ params: names, replay, status },
-    results: isAway(found) ? undefined : found,
-    away: isAway(found) ? found.away : undefined,
+    results: isUnavailable(found) ? undefined : found,
+    unavailable: isUnavailable(found) ? found.unavailable : undefined,
     commands: replayCommands(desiredOf(object)),
   };
 };
@@ -86,7 +86,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 };
 
 const Replay = () => {
-  const { params, replay, status, results, away, commands } = useLoaderData<typeof loader>();
+  const { params, replay, status, results, unavailable, commands } = useLoaderData<typeof loader>();
   const refused = useAnswer<typeof action>();
   const { time } = usePreferences();
   useLiveResources(params.namespace);
@@ -98,7 +98,7 @@ const Replay = () => {
           {refused.error}
         </Notice>
       )}
-      {away !== undefined && <Notice look="bad">{away}</Notice>}
+      {unavailable !== undefined && <Notice look="bad">{unavailable}</Notice>}
       {replay.what.kind === 'many' && <ReplayProgress replay={replay} />}
       {results?.one !== undefined && (
         <ResultPanel params={params} target={replay.target} like={replay.replay} result={results.one} zone={time} />
@@ -113,7 +113,7 @@ const Replay = () => {
         />
       )}
       {replay.what.kind === 'one' && results !== undefined && results.one === undefined && hasEnded(replay) && (
-        <Notice look="info">Its result is no longer stored.</Notice>
+        <Notice look="info">The result is no longer stored.</Notice>
       )}
       <Commands {...commands} />
     </div>

@@ -41,9 +41,10 @@ const Replays = () => {
         {total > 0 && toTraffic}
       </div>
       {total === 0 ? (
-        <EmptyState title="Nothing was sent again" action={toTraffic}>
-          Open a request in Traffic and press <kbd>r</kbd> to send it again, edited or not. Or filter Traffic, and send
-          all that it shows: after an outage, for instance. Replays are listed here until a day after their end.
+        <EmptyState title="No replays yet" action={toTraffic}>
+          Open a request in Traffic and press <kbd>r</kbd> to send it again, with or without edits. Or filter Traffic
+          and replay all matching requests, for example after an outage. A replay is listed here until a day after it
+          ends.
         </EmptyState>
       ) : (
         <>

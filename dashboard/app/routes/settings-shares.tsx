@@ -34,7 +34,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   } catch (error) {
     return data({ refusal: refusalOf(error) }, { status: 409 });
   }
-  return redirect(paths.shares(names), { headers: { 'set-cookie': noticeCookie('The link is revoked.') } });
+  return redirect(paths.shares(names), { headers: { 'set-cookie': noticeCookie('Link revoked.') } });
 };
 
 const Shares = () => {
@@ -46,17 +46,17 @@ const Shares = () => {
     <div className="flex flex-col gap-4">
       {isInPlan === false && (
         <Notice look="locked">
-          Sharing is part of the Pro plan. This project’s account is on Free: links show nothing, and none can be made
-          until an administrator of the account sets <code>spec.plan: Pro</code>.
+          Sharing is part of the Pro plan. This project’s account has the Free plan: existing links show nothing, and
+          you can’t create links until an administrator of the account sets <code>spec.plan: Pro</code>.
         </Notice>
       )}
       {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}
       {shares.length === 0 ? (
         <EmptyState
-          title="No links"
+          title="No links yet"
           action={
             <Link to={paths.traffic(names)} className={buttonClass('primary')}>
-              Go to the traffic
+              Go to Traffic
             </Link>
           }
         >

@@ -34,7 +34,7 @@ const Usage = () => {
       </div>
       {refusal !== undefined && (
         <Notice look="bad" alert>
-          The requests of this month cannot be counted. {refusal}
+          Can’t count this month’s requests. {refusal}
           {quota !== undefined && ` The quota is ${formatCount(quota)} a month.`}
         </Notice>
       )}
@@ -46,7 +46,7 @@ const Usage = () => {
             Accepted requests count. Rejected requests don’t.{' '}
             {quota === undefined
               ? 'No quota: requests are unlimited.'
-              : `Beyond ${formatCount(quota)}, requests are refused with 429 until ${formatDay(usage.resetsOn)}.`}
+              : `Beyond ${formatCount(quota)}, requests get 429 until ${formatDay(usage.resetsOn)}.`}
           </p>
           <UsageInLog usage={usage} forgetful={forgetful} />
         </>

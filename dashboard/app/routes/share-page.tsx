@@ -23,14 +23,14 @@ const SharePage = () => {
         <div className="flex flex-col gap-2">
           <h1 className="text-h1">This link shows nothing</h1>
           <p className="text-muted">
-            It may be incomplete, expired or revoked, or the request is not kept any more. Ask whoever gave it to you
-            for a new one.
+            The link is incomplete, expired or revoked, or the request is no longer stored. Ask the sender for a new
+            link.
           </p>
         </div>
       ) : (
         <>
           <p className="flex flex-wrap justify-between gap-x-4 border-b border-line pb-2 text-small text-muted">
-            <span>A request that was captured by Standin and shared</span>
+            <span>Request captured and shared with Standin</span>
             <span>Until {formatInstant(new Date(share.expiresAt), 'utc').slice(0, 16)} UTC</span>
           </p>
           <SharedExchangeView exchange={share.exchange} level="h1" />

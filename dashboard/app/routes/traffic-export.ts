@@ -12,12 +12,12 @@ export const loader = async ({ request, params, context: { backend, logger } }: 
   const now = new Date();
   const { searchParams } = new URL(request.url);
   const format = exportFormat(searchParams.get('format'));
-  if (format === undefined) throw notFound('such format of an export');
+  if (format === undefined) throw notFound('export format', 'Use ?format=csv, ?format=ndjson or ?format=har.');
   const filter = trafficFilterOrFail(searchParams, now);
   const log = await openLog(backend, names);
   // Excludes requests that arrive in the meantime.
   const file = Readable.from(exportTraffic(log, { ...filter, until: filter.until ?? now }, format));
-  file.on('error', (error) => logger.warn({ err: error }, 'export broke off'));
+  file.on('error', (error) => logger.warn({ err: error }, 'export failed'));
   const name = `${names.project}-traffic-${now.toISOString().slice(0, 19).replaceAll(':', '')}.${format.extension}`;
   return new Response(createReadableStreamFromReadable(file), {
     headers: {

@@ -2,7 +2,7 @@ import type { LoaderFunctionArgs } from '@remix-run/node';
 import { openLog } from '../../src/projects/projects.ts';
 import { projectParams } from './params.server.ts';
 import { readHistogram } from '../../src/requests/read-histogram.ts';
-import { answerOrAway, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
+import { respondOrUnavailable, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 /** Longer than ClickHouse's own limit. */
 const ANSWER_MS_MAX = 15_000;
@@ -13,5 +13,8 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const query = new URL(request.url).searchParams;
   const filter = trafficFilterOrFail(query, now);
   const log = await openLog(backend, projectParams(params));
-  return answerOrAway(readHistogram(log, filter, now, { mayEstimate: query.get('exact') === null }), ANSWER_MS_MAX);
+  return respondOrUnavailable(
+    readHistogram(log, filter, now, { mayEstimate: query.get('exact') === null }),
+    ANSWER_MS_MAX,
+  );
 };

@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { openLog } from '../../src/projects/projects.ts';
 import { projectParams } from './params.server.ts';
-import { answerOrAway, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
+import { respondOrUnavailable, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 const ROWS_DEFAULT = 200;
 /** Users who scroll far get larger pages. */
@@ -16,5 +16,5 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const asked = Math.trunc(Number(searchParams.get('limit') ?? ROWS_DEFAULT)) || ROWS_DEFAULT;
   const limit = Math.min(Math.max(asked, 1), ROWS_MAX);
   const log = await openLog(backend, projectParams(params));
-  return answerOrAway(readRows(log, filter, { limit, after }));
+  return respondOrUnavailable(readRows(log, filter, { limit, after }));
 };

@@ -7,6 +7,6 @@ import { loadSelection } from '../traffic/load-traffic.server.ts';
 /** One request, for the panel beside the list. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const id = new URL(request.url).searchParams.get('sel');
-  if (id === null) throw notFound('such request');
+  if (id === null) throw notFound('request');
   return Response.json(await loadSelection(await openLog(backend, projectParams(params)), id));
 };

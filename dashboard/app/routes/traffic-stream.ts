@@ -5,7 +5,7 @@ import { projectParams } from './params.server.ts';
 import { trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
-/** The tail: `rows` with new requests, `away` while the log does not respond. `since`: the time from which the tail must be complete. */
+/** The tail: `rows` with new requests, `unavailable` while the log does not respond. `since`: the time from which the tail must be complete. */
 export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
   const { searchParams } = new URL(request.url);

@@ -3,7 +3,7 @@ import { LogFilterError, type DistinctField } from '@standin/logstore';
 import { openLog } from '../../src/projects/projects.ts';
 import { projectParams } from './params.server.ts';
 import { readTimeRange, resolveRange } from '../requests/time-range.ts';
-import { answerOrAway } from '../requests/read-traffic.server.ts';
+import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 
 const VALUES_MAX = 50;
 
@@ -21,5 +21,5 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
       if (error instanceof LogFilterError) return [];
       throw error;
     });
-  return answerOrAway(values.then((found) => ({ values: found })));
+  return respondOrUnavailable(values.then((found) => ({ values: found })));
 };

@@ -30,7 +30,7 @@ export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, i
   return (
     <div className="flex flex-col gap-3">
       <div role="status" className="flex flex-col gap-1">
-        <p className="font-medium">The link is ready. It is shown this once: only its hash is kept.</p>
+        <p className="font-medium">The link is ready. Copy it now: only its hash is stored.</p>
         <p className="text-muted">
           It works until <Time at={expiresAt} zone={time} />
           {isLocal && ', in browsers on this machine'}.
@@ -42,8 +42,7 @@ export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, i
       </div>
       {!isAccepted && (
         <Notice look="info">
-          The operator has not looked at it yet. Until it has, the link shows nothing; Settings → Shares says how it
-          stands.
+          The operator has not processed the link yet. Until then, it shows nothing. Settings → Shares shows its state.
         </Notice>
       )}
       <DialogButtons>
@@ -51,7 +50,7 @@ export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, i
           All links of this project
         </Link>
         <a href={path} target="_blank" rel="noreferrer" className={buttonClass('secondary')}>
-          Open it
+          Open link{' '}
         </a>
         <Button look="primary" onClick={onDone}>
           Done

@@ -86,7 +86,7 @@ export const createShareFrom = async (context: Context, params: RequestName, for
   if (problems.length > 0) return refused('', problems);
   const wanted = form.get('lifetime') ?? LIFETIME_DEFAULT;
   const lifetime = LIFETIMES.find(({ value }) => value === wanted);
-  if (lifetime === undefined) return refused('Choose how long the link works.');
+  if (lifetime === undefined) return refused('Choose a lifetime.');
   const { namespace, project, id: requestId } = params;
   try {
     const result = await createShare(context, { namespace, project, requestId, lifetimeMs: lifetime.ms, redact });

@@ -30,7 +30,7 @@ export const ShareDialog = ({ exchange, onDone }: ShareDialogProps) => {
   useEffect(() => load(url), [load, url]);
   return data === undefined ? (
     <p role="status" className="text-muted">
-      Looking for what has to be hidden …
+      Finding values to redact …
     </p>
   ) : (
     <ShareForm url={url} exchange={exchange} data={data} onDone={onDone} />
@@ -101,8 +101,8 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       {!isInPlan && (
         <Notice look="locked">
           Sharing is part of the Pro plan: links that show one request to people without an account, with expiry,
-          redaction and revocation. This project’s account is on Free; an administrator of the account can set{' '}
-          <code>spec.plan: Pro</code>. This is what a link would show:
+          redaction and revocation. This project’s account has the Free plan. An administrator of the account can set{' '}
+          <code>spec.plan: Pro</code>. A link would show:
         </Notice>
       )}
       {isInPlan && <Lifetimes />}
@@ -126,14 +126,14 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
 
 const LoopbackNote = () => (
   <p className="text-small text-muted">
-    This dashboard listens on this machine only, so the link works in browsers here. On a cluster, it works wherever the
-    dashboard can be reached.
+    This dashboard listens on this machine only, so the link works only in local browsers. On a cluster, it works
+    wherever the dashboard is reachable.
   </p>
 );
 
 const Lifetimes = () => (
   <fieldset>
-    <legend className="mb-1 font-medium">The link works for</legend>
+    <legend className="mb-1 font-medium">Lifetime</legend>
     <div className="flex flex-wrap gap-2">
       {LIFETIMES.map(({ value, label }) => (
         <label
@@ -192,7 +192,7 @@ const Preview = ({ exchange }: { readonly exchange: ShareDialogData['preview'] }
   return (
     <div>
       <h3 id={id} className="mb-1 font-medium">
-        Exactly what they see
+        Preview
       </h3>
       <div role="region" aria-labelledby={id} data-share-preview className="rounded border border-line bg-page p-3">
         <SharedExchangeView exchange={exchange} level="h2" />

@@ -80,7 +80,7 @@ const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
             {state === 'expired' ? 'expired' : 'until'} <Time at={expiresAt} zone={time} />
           </span>
           <span>
-            made <Time at={createdAt} zone={time} />
+            created <Time at={createdAt} zone={time} />
           </span>
           <span>{rules === 1 ? 'hides 1 name' : `hides ${rules} names`}</span>
           <span className="font-mono">{name}</span>

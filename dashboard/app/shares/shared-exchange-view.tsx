@@ -65,8 +65,8 @@ const Pairs = ({ title, pairs, level: Heading }: PairsProps) =>
   );
 
 const WITHHELD = {
-  binary: 'is not shown: it is binary, and only text can be looked through for secrets.',
-  unreadable: 'is not shown: it is not what its type says, so it cannot be looked through for secrets.',
+  binary: 'is not shown because it is binary. Only text can be searched for secrets.',
+  unreadable: 'is not shown because it does not match its content type, so it can’t be searched for secrets.',
 } as const;
 
 interface BodyProps {
@@ -87,7 +87,7 @@ const Body = ({ message: { body, bytes, state }, level: Heading }: BodyProps) =>
     <>
       <Heading className="text-small font-normal text-muted">
         Body, {size}
-        {state.isCut && ', of which this is the beginning'}
+        {state.isCut && ', truncated'}
       </Heading>
       <pre className="rounded border border-line bg-panel px-2 py-1.5 break-words whitespace-pre-wrap">
         <Marked text={body} />
@@ -113,8 +113,8 @@ const Message = ({ title, message, levels: { side: Heading, part } }: MessagePro
 
 const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
   upstream_failed: 'The upstream failed.',
-  upstream_timeout: 'The upstream did not answer in time.',
-  response_unknown: 'No answer was recorded.',
+  upstream_timeout: 'The upstream did not respond in time.',
+  response_unknown: 'No response was recorded.',
 };
 
 export interface SharedExchangeViewProps {

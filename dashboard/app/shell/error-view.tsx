@@ -18,12 +18,12 @@ const isFailure = (value: unknown): value is Failure =>
 /** Shows what is unavailable. The rest of the dashboard stays. Data that is available again is shown without a reload. */
 export const ErrorView = ({ status, data }: ErrorViewProps) => {
   const { revalidate, state } = useRevalidator();
-  const isAway = status === 503;
+  const isUnavailable = status === 503;
   useEffect(() => {
-    if (!isAway || state !== 'idle') return;
+    if (!isUnavailable || state !== 'idle') return;
     const timer = setTimeout(revalidate, RETRY_MS);
     return () => clearTimeout(timer);
-  }, [isAway, revalidate, state]);
+  }, [isUnavailable, revalidate, state]);
   const failure = isFailure(data)
     ? data
     : status === 404
@@ -37,7 +37,7 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
       <p className="font-mono text-small text-muted">{status}</p>
       <h1 className="text-h1">{failure.title}</h1>
       <p className="break-words text-muted">{failure.message}</p>
-      {isAway && <p role="status">Trying again every few seconds; everything else stays usable.</p>}
+      {isUnavailable && <p role="status">Retrying every few seconds. Other pages still work.</p>}
       <div className="mt-2 flex gap-2">
         <Button onClick={revalidate}>Try again</Button>
         <Link to={paths.projects()} className={buttonClass('ghost')}>

@@ -1,15 +1,24 @@
-import { CircleHelp, CircleUser, LogOut, Search } from 'lucide-react';
+import { ArrowRightLeft, CircleHelp, CircleUser, LogOut, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { paths } from '../paths.ts';
 import type { Preferences } from './preferences.ts';
-import { useNavigate, useSubmit } from '../remix.ts';
+import { Link, useNavigate, useSubmit } from '../remix.ts';
 import { useShortcutKeys, useShortcuts } from './shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
-import { Brand } from './brand.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
+
+/** Links to the projects. `compact`: hides the name on a phone. */
+const Brand = ({ compact = false }: { readonly compact?: boolean }) => (
+  <Link to={paths.projects()} className="flex items-center gap-2 rounded pr-1 font-semibold">
+    <span className="flex size-6 items-center justify-center rounded bg-accent text-on-accent">
+      <ArrowRightLeft aria-hidden className="size-3.5" />
+    </span>
+    <span className={compact ? 'max-sm:sr-only' : ''}>Standin</span>
+  </Link>
+);
 
 /** The signed-in user, as the API server names them, and the sign-out. */
 const UserMenu = ({ user }: { readonly user: string }) => {
@@ -81,7 +90,7 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
   useLoadAfterPage();
   useShortcutKeys(preferences.keys === 'on');
   useShortcuts([
-    { keys: '?', label: 'Show the keys of this page', run: () => setHelp(true), general: true },
+    { keys: '?', label: 'Show keyboard shortcuts', run: () => setHelp(true), general: true },
     { keys: 'g p', label: 'Go to all projects', run: () => navigate(paths.projects()), general: true },
   ]);
   return (

@@ -6,7 +6,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuChoices, MenuSeparator } from '../ui/menu.tsx';
 
 const THEMES = [
-  { value: 'system', label: 'As the system' },
+  { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ];
@@ -42,7 +42,7 @@ export const PreferencesMenu = ({ preferences }: { readonly preferences: Prefere
       <MenuSeparator />
       <MenuChoices label="Times" value={preferences.time} choices={ZONES} onChange={change('time')} />
       <MenuSeparator />
-      <MenuChoices label="Rows of lists" value={preferences.density} choices={DENSITIES} onChange={change('density')} />
+      <MenuChoices label="Row height" value={preferences.density} choices={DENSITIES} onChange={change('density')} />
       <MenuSeparator />
       <MenuChoices label="Single-key shortcuts" value={preferences.keys} choices={KEYS} onChange={change('keys')} />
     </Menu>

@@ -14,13 +14,13 @@ export interface ShortcutHelpProps {
 /** The keyboard shortcuts of the open page. */
 export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProps) => {
   const shortcuts = useRegisteredShortcuts();
-  const rows = [{ keys: '⌘K', label: 'Go to, or do, anything (Ctrl+K)' }, ...shortcuts];
+  const rows = [{ keys: '⌘K', label: 'Open the command palette (Ctrl+K)' }, ...shortcuts];
   return (
     <Dialog
       open={open}
       onOpenChange={onOpenChange}
       title="Keyboard"
-      description={keysAreOn ? undefined : 'Single keys are turned off in the preferences; ⌘K works always.'}
+      description={keysAreOn ? undefined : 'Single-key shortcuts are turned off in the preferences. ⌘K always works.'}
     >
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-1.5">
         {rows.map(({ keys, label }) => (

@@ -23,7 +23,7 @@ export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
       <Field
         label="Kubernetes token"
         errors={error === undefined ? [] : [error]}
-        hint="It stays in this browser, in a sealed cookie, until it expires or you sign out."
+        hint="Stored in this browser in an encrypted cookie until it expires or you sign out."
       >
         <Input mono type="password" name="token" inputRef={input} className="h-9" />
       </Field>
@@ -31,7 +31,7 @@ export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
         {isSending ? 'Checking …' : 'Sign in with this token'}
       </Button>
       <div className="flex flex-col gap-1.5 text-small text-muted">
-        <p>For a token of a ServiceAccount:</p>
+        <p>To create a token for a ServiceAccount:</p>
         <div className="flex items-center gap-1 rounded bg-panel py-0.5 pl-2">
           <code className="min-w-0 flex-1 overflow-x-auto py-1 whitespace-nowrap text-text" tabIndex={0}>
             {COMMAND}
@@ -39,8 +39,8 @@ export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
           <CopyButton text={COMMAND} label="Copy the command" />
         </div>
         <p>
-          The administrator binds the role standin-view, standin-edit or standin-admin to it, or to you, in the
-          namespaces of your projects.
+          An administrator binds the role standin-view, standin-edit or standin-admin to the ServiceAccount, or to you,
+          in the namespaces of your projects.
         </p>
       </div>
     </>

@@ -21,7 +21,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
     { keys: 'r', label: 'Replay this request', run: () => navigate(paths.replayExchange(exchange)) },
     {
       keys: 'm',
-      label: 'Make this answer the mock of its endpoint',
+      label: 'Save this response as the endpoint’s mock',
       run: () => navigate(paths.mockOfExchange(exchange)),
     },
   ]);

@@ -24,8 +24,8 @@ const rows = (from: number, to: number): TrafficRow[] =>
 const shown = (feed: TrafficFeed): (number | string)[] =>
   feed.state().items.map((item) => (item.kind === 'row' ? Number(item.row.id.slice(-12)) : `${item.count} skipped`));
 
-describe('a feed that follows', () => {
-  it('puts new requests on top, each once, however often they are sent', () => {
+describe('a live feed', () => {
+  it('shows new requests on top without duplicates', () => {
     const feed = new TrafficFeed({ rows: rows(1, 3), hasOlder: false });
     feed.receive({ rows: rows(2, 5) });
     feed.receive({ rows: rows(1, 5) });
@@ -33,13 +33,13 @@ describe('a feed that follows', () => {
     expect(feed.newest()).toBe(at(5));
   });
 
-  it('shows a late one in its place', () => {
+  it('inserts a late request in order', () => {
     const feed = new TrafficFeed({ rows: [row(5), row(1)], hasOlder: false });
     feed.receive({ rows: [row(6), row(3)] });
     expect(shown(feed)).toEqual([6, 5, 3, 1]);
   });
 
-  it('leaves what is behind its end to the next page, and takes it from there', () => {
+  it('leaves older requests to the next page', () => {
     const feed = new TrafficFeed({ rows: rows(10, 12), hasOlder: true });
     feed.receive({ rows: [row(13), row(5)] });
     expect(shown(feed)).toEqual([13, 12, 11, 10]);
@@ -47,7 +47,7 @@ describe('a feed that follows', () => {
     expect(shown(feed)).toEqual([13, 12, 11, 10, 9, 8, 7, 6, 5]);
   });
 
-  it('keeps only so many, and loads the others again', () => {
+  it('drops the oldest rows over the limit, and loads them again', () => {
     const feed = new TrafficFeed({ rows: rows(1, 10), hasOlder: false });
     feed.receive({ rows: rows(11, FEED_LIMITS.followedRowsMax + 5) });
     expect(feed.state().items).toHaveLength(FEED_LIMITS.followedRowsMax);
@@ -56,7 +56,7 @@ describe('a feed that follows', () => {
     expect(countItems(feed.state().items)).toBe(FEED_LIMITS.followedRowsMax + 5);
   });
 
-  it('says what was skipped, without what it had seen before', () => {
+  it('shows the number of skipped requests, without known ones', () => {
     const feed = new TrafficFeed({ rows: rows(1, 4), hasOlder: false });
     // Of 1..20, the server sends 16..20 and leaves out 15, of which four are already in the list.
     feed.receive({ rows: rows(16, 20), skipped: { count: 15, since: at(1) } });
@@ -64,8 +64,8 @@ describe('a feed that follows', () => {
   });
 });
 
-describe('a feed that is paused', () => {
-  it('moves nothing, counts what waits, and shows it when it goes on', () => {
+describe('a paused feed', () => {
+  it('counts new requests, and shows them when it resumes', () => {
     const feed = new TrafficFeed({ rows: rows(1, 2), hasOlder: false });
     const before = feed.state().items;
     feed.pause('scrolled');
@@ -77,7 +77,7 @@ describe('a feed that is paused', () => {
     expect(feed.state().waiting).toBe(0);
   });
 
-  it('goes on when the last reason is gone, or when it is told to', () => {
+  it('resumes when the last reason ends, or on request', () => {
     const feed = new TrafficFeed({ rows: rows(1, 2), hasOlder: false }, true);
     feed.pause('reading');
     feed.receive({ rows: [row(3)] });
@@ -89,7 +89,7 @@ describe('a feed that is paused', () => {
     expect(shown(feed)).toEqual([3, 2, 1]);
   });
 
-  it('keeps the newest of very many, and a gap that says how many others there were', () => {
+  it('keeps the newest requests over the limit, and a gap with the number of others', () => {
     const feed = new TrafficFeed({ rows: [row(0)], hasOlder: false });
     feed.pause('stopped');
     const total = FEED_LIMITS.waitingRowsMax + 500;
@@ -104,7 +104,7 @@ describe('a feed that is paused', () => {
   });
 });
 
-it('merges lists as sorting them would, gaps behind their row', () => {
+it('merges lists in order, with gaps after their rows', () => {
   const item = (n: number) => ({ kind: 'row', row: row(n) }) as const;
   const gap = (n: number) => ({ kind: 'gap', below: row(n), count: 7 }) as const;
   expect(mergeItems([item(9), gap(9), item(4)], [item(8), gap(5), item(3)])).toEqual([

@@ -33,7 +33,7 @@ export const describeBrush = (view: RequestHistogram, brush: Brush, zone: Zone):
   const end = formatInstant(until, zone).slice(0, 19);
   const classes = HISTOGRAM_CLASSES.flatMap((name, index) => {
     const count = totals[index] ?? 0;
-    return count === 0 ? [] : [`${formatCount(count)} ${name === 'none' ? 'without an answer' : name}`];
+    return count === 0 ? [] : [`${formatCount(count)} ${name === 'none' ? 'without a response' : name}`];
   });
   const sameDay = start.slice(0, 10) === end.slice(0, 10);
   const many = sumOf(totals);

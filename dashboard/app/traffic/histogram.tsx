@@ -54,7 +54,7 @@ const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
           <th scope="col">From</th>
           {HISTOGRAM_CLASSES.map((name) => (
             <th key={name} scope="col">
-              {name === 'none' ? 'no answer' : name}
+              {name === 'none' ? 'no response' : name}
             </th>
           ))}
         </tr>
@@ -89,7 +89,7 @@ export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => 
         ref={frame}
         role="slider"
         tabIndex={0}
-        aria-label="Requests over time. Arrows move, Shift and arrows select, Enter shows only that time, Backspace zooms out"
+        aria-label="Requests over time. Arrow keys move, Shift and arrow keys select, Enter shows only the selected time, Backspace zooms out"
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={cursor}

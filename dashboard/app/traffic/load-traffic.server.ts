@@ -3,7 +3,7 @@ import { firstRequestOf } from '../../src/requests/first-request.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend, ProjectLog } from '../../src/backend.ts';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
-import { isAway, orAway, readRows, trafficFilter } from '../requests/read-traffic.server.ts';
+import { isUnavailable, orUnavailable, readRows, trafficFilter } from '../requests/read-traffic.server.ts';
 import { resolveRange } from '../requests/time-range.ts';
 import type { Selection, TrafficData } from './traffic-data.ts';
 import { readTrafficQuery } from './traffic-query.ts';
@@ -12,8 +12,10 @@ import { readTrafficQuery } from './traffic-query.ts';
 const FIRST_ROWS = 100;
 
 export const loadSelection = async (log: ProjectLog, id: string): Promise<Selection> => {
-  const found = await orAway(loadExchange(log, id).then((exchange) => ({ exchange })));
-  return isAway(found) ? { id, exchange: undefined, away: found.away } : { id, exchange: found.exchange };
+  const found = await orUnavailable(loadExchange(log, id).then((exchange) => ({ exchange })));
+  return isUnavailable(found)
+    ? { id, exchange: undefined, unavailable: found.unavailable }
+    : { id, exchange: found.exchange };
 };
 
 /** The first rows of the list that a URL selects, and the request that it opens. */
@@ -27,20 +29,20 @@ export const loadTraffic = async (
   const log = await openLog(backend, params);
   const asked = trafficFilter(search, now);
   const [page, selection] = await Promise.all([
-    asked.ok ? orAway(readRows(log, asked.filter, { limit: FIRST_ROWS })) : { rows: [], hasOlder: false },
+    asked.ok ? orUnavailable(readRows(log, asked.filter, { limit: FIRST_ROWS })) : { rows: [], hasOlder: false },
     sel === undefined ? undefined : loadSelection(log, sel),
   ]);
   const isUnfiltered = q === '' && range.from === undefined && range.to === undefined;
-  const hasNothing = !isAway(page) && page.rows.length === 0 && isUnfiltered;
+  const hasNothing = !isUnavailable(page) && page.rows.length === 0 && isUnfiltered;
   const { since, until } = resolveRange(range, now);
   return {
     ...{ params, q, range },
     since: since?.toISOString(),
     until: until?.toISOString(),
     loadedAt: now.toISOString(),
-    page: isAway(page) ? { rows: [], hasOlder: false } : page,
+    page: isUnavailable(page) ? { rows: [], hasOlder: false } : page,
     problem: asked.ok ? undefined : asked.problem,
-    away: isAway(page) ? page.away : undefined,
+    unavailable: isUnavailable(page) ? page.unavailable : undefined,
     empty: hasNothing ? await firstRequestOf(backend, params) : undefined,
     selection,
   };

@@ -22,7 +22,7 @@ export interface OpenRequestProps {
 const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {
   const fetcher = useFetcher<Selection>();
   const { params, selection } = data;
-  const isLoaded = selection?.id === id && selection.away === undefined;
+  const isLoaded = selection?.id === id && selection.unavailable === undefined;
   const { load } = fetcher;
   const url = paths.trafficSelection(params, { sel: id });
   useEffect(() => {
@@ -37,11 +37,12 @@ const Loading = () => <p className="text-muted">Loading …</p>;
 const Contents = ({ data, id, tab }: OpenRequestProps) => {
   const selection = useSelection({ data, id });
   if (selection === undefined) return <Loading />;
-  if (selection.away !== undefined) return <Notice look="bad">{selection.away}</Notice>;
+  if (selection.unavailable !== undefined) return <Notice look="bad">{selection.unavailable}</Notice>;
   if (selection.exchange === undefined) {
     return (
-      <EmptyState title="There is no such request">
-        It may have expired: requests are kept for as long as the project says, or it belongs to another project.
+      <EmptyState title="Request not found">
+        The request has expired, or it belongs to another project. The project’s retention determines how long requests
+        are kept.
       </EmptyState>
     );
   }

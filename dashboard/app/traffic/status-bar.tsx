@@ -21,9 +21,9 @@ export interface StatusBarProps {
 }
 
 const EXPORTS = [
-  { format: 'ndjson', label: 'NDJSON, whole exchanges' },
+  { format: 'ndjson', label: 'NDJSON, full exchanges' },
   { format: 'har', label: 'HAR, for browsers and proxies' },
-  { format: 'csv', label: 'CSV, one line each' },
+  { format: 'csv', label: 'CSV, one line per request' },
 ] as const;
 
 /** A light that is green while the list receives new requests. */
@@ -33,7 +33,7 @@ const Light = ({ isOn }: { readonly isOn: boolean }) => (
 
 /** In words, for the bar and for screen readers. Waiting requests are counted separately, because their number changes all the time. */
 const describe = ({ data, state, connection }: StatusBarProps): string => {
-  if (data.away !== undefined) return 'Log unavailable';
+  if (data.unavailable !== undefined) return 'Log unavailable';
   if (data.problem !== undefined) return 'Search error';
   switch (connection.kind) {
     case 'off':
@@ -42,7 +42,7 @@ const describe = ({ data, state, connection }: StatusBarProps): string => {
       return 'Connecting …';
     case 'reconnecting':
       return 'Reconnecting …';
-    case 'away':
+    case 'unavailable':
       return 'Log unavailable';
     case 'refused':
       return 'Too many live pages';
@@ -62,7 +62,7 @@ const Tail = (props: StatusBarProps) => {
         <Button
           look={waiting === '' ? 'secondary' : 'primary'}
           onClick={onTogglePause}
-          title={isPaused ? 'Follow what comes (Space)' : 'Pause (Space)'}
+          title={isPaused ? 'Resume (Space)' : 'Pause (Space)'}
         >
           {isPaused ? <Play aria-hidden /> : <Pause aria-hidden />}
           {isPaused ? 'Resume' : 'Pause'}
@@ -87,7 +87,7 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
     <span
       data-counts
       className="whitespace-nowrap text-muted tabular-nums"
-      title={`Requests that fit${isEstimate ? ', estimated from a sample' : ''}, of all in this time`}
+      title={`Matching requests${isEstimate ? ', estimated from a sample' : ''}, of all in this time range`}
     >
       {isEstimate && '≈ '}
       {formatCount(matched)}
@@ -109,7 +109,9 @@ export const StatusBar = (props: StatusBarProps) => {
         <Link
           to={paths.newReplay(params, { q, from: range.from, to: range.to })}
           className={buttonClass('ghost')}
-          title={isAnyChosen ? 'Send all of these again' : 'Send requests again: choose which, by a search or a time'}
+          title={
+            isAnyChosen ? 'Replay all matching requests' : 'Replay requests: first choose a search or a time range'
+          }
         >
           <RotateCw aria-hidden />
           <span className="max-sm:sr-only">Replay these</span>

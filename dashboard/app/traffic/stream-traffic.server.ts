@@ -3,7 +3,7 @@ import { LogStoreError, tailSummaries, type TailedLog, type TailFilter } from '@
 import type { OfProject, ProjectLog } from '../../src/backend.ts';
 import type { EventSink } from '../../src/pages/event-stream.ts';
 import type { RowBatch } from './feed.ts';
-import { awayMessage, NO_ANSWER, type Away } from '../requests/read-traffic.server.ts';
+import { unavailableMessage, NO_RESPONSE, type Unavailable } from '../requests/read-traffic.server.ts';
 import { compareRows, toTrafficRow } from '../requests/traffic-row.ts';
 
 /** The shortest interval between queries of the log. Requests on the screen are hardly older. */
@@ -36,7 +36,7 @@ class Reporter {
   readonly #sink: EventSink;
   #arrived: LogSummary[] = [];
   /** Why the log does not respond. Undefined: it responds. */
-  #away: string | undefined;
+  #unavailable: string | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
   #askedAt: number | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
@@ -49,7 +49,7 @@ class Reporter {
     this.#arrived.push(summary);
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
-      if (this.#away === undefined) this.#send();
+      if (this.#unavailable === undefined) this.#send();
     }, TOGETHER_MS);
   }
 
@@ -66,24 +66,24 @@ class Reporter {
   }
 
   answered(): void {
-    if (this.#away === undefined) return;
-    this.#away = undefined;
+    if (this.#unavailable === undefined) return;
+    this.#unavailable = undefined;
     this.#send();
   }
 
   fail(message: string): void {
-    if (this.#away !== undefined && !this.#isSilent()) return;
-    this.#away = message;
+    if (this.#unavailable !== undefined && !this.#isSilent()) return;
+    this.#unavailable = message;
     this.#sentAt = performance.now();
-    this.#sink.send('away', { away: message } satisfies Away);
+    this.#sink.send('unavailable', { unavailable: message } satisfies Unavailable);
   }
 
   /** Called periodically. */
   tick(): void {
-    if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_ANSWER);
+    if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_RESPONSE);
     else if (!this.#isSilent()) return;
-    else if (this.#away === undefined) this.#send();
-    else this.fail(this.#away);
+    else if (this.#unavailable === undefined) this.#send();
+    else this.fail(this.#unavailable);
   }
 
   end(): void {
@@ -110,7 +110,7 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
   };
   const onFailure = (error: unknown): void => {
     if (!(error instanceof LogStoreError)) throw error;
-    reporter.fail(awayMessage(error));
+    reporter.fail(unavailableMessage(error));
   };
   // At once, so that the client knows that the stream is open.
   reporter.tick();

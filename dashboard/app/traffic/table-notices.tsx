@@ -27,7 +27,7 @@ export const GapRow = ({ count, rowIndex, density, url }: GapRowProps) => (
     <span role="gridcell" aria-colspan={COLUMNS.length}>
       {formatCount(count)} skipped: they came too fast.{' '}
       <Link to={url} className="text-accent underline">
-        Show them
+        Show requests
       </Link>
     </span>
   </div>
@@ -46,7 +46,7 @@ export const OlderRow = ({ state, rowIndex, onRetry }: OlderRowProps) => (
       <span role="gridcell" aria-colspan={COLUMNS.length} className="flex items-center gap-2">
         {state === 'failed' ? (
           <>
-            Older requests cannot be read now. <Button onClick={onRetry}>Try again</Button>
+            Can’t load older requests. <Button onClick={onRetry}>Try again</Button>
           </>
         ) : (
           'Older requests …'

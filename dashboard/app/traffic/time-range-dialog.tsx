@@ -26,7 +26,7 @@ export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDia
     };
     const [from, to] = [read('from'), read('to')];
     if (from !== undefined && to !== undefined && from >= to) {
-      setError('Must be later than the beginning');
+      setError('Must be later than the start');
       return;
     }
     onChange(to === undefined ? { from: from?.toISOString(), to: undefined } : absoluteRange(from, to));
@@ -38,7 +38,7 @@ export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDia
       open
       onOpenChange={onClose}
       title="Time range"
-      description={`In ${zone === 'utc' ? 'UTC' : 'local time'}. Without an end, new requests are added.`}
+      description={`In ${zone === 'utc' ? 'UTC' : 'local time'}. Leave the end empty to include new requests.`}
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <Field label="From" optional>

@@ -18,7 +18,7 @@ export interface TrafficData {
   /** The mistake in `q`. If set, there is no page. */
   readonly problem: FilterProblem | undefined;
   /** Why the log does not respond. If set, there is no page. */
-  readonly away: string | undefined;
+  readonly unavailable: string | undefined;
   /** Set if the project has no requests at all: what would create one. */
   readonly empty: { readonly hasEndpoints: boolean; readonly first: FirstRequest | undefined } | undefined;
   /** The open request. Undefined: there is none with this id. */
@@ -28,5 +28,5 @@ export interface TrafficData {
 export interface Selection {
   readonly id: string;
   readonly exchange: ExchangeView | undefined;
-  readonly away?: string | undefined;
+  readonly unavailable?: string | undefined;
 }

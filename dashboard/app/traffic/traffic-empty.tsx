@@ -52,11 +52,11 @@ const NothingYet = ({
         title="No requests yet"
         action={
           <Link to={paths.newEndpoint(data.params)} className={buttonClass('primary')}>
-            Create an endpoint
+            Create endpoint
           </Link>
         }
       >
-        An endpoint answers requests, and each of them appears here. This project has none yet.
+        Requests to endpoints appear here. This project has no endpoints yet.
       </EmptyState>
     );
   }
@@ -66,8 +66,8 @@ const NothingYet = ({
         title="No requests yet"
         action={first === undefined ? undefined : <SendForMe data={data} first={first} />}
       >
-        Call an endpoint, and the request appears here within a second. What is rejected, for a wrong key or path,
-        reaches no endpoint and is not logged.
+        Call an endpoint, and the request appears here within a second. Requests with a wrong key or path are rejected
+        and not logged.
       </EmptyState>
       {first !== undefined && <TryIt params={data.params} method={first.method} url={first.url} />}
     </div>
@@ -136,7 +136,7 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
 /** Why there are no rows: no request was ever sent, the tail is paused, or the search is too narrow. */
 export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (
   <Middle>
-    {data.away !== undefined || data.problem !== undefined ? null : isPaused ? (
+    {data.unavailable !== undefined || data.problem !== undefined ? null : isPaused ? (
       <Paused waiting={waiting} onResume={onResume} />
     ) : data.empty !== undefined ? (
       <NothingYet data={data} empty={data.empty} />

@@ -48,13 +48,13 @@ const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
 };
 
 /** A list that could not be read is read again until that succeeds. */
-const useRetry = (isAway: boolean): void => {
+const useRetry = (isUnavailable: boolean): void => {
   const { revalidate, state } = useRevalidator();
   useEffect(() => {
-    if (!isAway || state !== 'idle') return;
+    if (!isUnavailable || state !== 'idle') return;
     const timer = setTimeout(revalidate, RETRY_MS);
     return () => clearTimeout(timer);
-  }, [isAway, revalidate, state]);
+  }, [isUnavailable, revalidate, state]);
 };
 
 /** Adds one millisecond, because receive times have microseconds and the row itself has to be in the range. */
@@ -107,7 +107,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   const navigate = useNavigate();
   const { query, change } = navigation;
   const { feed, state } = useFeed(data, query.isPaused, query.sel !== undefined);
-  const isLive = isOpenEnded(range) && data.problem === undefined && data.away === undefined;
+  const isLive = isOpenEnded(range) && data.problem === undefined && data.unavailable === undefined;
   const connection = useTrafficStream(feed, { params, q, since: data.since, isLive });
   const isPaused = state.pausedBy.size > 0;
   const histogram = useHistogram(feed, data, !isPaused);
@@ -116,7 +116,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   const grid = useRef<HTMLDivElement>(null);
   const isLoading = useNavigation().state === 'loading';
   const now = useMemo(() => new Date(data.loadedAt), [data]);
-  useRetry(data.away !== undefined);
+  useRetry(data.unavailable !== undefined);
   useShortcuts([{ keys: '/', label: 'Search requests', run: () => search.current?.focus() }]);
 
   const togglePause = (): void => {
@@ -132,7 +132,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
     const fixed = { ...query, isPaused: false, range: fixedRange(range, new Date()) };
     return new URL(paths.traffic(params, trafficParams(fixed)), location.href).href;
   };
-  const away = data.away ?? ('message' in connection ? connection.message : undefined);
+  const unavailable = data.unavailable ?? ('message' in connection ? connection.message : undefined);
   const hasItems = state.items.length > 0;
 
   return (
@@ -144,10 +144,10 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
       </div>
       <Chart histogram={histogram} zone={zone} data={data} navigation={navigation} />
       <StatusBar {...{ data, state, connection, histogram, linkToThis }} onTogglePause={togglePause} />
-      {away !== undefined && (
+      {unavailable !== undefined && (
         <div className="border-b border-line p-2">
           <Notice look="bad" alert>
-            {away}
+            {unavailable}
           </Notice>
         </div>
       )}

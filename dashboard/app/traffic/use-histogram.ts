@@ -7,9 +7,9 @@ import type { TrafficData } from './traffic-data.ts';
 const REFRESH_MS_MIN = 3_000;
 /** The chart of a large log takes long, so it is requested less often. */
 const REFRESH_PER_COST = 10;
-const FAILED = 'The chart cannot be shown now.';
+const FAILED = 'Can’t load the chart.';
 
-type HistogramAnswer = RequestHistogram & { readonly away?: string };
+type HistogramAnswer = RequestHistogram & { readonly unavailable?: string };
 
 export type HistogramState =
   | { readonly kind: 'loading' }
@@ -43,7 +43,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
         readFor.current = feed;
       } else if (exact === undefined) {
         // An estimate stays if the exact numbers take too long.
-        setState({ kind: 'failed', message: answer.away ?? FAILED });
+        setState({ kind: 'failed', message: answer.unavailable ?? FAILED });
       }
       return response.ok ? answer : undefined;
     };

@@ -34,7 +34,7 @@ export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: Tra
     const query = { q, from: since, to: until, before: `${end.receivedAt}~${end.id}`, limit };
     const read = async (): Promise<RowPage> => {
       const response = await fetch(paths.trafficRows({ namespace, project }, query), { signal: abort.signal });
-      if (!response.ok) throw new Error(`the older requests cannot be read: ${response.status}`);
+      if (!response.ok) throw new Error(`cannot load older requests: ${response.status}`);
       return (await response.json()) as RowPage;
     };
     read().then(

@@ -124,7 +124,7 @@ export const useTableKeys = (options: TableKeysOptions) => {
     },
     { keys: 'k', label: 'Previous request', run: focusAndMove(-1), hidden: true },
     { keys: 'Escape', label: 'Close the open request', run: close, hidden: true },
-    { keys: 'Space', label: 'Pause, or follow again', run: onTogglePause },
+    { keys: 'Space', label: 'Pause or resume', run: onTogglePause },
   ]);
   const isThere = indexOfRow(items, activeId) >= 0;
   const domId = `row-${activeId ?? ''}${field === undefined ? '' : `-${field}`}`;

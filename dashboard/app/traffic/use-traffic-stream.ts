@@ -4,10 +4,10 @@ import { paths } from '../paths.ts';
 import type { RowBatch, TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';
 
-/** `away`: the stream is open, but the log does not respond; `refused`: the server has no place for another stream. `message` has the reason. */
+/** `unavailable`: the stream is open, but the log does not respond; `refused`: the server has no place for another stream. `message` has the reason. */
 export type Connection =
   | { readonly kind: 'connecting' | 'live' | 'reconnecting' | 'off' }
-  | { readonly kind: 'away' | 'refused'; readonly message: string };
+  | { readonly kind: 'unavailable' | 'refused'; readonly message: string };
 
 export interface StreamOptions {
   readonly params: ProjectName;
@@ -73,10 +73,10 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
       onConnection({ kind: 'live' });
       onBatch(JSON.parse(data) as RowBatch);
     });
-    source.addEventListener('away', ({ data }: MessageEvent<string>) => {
+    source.addEventListener('unavailable', ({ data }: MessageEvent<string>) => {
       heard();
-      const { away } = JSON.parse(data) as { away: string };
-      onConnection({ kind: 'away', message: away });
+      const { unavailable } = JSON.parse(data) as { unavailable: string };
+      onConnection({ kind: 'unavailable', message: unavailable });
     });
     source.addEventListener('refused', ({ data }: MessageEvent<string>) => {
       const { message } = JSON.parse(data) as { message: string };

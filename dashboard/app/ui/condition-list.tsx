@@ -31,7 +31,7 @@ export const ConditionList = ({ conditions, generation, zone }: ConditionListPro
           <p className="break-words">{message}</p>
           {observedGeneration !== undefined && observedGeneration !== generation && (
             <p className="text-small text-4xx">
-              About generation {observedGeneration}; the object is at {generation}.
+              Observed generation {observedGeneration}. The current generation is {generation}.
             </p>
           )}
         </li>

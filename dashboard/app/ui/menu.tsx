@@ -28,7 +28,7 @@ const PartsContext = createContext<MenuParts | undefined>(undefined);
 /** Of the menu that contains the item. */
 const useParts = (): MenuParts => {
   const parts = useContext(PartsContext);
-  if (parts === undefined) throw new Error('a part of a menu stands outside of it');
+  if (parts === undefined) throw new Error('a menu part is outside of a menu');
   return parts;
 };
 
@@ -48,7 +48,7 @@ export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuPro
           setParts(loaded);
           change(true);
         },
-        () => toast('The menu cannot be loaded now', 'bad'),
+        () => toast('Can’t load the menu. Reload the page.', 'bad'),
       );
     };
     return cloneElement(trigger as ReactElement<HTMLAttributes<HTMLElement>>, {

@@ -22,7 +22,7 @@ export const QuotaBar = ({ used, quota, usedUpOn }: Pick<UsageView, 'used' | 'qu
       )}
       {usedUpOn !== undefined && (
         <p className="text-small text-muted">
-          At the pace of this month so far, the quota is used up on {formatDay(usedUpOn)}.
+          At this month’s rate, the quota will be used up on {formatDay(usedUpOn)}.
         </p>
       )}
     </div>

@@ -11,8 +11,8 @@ export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: U
   if (usage.logFailure !== undefined) {
     return (
       <Notice look="bad" alert>
-        Days and endpoints are missing: {usage.logFailure} The usage is still exact: the operator counts it. Load the
-        page again in a moment.
+        Days and endpoints are missing. {usage.logFailure} The usage is still exact, because the operator counts it.
+        Reload the page in a moment.
       </Notice>
     );
   }
@@ -31,7 +31,7 @@ export const Forgotten = ({ forgetful, what }: Forgetful & { readonly what: stri
   const projects = forgetful.map(({ project, retentionDays }) => `${project} keeps requests for ${retentionDays} days`);
   return (
     <Notice look="info">
-      {what} from the log, so what it has forgotten is missing: {projects.join(', ')}.
+      {what} from the log, so expired requests are missing: {projects.join(', ')}.
     </Notice>
   );
 };

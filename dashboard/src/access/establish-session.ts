@@ -27,20 +27,23 @@ export const establishSession = async (
   { token, refreshToken, before }: Credential,
 ): Promise<SignInResult> => {
   if (token.length > TOKEN_CHARS_MAX || !TOKEN.test(token)) {
-    return refusal('refused', 'That is no bearer token: it has letters, digits and -._~+/ only, no spaces.');
+    return refusal('refused', 'Invalid bearer token. A token has only letters, digits and -._~+/, and no spaces.');
   }
   const check = await checkToken(userOf(token));
-  if (check.kind === 'unknown') return refusal('cluster', `The token could not be checked: ${check.message}.`);
+  if (check.kind === 'unknown') return refusal('cluster', `Cannot check the token: ${check.message}.`);
   if (check.kind === 'invalid') {
     return refusal(
       'refused',
-      'The Kubernetes API server does not accept this token. It may have expired, or be of another cluster.',
+      'The Kubernetes API server does not accept this token. It may have expired, or belong to another cluster.',
     );
   }
   const { user } = check;
   const cookies = cookie.write(sessionOf({ token, refreshToken, user, at: now(), maxAgeMs }), before);
   if (cookies === undefined) {
-    return refusal('large', 'The token is too large for a cookie. Ask for one with fewer groups in it.');
+    return refusal(
+      'large',
+      'The token is too large for a cookie. Ask your administrator for a token with fewer groups.',
+    );
   }
   return { ok: true, user, cookies };
 };

@@ -28,7 +28,7 @@ const ask = async (path: string, method = 'GET') => {
 };
 
 describe('the printed URL', () => {
-  test('becomes a cookie that scripts and other sites cannot use, and the same page', async () => {
+  test('sets a cookie that scripts and other sites cannot use, and redirects to the same page', async () => {
     const { status, location, cookies } = await ask(`/projects?view=list&token=${TOKEN}`);
     expect([status, location]).toEqual([303, '/projects?view=list']);
     expect(cookies).toEqual([
@@ -38,18 +38,18 @@ describe('the printed URL', () => {
   });
 
   test.for(['/.//evil.example?token=', '/%5Cevil.example?token=', '//evil.example/x?token='])(
-    'leads to no other site: %s',
+    'does not redirect to another site: %s',
     async (path) => {
       const { location } = await ask(`${path}${TOKEN}`);
       expect(new URL(location ?? '', 'http://localhost').host).toBe('localhost');
     },
   );
 
-  test.for(['', 'the-token-of-this-ru', `${TOKEN}x`])('of another run is refused: %j', async (token) => {
+  test.for(['', 'the-token-of-this-ru', `${TOKEN}x`])('is refused with the token of another run: %j', async (token) => {
     expect(await ask(`/?token=${token}`)).toEqual({ status: 403, location: undefined, cookies: [] });
   });
 
-  test('is no matter of other requests', async () => {
+  test('does not affect other requests', async () => {
     expect(await ask('/')).toMatchObject({ status: 200, cookies: [] });
     expect(await ask(`/?token=${TOKEN}`, 'POST')).toMatchObject({ status: 200, cookies: [] });
   });
@@ -59,7 +59,7 @@ describe('a request', () => {
   const isSentBy = (headers: IncomingMessage['headers']) =>
     known.isSentBy({ headers: { host: 'localhost:3000', ...headers } });
 
-  test('has the token as bearer, or the cookie', async () => {
+  test('is accepted with the bearer token or the cookie', async () => {
     const { cookies } = await ask(`/?token=${TOKEN}`);
     const cookie = cookies[0]?.split(';')[0] ?? '';
     expect(isSentBy({ authorization: `Bearer ${TOKEN}` })).toBe(true);
@@ -76,7 +76,7 @@ describe('a request', () => {
     { cookie: `standin-dev-3000=${TOKEN}` },
     { authorization: 'Bearer x' },
     { authorization: 'Basic eDp5' },
-  ])('without is known to be without: %o', (headers) => {
+  ])('is refused without them: %o', (headers) => {
     expect(isSentBy(headers)).toBe(false);
   });
 });

@@ -47,7 +47,7 @@ export const localToken = (token: string): LocalToken => {
         refuseWithoutToken(
           response,
           403,
-          'This token is not valid: it ends with the run of standin dev that printed it.',
+          'Invalid token. A token is valid only while the standin dev that printed it runs.',
         );
         return;
       }
@@ -67,6 +67,6 @@ export const refuseWithoutToken = (
   status: 401 | 403,
   reason = 'This dashboard needs a token.',
 ): void => {
-  const advice = 'Open the URL that standin dev printed when it started: it has the token in it.';
+  const advice = 'Open the URL that standin dev printed when it started. It contains the token.';
   response.status(status).type('text').send(`${reason}\n${advice}\n`);
 };

@@ -84,7 +84,7 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
         const result = await establish(await exchange(callback, flow), before);
         return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
       } catch (error) {
-        logger.warn({ err: error }, 'the identity provider refused a sign-in');
+        logger.warn({ err: error }, 'sign-in refused by the identity provider');
         return { to, result: failed('provider', String(error)) };
       }
     },
@@ -102,7 +102,7 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
 const failed = (failure: 'stale' | 'provider', message: string): SignInResult => ({ ok: false, failure, message });
 
 const tokensOf = ({ id_token, refresh_token }: openid.TokenEndpointResponse): Tokens => {
-  if (id_token === undefined) throw new Error('the provider gave no ID token; the scope openid asks for it');
+  if (id_token === undefined) throw new Error('the provider returned no ID token; add openid to the scopes');
   return { idToken: id_token, refreshToken: refresh_token };
 };
 

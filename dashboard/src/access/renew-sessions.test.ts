@@ -27,7 +27,7 @@ const renewer = (refresh: (refreshToken: string) => Promise<Tokens | undefined>)
   return { asked, clock, renew };
 };
 
-it('a session gets its next token once, however many requests come with the old one', async () => {
+it('a session is renewed once for concurrent requests with the old token', async () => {
   const next = idToken(NOW + 60_000);
   const { asked, clock, renew } = renewer(() => Promise.resolve({ idToken: next, refreshToken: 'refresh-2' }));
   const renewed = { ...session, token: next, tokenExpiresAt: NOW + 60_000, refreshToken: 'refresh-2' };
@@ -40,14 +40,14 @@ it('a session gets its next token once, however many requests come with the old 
   expect(asked).toEqual(['refresh-1', 'refresh-1']);
 });
 
-it('a token lasts no longer than the session, and the refresh token stays where the provider gives no other', async () => {
+it('a token expires with its session, and the refresh token stays if the provider returns no new one', async () => {
   const { renew } = renewer(() => Promise.resolve({ idToken: idToken(NOW + 1e9), refreshToken: undefined }));
   expect(await renew(session)).toMatchObject({ tokenExpiresAt: session.expiresAt, refreshToken: 'refresh-1' });
 });
 
-it('there is no session any more where the provider refuses, or does not answer, or there is nothing to ask with', async () => {
+it('a session ends if the provider refuses or does not respond, or without a refresh token', async () => {
   expect(await renewer(() => Promise.resolve(undefined)).renew(session)).toBeUndefined();
-  expect(await renewer(() => Promise.reject(new Error('away'))).renew(session)).toBeUndefined();
+  expect(await renewer(() => Promise.reject(new Error('unreachable'))).renew(session)).toBeUndefined();
   const { asked, renew } = renewer(() => Promise.resolve(undefined));
   expect(await renew({ ...session, refreshToken: undefined })).toBeUndefined();
   expect(asked).toEqual([]);

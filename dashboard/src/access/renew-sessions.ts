@@ -42,7 +42,7 @@ export const renewSessions = ({
         refreshToken: tokens.refreshToken ?? refreshToken,
       };
     } catch (error) {
-      logger.warn({ err: error }, 'the identity provider does not answer');
+      logger.warn({ err: error }, 'identity provider unreachable');
       return undefined;
     }
   };

@@ -3,14 +3,14 @@ import { pagePathOf, returnPath } from './return-path.ts';
 
 const HOME = '/projects';
 
-describe('where to go after signing in', () => {
+describe('the path after sign-in', () => {
   it.each([
     '/p/team-a/shop/endpoints?q=a%20b#top',
     '/projects',
     '/p/team-a/caf%C3%A9',
     '/s/look?next=https://example.com',
     '/@user',
-  ])('%s is a path of ours', (path) => {
+  ])('%s is a path of the dashboard', (path) => {
     expect(returnPath(path)).toBe(path);
   });
 
@@ -35,7 +35,7 @@ describe('where to go after signing in', () => {
     `/${'x'.repeat(2_001)}`,
     null,
     undefined,
-  ])('%j is not', (path) => {
+  ])('%j is not a path of the dashboard', (path) => {
     expect(returnPath(path)).toBe(HOME);
   });
 });

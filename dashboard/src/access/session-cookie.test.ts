@@ -29,7 +29,7 @@ const browser = (set: readonly string[] = [], before = ''): string => {
 };
 
 describe('a session', () => {
-  it('comes back as it was, and shows nothing of itself on the way', () => {
+  it('is read unchanged, and its cookie reveals nothing', () => {
     const cookie = cookieOf([NEW]);
     const set = cookie.write(session({ token: 'secret-token' }), undefined);
     expect(cookie.read(browser(set))).toEqual(session({ token: 'secret-token' }));
@@ -41,23 +41,23 @@ describe('a session', () => {
     expect(decoded).not.toMatch(/secret|anna/);
   });
 
-  it('over plain http has a name without the promise that browsers check', () => {
+  it('over plain http has a cookie name without the prefix __Host-', () => {
     expect(cookieOf([NEW], false).write(session(), undefined)?.[0]).toMatch(/^standin-session=[^;]*; .*HttpOnly$/);
   });
 
-  it('is over at its end', () => {
+  it('expires', () => {
     const cookie = cookieOf([NEW]);
     expect(cookie.read(browser(cookie.write(session({ expiresAt: NOW + 1_000 }), undefined)))).toBeDefined();
     expect(cookie.read(browser(cookie.write(session({ expiresAt: NOW }), undefined)))).toBeUndefined();
   });
 
-  it('sealed with the key before is still read, and no key too many', () => {
+  it('sealed with the previous key is still read, but not with an unknown key', () => {
     const before = browser(cookieOf([OLD]).write(session(), undefined));
     expect(cookieOf([NEW, OLD]).read(before)).toEqual(session());
     expect(cookieOf([NEW]).read(before)).toBeUndefined();
   });
 
-  it('that somebody changed is none', () => {
+  it('with a modified cookie is rejected', () => {
     const cookie = cookieOf([NEW]);
     const header = browser(cookie.write(session(), undefined));
     for (let at = header.indexOf('=') + 1; at < header.length; at += 7) {
@@ -71,7 +71,7 @@ describe('a session', () => {
     expect(cookie.read(`__Host-standin-session=${flow}`)).toBeUndefined();
   });
 
-  it('that is too large for one cookie takes several, and leaves none of an earlier one', () => {
+  it('that is too large for one cookie uses several, and clears those of an earlier session', () => {
     const cookie = cookieOf([NEW]);
     const large = session({ token: 'x'.repeat(6_000) });
     const set = cookie.write(large, undefined);
@@ -85,7 +85,7 @@ describe('a session', () => {
     expect(browser(cookie.clear(header), header)).toBe('');
   });
 
-  it('that is too large for all of them is refused', () => {
+  it('that exceeds the limit is refused', () => {
     expect(cookieOf([NEW]).write(session({ token: 'x'.repeat(9_000) }), undefined)).toBeUndefined();
   });
 });

@@ -12,7 +12,7 @@ export const getAccount = async (
 ): Promise<ResourceObject> => {
   const object = await resources.get({ kind: 'Account', namespace, name: account });
   if (object !== undefined) return object;
-  const detail = `There is no account ${account} in the namespace ${namespace}.`;
+  const detail = `Account ${account} does not exist in namespace ${namespace}.`;
   throw new NotFound('account', `account ${namespace}/${account}`, detail);
 };
 
@@ -28,7 +28,7 @@ export const getApiKey = async (
   account: ResourceObject,
 ): Promise<string> => {
   const apiKey = await resources.readApiKey(account);
-  if (apiKey === undefined) throw new NotFound('key', 'key of this account yet');
+  if (apiKey === undefined) throw new NotFound('key', 'API key of this account');
   return apiKey;
 };
 

@@ -17,7 +17,7 @@ const account = (apiKey: object): ResourceObject => ({
 const read = (object: ResourceObject, list: Resources['list']) => readRegenerations(backendWith({}, { list }), object);
 const refused = (): Promise<never> => Promise.reject(new SourceError('Forbidden', 'you may not list them'));
 
-it('of an account are told of from the account alone where the person may not list them', async () => {
+it('come from the account if the user may not list them', async () => {
   const max = LIMITS.keyRegenerationsMax;
   expect(await read(account({}), refused)).toEqual({ left: max, max, resetsAt: undefined, newest: undefined });
   const regenerations = [new Date().toISOString()];
@@ -26,7 +26,7 @@ it('of an account are told of from the account alone where the person may not li
   expect(running.newest?.message).toContain('right to list mockkeyregenerations');
 });
 
-it('of an account are not guessed at when the API server does not answer', async () => {
-  const away = (): Promise<never> => Promise.reject(new SourceError('Unavailable', 'no answer'));
-  await expect(read(account({}), away)).rejects.toMatchObject({ kind: 'Unavailable' });
+it('reject if the API server does not respond', async () => {
+  const unavailable = (): Promise<never> => Promise.reject(new SourceError('Unavailable', 'no answer'));
+  await expect(read(account({}), unavailable)).rejects.toMatchObject({ kind: 'Unavailable' });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION, LIMITS, SourceError, type RegenerationPhase, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, parseObject, regenerationWindow } from '@standin/crds';
+import { parseObject, readStatus, regenerationWindow } from '@standin/crds';
 import type { ApplyResult, Backend } from '../backend.ts';
 import type { AccountName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
@@ -80,12 +80,12 @@ export const readRegenerations = async (backend: Backend, account: ResourceObjec
   const { namespace, name } = account.metadata;
   const all = await listRegenerations(backend, { namespace, account: name }).catch(unlessForbidden);
   if (all === undefined) {
-    const message = 'It takes the right to list mockkeyregenerations to see how far that is.';
+    const message = 'To see the progress, you need the right to list mockkeyregenerations.';
     const newest = current && { name: current.name, phase: 'Running' as const, acknowledged: undefined, message };
     return { left, max: LIMITS.keyRegenerationsMax, resetsAt, newest };
   }
   const newest = all.find(({ metadata }) => now - Date.parse(metadata.creationTimestamp) < SHOWN_MS);
-  const status = DEFINITIONS.KeyRegeneration.status.safeParse(newest?.status).data;
+  const status = readStatus('KeyRegeneration', newest?.status);
   return {
     left,
     max: LIMITS.keyRegenerationsMax,
@@ -95,9 +95,9 @@ export const readRegenerations = async (backend: Backend, account: ResourceObjec
         ? undefined
         : {
             name: newest.metadata.name,
-            phase: status?.phase ?? 'Pending',
-            acknowledged: status?.acknowledged,
-            message: status?.conditions?.find(({ type }) => type === 'Complete')?.message ?? 'Waiting for the operator',
+            phase: status.phase ?? 'Pending',
+            acknowledged: status.acknowledged,
+            message: status.conditions?.find(({ type }) => type === 'Complete')?.message ?? 'Waiting for the operator',
           },
   };
 };

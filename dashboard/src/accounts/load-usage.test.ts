@@ -19,7 +19,7 @@ const project = (name: string, account: string, retentionDays: number): Resource
 const ACCOUNT = object('Account', 'team-a', { plan: 'Free', monthlyQuota: 1_000 });
 
 const COUNTED = { ...ACCOUNT, status: { usage: { period: '2026-11', accepted: 70, quota: 1_000 } } };
-const AWAY = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+const UNAVAILABLE = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
 
 const load = (usage: Backend['logs']['usage'], account = ACCOUNT) => {
   const projects = [project('short', 'team-a', 7), project('long', 'team-a', 30), project('theirs', 'team-b', 1)];
@@ -27,7 +27,7 @@ const load = (usage: Backend['logs']['usage'], account = ACCOUNT) => {
   return loadUsage({ ...backend, logs: { ...backend.logs, usage } }, account, NOW);
 };
 
-it('counts the month of the account, and names what forgets sooner', async () => {
+it('counts the account’s month, and lists projects with a shorter retention', async () => {
   const asked: unknown[] = [];
   const loaded = await load((account, { from, to }) => {
     asked.push(account.uid, from.toISOString(), to.toISOString());
@@ -42,32 +42,32 @@ it('counts the month of the account, and names what forgets sooner', async () =>
 });
 
 it.each([
-  [AWAY, /ClickHouse/],
+  [UNAVAILABLE, /ClickHouse/],
   [new SourceError('Forbidden', 'you may not see it'), /you may not see it/],
-])('says why it cannot count, and keeps the quota: %s', async (error, why) => {
+])('returns the reason if it cannot count, and the quota: %s', async (error, why) => {
   const loaded = await load(() => Promise.reject(error));
   expect(loaded).toMatchObject({ usage: undefined, quota: 1_000 });
   expect(loaded.refusal).toMatch(why);
   expect(loaded.refusal).not.toContain('secret');
 });
 
-it('without the log has what the operator has counted', async () => {
-  const { usage, refusal } = await load(() => Promise.reject(AWAY), COUNTED);
+it('returns the operator’s count while the log is unavailable', async () => {
+  const { usage, refusal } = await load(() => Promise.reject(UNAVAILABLE), COUNTED);
   expect({ usage, refusal }).toMatchObject({
-    usage: { used: 70, isExact: true, days: [], logFailure: 'ClickHouse cannot be read now (ECONNREFUSED).' },
+    usage: { used: 70, isExact: true, days: [], logFailure: 'Cannot read from ClickHouse (ECONNREFUSED).' },
     refusal: undefined,
   });
 });
 
-it('waits for a log that is silent so long, and no longer', async () => {
+it('stops waiting for a log that does not respond', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const loading = load(() => new Promise(() => undefined), COUNTED);
   await vi.advanceTimersByTimeAsync(LOG_MS_MAX);
-  expect((await loading).usage).toMatchObject({ used: 70, logFailure: 'ClickHouse cannot be read now (ETIMEDOUT).' });
+  expect((await loading).usage).toMatchObject({ used: 70, logFailure: 'Cannot read from ClickHouse (ETIMEDOUT).' });
 });
 
-it('hides what the operator has counted from whoever is refused', async () => {
+it('hides the operator’s count from users without the right', async () => {
   const refused = new SourceError('Forbidden', 'you may not see it');
   expect((await load(() => Promise.reject(refused), COUNTED)).usage).toBeUndefined();
 });

@@ -13,7 +13,7 @@ const usage: Usage = {
 };
 
 describe('the view of a month', () => {
-  it('has every day, and what belongs to no listed endpoint', () => {
+  it('has every day, and the requests of endpoints that are not listed', () => {
     const { month, days, total, otherRequests } = toUsageView(usage, {}, NOW);
     expect(month).toBe('2026-11');
     expect(days).toHaveLength(30);
@@ -41,20 +41,20 @@ describe('the view of a month', () => {
     ['2026-11', 50, undefined],
     ['2026-10', 100, '2026-11-26'],
     [undefined, 100, '2026-11-26'],
-  ])('counts against the quota what the operator has counted this month (%s)', (period, used, usedUpOn) => {
+  ])('uses the operator’s count of this month (%s)', (period, used, usedUpOn) => {
     const view = toUsageView(usage, { period, accepted: 50, quota: 125 }, NOW);
     expect(view).toMatchObject({ total: 100, used, usedUpOn, resetsOn: '2026-12-01', isExact: used === 50 });
   });
 
-  it('without the log has what the operator has counted, and says why there is no more', () => {
-    const logFailure = 'ClickHouse cannot be read now (ECONNREFUSED).';
+  it('uses the operator’s count without the log, and reports the reason', () => {
+    const logFailure = 'Cannot read from ClickHouse (ECONNREFUSED).';
     expect(toUsageView({ logFailure }, { period: '2026-11', accepted: 100, quota: 125 }, NOW)).toEqual({
       ...{ month: '2026-11', used: 100, isExact: true, quota: 125, resetsOn: '2026-12-01', usedUpOn: '2026-11-26' },
       ...{ total: 0, days: [], endpoints: [], otherRequests: 0, logFailure },
     });
   });
 
-  it('is never used up by nothing', () => {
+  it('is never used up without requests', () => {
     expect(
       toUsageView({ days: [], endpoints: [] }, { quota: 10 }, new Date('2026-11-01T00:00:00Z')).usedUpOn,
     ).toBeUndefined();
@@ -64,7 +64,7 @@ describe('the view of a month', () => {
 it.each([
   ['2026-11-21T12:00:00Z', '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z'],
   ['2026-12-31T23:59:59Z', '2026-12-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'],
-])('the month of %s goes from %s to %s', (now, from, to) => {
+])('the month of %s begins at %s and ends at %s', (now, from, to) => {
   const month = monthOf(new Date(now));
   expect([month.from.toISOString(), month.to.toISOString()]).toEqual([from, to]);
 });

@@ -1,8 +1,9 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, regenerationWindow } from '@standin/crds';
+import { regenerationWindow } from '@standin/crds';
 import { z } from 'zod';
 import { accountUsage } from '../accounts/account-usage.ts';
 import { getAccount, getApiKey } from '../accounts/accounts.ts';
+import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { accountParams } from './parameters.ts';
 import { defineRoute } from './route.ts';
 import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAccount } from './schemas.ts';
@@ -10,7 +11,7 @@ import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAc
 /** Spec and status are returned as written, so that an object that is not valid yet is shown, too. */
 const toApiAccount = (object: ResourceObject): ApiAccount => {
   const { namespace, name, uid } = object.metadata;
-  const { secretName, fingerprint, issuedAt } = DEFINITIONS.Account.status.safeParse(object.status).data?.apiKey ?? {};
+  const { secretName, fingerprint, issuedAt } = accountStatus(object).apiKey ?? {};
   const { left, resetsAt } = regenerationWindow(object, Date.now());
   return {
     ...{ namespace, name, uid },
@@ -18,7 +19,7 @@ const toApiAccount = (object: ResourceObject): ApiAccount => {
       ...(secretName !== undefined && { secretName }),
       ...(fingerprint !== undefined && { fingerprint }),
       ...(issuedAt !== undefined && { issuedAt }),
-      isOwn: DEFINITIONS.Account.spec.safeParse(object.spec).data?.apiKey !== undefined,
+      isOwn: accountSpec(object).apiKey !== undefined,
     },
     regenerations: { left, max: LIMITS.keyRegenerationsMax, ...(resetsAt !== undefined && { resetsAt }) },
   };
@@ -30,10 +31,12 @@ export const accountRoutes = [
     path: '/accounts',
     operationId: 'listAccounts',
     tag: 'Accounts',
-    summary: 'The accounts that you can see',
+    summary: 'List the accounts that you can see',
     params: z.object({}),
-    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only of this namespace.') }),
-    answers: { 200: { description: 'By namespace and name.', content: { 'application/json': accountListSchema } } },
+    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only this namespace.') }),
+    answers: {
+      200: { description: 'Sorted by namespace and name.', content: { 'application/json': accountListSchema } },
+    },
     problems: [],
     handle: async ({ backend, query }) => {
       const accounts = await backend.resources.list('Account', query.namespace);
@@ -45,7 +48,7 @@ export const accountRoutes = [
     path: '/namespaces/{namespace}/accounts/{account}',
     operationId: 'getAccount',
     tag: 'Accounts',
-    summary: 'One account, and how often its key may be regenerated',
+    summary: 'Get an account',
     params: accountParams,
     answers: { 200: { description: 'The account.', content: { 'application/json': accountSchema } } },
     problems: ['account_not_found'],
@@ -56,7 +59,7 @@ export const accountRoutes = [
     path: '/namespaces/{namespace}/accounts/{account}/usage',
     operationId: 'getUsage',
     tag: 'Accounts',
-    summary: 'What an account has used of its quota this month, by day and endpoint',
+    summary: 'Get the usage of an account this month, by day and endpoint',
     params: accountParams,
     answers: { 200: { description: 'The month so far.', content: { 'application/json': usageSchema } } },
     problems: ['account_not_found'],
@@ -70,8 +73,8 @@ export const accountRoutes = [
     path: '/namespaces/{namespace}/accounts/{account}/key',
     operationId: 'getApiKey',
     tag: 'Accounts',
-    summary: 'The API key of an account',
-    description: 'Takes the right to `get` its Secret.',
+    summary: 'Get the API key of an account',
+    description: 'Requires the right to `get` its Secret.',
     params: accountParams,
     answers: { 200: { description: 'The key.', content: { 'application/json': apiKeySchema } } },
     problems: ['account_not_found', 'key_not_found'],

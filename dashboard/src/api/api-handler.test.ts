@@ -7,7 +7,7 @@ import { describe, expect, it, test } from 'vitest';
 import { backendWith, startApiServer, SUMMARY } from './api-server.testing.ts';
 import { API_LIMITS } from './parameters.ts';
 
-const away = (code = 'ECONNREFUSED'): LogStoreError =>
+const unavailable = (code = 'ECONNREFUSED'): LogStoreError =>
   new LogStoreError(`Could not list the log: connect 10.0.0.7:8123 secret`, {
     kind: 'retryable',
     code,
@@ -19,15 +19,15 @@ const problemOf = async (url: string, init: RequestInit = {}) => {
   return { headers: response.headers, body: (await response.json()) as Record<string, unknown> };
 };
 
-describe('who asks', () => {
-  it('is told to send a token', async () => {
+describe('a caller', () => {
+  it('gets 401 without a token', async () => {
     await using api = await startApiServer(() => Promise.resolve(undefined));
     const { headers, body } = await problemOf(`${api.url}/projects`);
     expect(body).toMatchObject({ status: 401, code: 'unauthorized' });
     expect(headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it('is told which Service this is, behind a port-forward only', async () => {
+  it('learns the name of the Service behind a port-forward only', async () => {
     await using api = await startApiServer(() => Promise.resolve(undefined), 'standin/standin-dashboard');
     const serviceFor = async (host: string): Promise<unknown> => {
       const [response] = (await once(get(`${api.url}/projects`, { headers: { host } }), 'response')) as [
@@ -41,7 +41,7 @@ describe('who asks', () => {
     expect(await serviceFor('standin.example.com')).toBeUndefined();
   });
 
-  it('is not known by a cookie, and may send it from any page', async () => {
+  it('is not identified by a cookie', async () => {
     const seen: unknown[] = [];
     await using api = await startApiServer(({ headers }) => {
       seen.push([headers.authorization, headers.cookie]);
@@ -58,32 +58,32 @@ describe('who asks', () => {
   });
 });
 
-describe('what fails', () => {
+describe('a failure', () => {
   test.each<[SourceErrorKind, number, string]>([
     ['Forbidden', 403, 'forbidden'],
     ['Unauthorized', 401, 'unauthorized'],
     ['Unavailable', 503, 'resources_unavailable'],
   ])('%s of the resources is %d', async (kind, status, code) => {
-    const list = () => Promise.reject(new SourceError(kind, 'the API server says why'));
+    const list = () => Promise.reject(new SourceError(kind, 'the reason of the API server'));
     await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
     const { headers, body } = await problemOf(`${api.url}/projects`);
-    expect(body).toMatchObject({ status, code, detail: 'the API server says why' });
+    expect(body).toMatchObject({ status, code, detail: 'the reason of the API server' });
     expect(headers.has('retry-after')).toBe(status === 503);
   });
 
   test.each([
     ['ECONNREFUSED', 503, 'log_unavailable'],
     ['159', 422, 'search_too_slow'],
-  ])('%s of the log is %d, and quotes nothing', async (errorCode, status, code) => {
+  ])('%s of the log is %d, without the log’s message', async (errorCode, status, code) => {
     await using api = await startApiServer(() =>
-      Promise.resolve(backendWith({ count: () => Promise.reject(away(errorCode)) })),
+      Promise.resolve(backendWith({ count: () => Promise.reject(unavailable(errorCode)) })),
     );
     const { body } = await problemOf(`${api.shop}/requests:count`);
     expect(body).toMatchObject({ status, code });
     expect(JSON.stringify(body)).not.toContain('secret');
   });
 
-  it('is a defect where nobody foresaw it: the log has it, the answer does not', async () => {
+  it('that is unexpected is logged, and the response has no details', async () => {
     const list = () => Promise.reject(new TypeError('secret is undefined'));
     await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
     const { body } = await problemOf(`${api.url}/projects`);
@@ -92,12 +92,12 @@ describe('what fails', () => {
     expect(api.failures()).toBe(1);
   });
 
-  it('cuts an answer that is half sent, so that nobody takes it for a whole one', async () => {
+  it('cuts a partial response, so that it does not look complete', async () => {
     const log = {
       summaries: () => Promise.resolve([SUMMARY]),
       entries: async function* () {
         yield SUMMARY as never;
-        await Promise.reject(away());
+        await Promise.reject(unavailable());
       },
     };
     await using api = await startApiServer(() => Promise.resolve(backendWith(log)));
@@ -105,7 +105,7 @@ describe('what fails', () => {
   });
 });
 
-it('reads the log of a project that was removed in local mode only', async () => {
+it('does not hide the log of a removed project in local mode', async () => {
   const backend = backendWith({});
   const summaries = () => Promise.resolve([SUMMARY]);
   const local = {
@@ -130,13 +130,13 @@ it('reads the log of a project that was removed in local mode only', async () =>
   }
 });
 
-it('answers with an empty list where nothing was captured', async () => {
+it('is not an empty log: the list is empty', async () => {
   await using api = await startApiServer(() => Promise.resolve(backendWith({})));
   expect(await (await fetch(`${api.shop}/requests`)).json()).toEqual({ items: [] });
 });
 
 describe('a body', () => {
-  it('over 1 MiB is refused with its length and in chunks, and the client gets to read why', async () => {
+  it('over 1 MiB is refused, with its length and in chunks, and the client receives the reason', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const json = Buffer.from(JSON.stringify({ note: 'a'.repeat(API_LIMITS.bodyBytesMax) }));
     for (const body of [json, ReadableStream.from([json])]) {
@@ -148,7 +148,7 @@ describe('a body', () => {
 });
 
 describe('waits and streams', () => {
-  it('are so many, until one ends', async () => {
+  it('have a limit, until one ends', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const leave = new AbortController();
     const open = Array.from({ length: API_LIMITS.readersMax }, () =>
@@ -166,7 +166,7 @@ describe('waits and streams', () => {
   it.each([
     [200, 2],
     [408, 3],
-  ])('answer one exchange after the other: %d', async (status, count) => {
+  ])('write one exchange after the other: %d', async (status, count) => {
     const { promise: isBegun, resolve: begin } = Promise.withResolvers<undefined>();
     const log = {
       summaries: () => Promise.resolve([SUMMARY, { ...SUMMARY, id: 'second' }]),
@@ -194,11 +194,11 @@ describe('waits and streams', () => {
     expect((await waiting).status).toBe(408);
   });
 
-  it('say that the log is away, and go on when it is back', async () => {
+  it('report an unavailable log, and continue when it is available again', async () => {
     let polls = 0;
     const summaries = () => {
       polls += 1;
-      return polls === 1 ? Promise.reject(away()) : Promise.resolve([SUMMARY]);
+      return polls === 1 ? Promise.reject(unavailable()) : Promise.resolve([SUMMARY]);
     };
     await using api = await startApiServer(() => Promise.resolve(backendWith({ summaries })));
     const stream = await fetch(`${api.shop}/requests:stream?view=summary&from=2026-11-21T00:00:00Z`);
@@ -209,7 +209,7 @@ describe('waits and streams', () => {
     expect(text).not.toContain('secret');
   });
 
-  it('refuse a position that is none', async () => {
+  it('refuse an invalid position', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const { body } = await problemOf(`${api.shop}/requests:stream`, { headers: { 'last-event-id': 'x' } });
     expect(body).toMatchObject({ code: 'parameter_invalid', errors: [{ name: 'last-event-id' }] });

@@ -2,17 +2,31 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Access } from '../access.ts';
 import type { ReadBody } from '../request-bodies.ts';
+import { accountRoutes } from './account-routes.ts';
+import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
+import { projectRoutes } from './project-routes.ts';
+import { replayRoutes } from './replay-routes.ts';
+import { requestRoutes } from './request-routes.ts';
+import { shareRoutes } from './share-routes.ts';
 import { checkApiRequest, isAskedAsLoopback } from '../request-guards.ts';
-import { routeMatcher } from './match-route.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { API_LIMITS } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
 import { readJsonBody } from './read-body.ts';
-import type { Answer, ApiRoute } from './route.ts';
-import { API_ROUTES } from './routes.ts';
+import type { Answer, ApiMethod, ApiRoute } from './route.ts';
 import { sendAnswer, sendProblem } from './send-answer.ts';
 import { toProblem } from './to-problem.ts';
 import type { Workers } from '../workers/workers.ts';
+
+/** All routes of the API. */
+export const API_ROUTES: readonly ApiRoute[] = [
+  ...projectRoutes,
+  ...requestRoutes,
+  ...replayRoutes,
+  ...shareRoutes,
+  ...accountRoutes,
+  ...keyRegenerationRoutes,
+];
 
 export interface ApiOptions {
   readonly access: Pick<Access, 'mode' | 'backendOf'>;
@@ -57,7 +71,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
     if (found.kind === 'none') throw new ApiProblem('route_not_found');
     if (found.kind === 'other-method') {
       response.setHeader('allow', found.allowed.join(', '));
-      throw new ApiProblem('method_not_allowed', `It answers ${found.allowed.join(' and ')}.`);
+      throw new ApiProblem('method_not_allowed', `Allowed: ${found.allowed.join(', ')}.`);
     }
     const backend = await access.backendOf(request);
     if (backend === undefined) throw new ApiProblem('unauthorized');
@@ -83,8 +97,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
       .catch((error: unknown) => {
         const problem = toProblem(error);
         const { method } = request;
-        if (problem === undefined)
-          logger.error({ err: error, method, path: url.pathname }, 'request of the API failed');
+        if (problem === undefined) logger.error({ err: error, method, path: url.pathname }, 'api request failed');
         // A client that disconnected needs no response. A stream that broke off is already cut.
         if (response.headersSent || response.destroyed) return undefined;
         // Tells the CLI which Service a port-forward leads to (ADR 016). Other callers learn nothing about the cluster.
@@ -109,5 +122,38 @@ const limitReaders = () => {
     open += 1;
     response.once('close', () => (open -= 1));
     return work();
+  };
+};
+
+type Match =
+  | { readonly kind: 'found'; readonly route: ApiRoute; readonly params: Readonly<Record<string, string>> }
+  /** The path exists, but only with other methods. */
+  | { readonly kind: 'other-method'; readonly allowed: readonly ApiMethod[] }
+  | { readonly kind: 'none' };
+
+/** `/projects/{project}/requests:wait` → an expression with one group per parameter. A parameter is one path segment. */
+const expressionOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+
+const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined => {
+  try {
+    return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Finds the route of a method and a path. The path is still percent-encoded. */
+const routeMatcher = (routes: readonly ApiRoute[]): ((method: string, path: string) => Match) => {
+  const table = routes.map((route) => ({ route, expression: expressionOf(route.path) }));
+  return (method, path) => {
+    const onPath = table.flatMap(({ route, expression }) => {
+      const match = expression.exec(path);
+      const params = match === null ? undefined : decoded({ ...match.groups });
+      return params === undefined ? [] : [{ route, params }];
+    });
+    const found = onPath.find(({ route }) => route.method === method);
+    if (found !== undefined) return { kind: 'found', ...found };
+    const allowed = [...new Set(onPath.map(({ route }) => route.method))];
+    return allowed.length > 0 ? { kind: 'other-method', allowed } : { kind: 'none' };
   };
 };

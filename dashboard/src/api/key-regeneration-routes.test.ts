@@ -34,7 +34,7 @@ const post = async (url: string, body: unknown = {}): Promise<{ status: number; 
 };
 
 describe('an account', () => {
-  it('says whose key it is, and how often that may be regenerated', async () => {
+  it('shows its key’s fingerprint and the regenerations left', async () => {
     const oldest = minutesAgo(50);
     const times = [minutesAgo(70), oldest, minutesAgo(10)];
     await using api = await serve({ get: () => Promise.resolve(team({ plan: 'Free' }, times)) });
@@ -46,14 +46,14 @@ describe('an account', () => {
     });
   });
 
-  it('that brings its own Secret says so, and one that is not there is 404', async () => {
+  it('shows whether it has its own Secret, and is 404 if it does not exist', async () => {
     const own = team({ plan: 'Free', apiKey: { secretName: 'own' } });
     await using api = await serve({ list: () => Promise.resolve([own]), get: () => Promise.resolve(undefined) });
     expect(await get(`${api.url}/accounts`)).toMatchObject({ body: { items: [{ key: { isOwn: true } }] } });
     expect(await get(account(api))).toMatchObject({ status: 404, body: { code: 'account_not_found' } });
   });
 
-  it('has used so much of its quota: as the operator counts it, and as the log has it', async () => {
+  it('shows its usage from the operator and from the log', async () => {
     const month = new Date().toISOString().slice(0, 7);
     const usage = { period: month, accepted: 7, quota: 10 };
     const counted = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage } });
@@ -74,24 +74,24 @@ describe('an account', () => {
     expect(JSON.stringify(body)).not.toContain('secret');
   });
 
-  it('has used so much while the log is away, too, if the operator has counted it', async () => {
+  it('shows the count of the operator while the log is unavailable', async () => {
     const usage = { period: new Date().toISOString().slice(0, 7), accepted: 7, quota: 10 };
     let shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage } });
     const backend = backendWith({}, { get: () => Promise.resolve(shown) });
-    const away = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
-    const logs = { ...backend.logs, usage: () => Promise.reject(away) };
+    const unavailable = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+    const logs = { ...backend.logs, usage: () => Promise.reject(unavailable) };
     await using api = await startApiServer(() => Promise.resolve({ ...backend, logs }));
     const { status, body } = await get(`${account(api)}/usage`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
       ...{ used: 7, quota: 10, days: [], endpoints: [] },
-      logFailure: 'ClickHouse cannot be read now (ECONNREFUSED).',
+      logFailure: 'Cannot read from ClickHouse (ECONNREFUSED).',
     });
     shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage: { quota: 10 } } });
     expect(await get(`${account(api)}/usage`)).toMatchObject({ status: 503, body: { code: 'log_unavailable' } });
   });
 
-  it('shows its key to whoever may read the Secret, and to nobody else', async () => {
+  it('shows its key only to users who may read the Secret', async () => {
     let readApiKey: Resources['readApiKey'] = () => Promise.resolve('standin_key');
     const getTeam = () => Promise.resolve(team({}));
     await using api = await serve({ get: getTeam, readApiKey: (of) => readApiKey(of) });
@@ -107,7 +107,7 @@ describe('a regeneration', () => {
   const echo: Resources['apply'] = ({ kind, metadata: { name }, spec }) =>
     Promise.resolve({ ok: true, object: object(kind, name, { spec }) });
 
-  it('is created for the account, under the name that is asked for or one of its own', async () => {
+  it('is created for the account, with the given name or a generated one', async () => {
     const applied: DesiredObject[] = [];
     await using api = await serve({
       get: () => Promise.resolve(team({})),
@@ -127,7 +127,7 @@ describe('a regeneration', () => {
     expect(applied).toHaveLength(2);
   });
 
-  it('takes no right to read the account, and is refused where the account is not there', async () => {
+  it('does not require the right to read the account, and is refused if the account does not exist', async () => {
     let getAccount: Resources['get'] = () => Promise.reject(new SourceError('Forbidden', 'no'));
     await using api = await serve({ get: (ref) => getAccount(ref), apply: echo });
     expect((await post(`${account(api)}/regenerations`)).status).toBe(201);
@@ -138,7 +138,7 @@ describe('a regeneration', () => {
     });
   });
 
-  it('is shown with its progress, and only below its own account', async () => {
+  it('shows its progress, and only below its own account', async () => {
     const status = { phase: 'Running', acknowledged: '2/3', waitingFor: ['gateway-2'] };
     const mine = object('KeyRegeneration', 'mine', { spec: { accountRef: { name: 'team' } }, status });
     const theirs = object('KeyRegeneration', 'theirs', { spec: { accountRef: { name: 'other' } } });

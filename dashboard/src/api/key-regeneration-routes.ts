@@ -1,5 +1,5 @@
 import { SourceError, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS } from '@standin/crds';
+import { DEFINITIONS, readStatus } from '@standin/crds';
 import { z } from 'zod';
 import { getAccount } from '../accounts/accounts.ts';
 import { getRegeneration, listRegenerations, regenerateKey } from '../accounts/key-regenerations.ts';
@@ -14,10 +14,9 @@ const REGENERATIONS = '/namespaces/{namespace}/accounts/{account}/regenerations'
 
 const toApiRegeneration = ({ metadata, spec, status }: ResourceObject): ApiKeyRegeneration => {
   const { namespace, name, uid, creationTimestamp: createdAt } = metadata;
-  const { spec: specSchema, status: statusSchema } = DEFINITIONS.KeyRegeneration;
   return {
-    ...{ namespace, name, uid, createdAt, spec: specSchema.parse(spec) },
-    status: statusSchema.safeParse(status).data ?? {},
+    ...{ namespace, name, uid, createdAt, spec: DEFINITIONS.KeyRegeneration.spec.parse(spec) },
+    status: readStatus('KeyRegeneration', status),
   };
 };
 
@@ -36,9 +35,9 @@ export const keyRegenerationRoutes = [
     path: REGENERATIONS,
     operationId: 'listKeyRegenerations',
     tag: 'Accounts',
-    summary: "Regenerations of an account's key",
+    summary: 'List the key regenerations of an account',
     params: accountParams,
-    answers: { 200: { description: 'The newest first.', content: { 'application/json': keyRegenerationListSchema } } },
+    answers: { 200: { description: 'Newest first.', content: { 'application/json': keyRegenerationListSchema } } },
     problems: ['account_not_found'],
     handle: async ({ backend, params }) => {
       await checkAccount(backend, params);
@@ -51,15 +50,15 @@ export const keyRegenerationRoutes = [
     path: REGENERATIONS,
     operationId: 'createKeyRegeneration',
     tag: 'Accounts',
-    summary: "Replace an account's generated API key",
+    summary: 'Regenerate the API key of an account',
     description:
-      'Creates a KeyRegeneration, which the operator carries out. `status.phase` is `Completed` when no gateway accepts the old key, ' +
-      'and `Refused` where nothing was changed: there were six within the hour (`status.windowResetsAt`), or the account brings its own Secret.',
+      'Creates a KeyRegeneration, which the operator carries out. `status.phase` is `Completed` when no gateway accepts the old key. ' +
+      'It is `Refused` if the key was not changed: the hourly limit of six is reached (`status.windowResetsAt`), or the account has its own Secret.',
     params: accountParams,
     body: z.strictObject({
-      name: z.string().min(1).max(253).optional().describe('Default: one that nothing else has.'),
+      name: z.string().min(1).max(253).optional().describe('Default: a generated name.'),
     }),
-    answers: { 201: { description: 'It is created.', content: { 'application/json': keyRegenerationSchema } } },
+    answers: { 201: { description: 'Created.', content: { 'application/json': keyRegenerationSchema } } },
     problems: ['account_not_found', 'object_invalid', 'conflict'],
     handle: async ({ backend, params, body }) => {
       await checkAccount(backend, params);
@@ -72,7 +71,7 @@ export const keyRegenerationRoutes = [
     path: `${REGENERATIONS}/{regeneration}`,
     operationId: 'getKeyRegeneration',
     tag: 'Accounts',
-    summary: 'One regeneration, and how many gateways have the new key',
+    summary: 'Get a regeneration and its progress',
     params: accountParams.extend({
       regeneration: z.string().min(1).max(253).describe('Name of the KeyRegeneration.'),
     }),

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { openApiDocument } from './openapi-document.ts';
-import { API_ROUTES } from './routes.ts';
+import { API_ROUTES } from './api-handler.ts';
 
 const document = openApiDocument(API_ROUTES) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 };
 
-it('has every route, each under a name of its own', () => {
+it('contains every route with a unique operation id', () => {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
   );
@@ -16,13 +16,13 @@ it('has every route, each under a name of its own', () => {
   expect(new Set(API_ROUTES.map(({ operationId }) => operationId)).size).toBe(API_ROUTES.length);
 });
 
-it('describes everything that it refers to', () => {
+it('defines every schema that it references', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
   expect(references.length).toBeGreaterThan(10);
   for (const [, name = ''] of references) expect(document.components.schemas).toHaveProperty(name);
 });
 
-it('names the parameters of a path as the path does, and uses nothing else that an expression would read', () => {
+it('uses the same names in paths and parameters, and no regular expression syntax in paths', () => {
   for (const { path, params } of API_ROUTES) {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect(Object.keys(params.shape)).toEqual(names);

@@ -104,7 +104,8 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
     info: {
       title: 'Standin',
       version: 'v1',
-      description: 'Captured requests, for programs: docs/api.md has examples. Fields are only ever added.',
+      description:
+        'Access to captured requests for programs. See docs/api.md for examples. Future versions only add fields.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],

@@ -56,7 +56,7 @@ export const view = (otherwise: 'entry' | 'summary') =>
   z
     .enum(['entry', 'summary'])
     .default(otherwise)
-    .describe('entry: the whole exchange with headers and bodies. summary: what a list shows; cheap.');
+    .describe('entry: the full exchange with headers and bodies. summary: only the fields of a list, which is faster.');
 
 const cursorText = /^([0-9TZ:.-]{20,40})_([0-9a-f-]{36})$/;
 
@@ -68,7 +68,7 @@ export const cursor = z
   .transform((text, context): LogCursor => {
     const [, receivedAt, id] = cursorText.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
     if (receivedAt !== undefined && id !== undefined) return { receivedAt, id };
-    context.addIssue('must be the nextCursor of an earlier answer');
+    context.addIssue('must be the nextCursor of an earlier response');
     return z.NEVER;
   })
   .optional()
@@ -82,7 +82,7 @@ export const limit = z.coerce
   .min(1)
   .max(LIST_LIMIT_MAX)
   .default(API_LIMITS.listDefault)
-  .describe('At most so many.');
+  .describe('Maximum number of items.');
 
 export const waitCount = z.coerce
   .number()
@@ -90,7 +90,7 @@ export const waitCount = z.coerce
   .min(1)
   .max(API_LIMITS.waitCountMax)
   .default(1)
-  .describe('Wait until so many were captured.');
+  .describe('Wait for this number of requests.');
 
 export const waitTimeout = z
   .string()
@@ -101,7 +101,7 @@ export const waitTimeout = z
     context.addIssue(`must be a duration such as 500ms or 10s, at most ${API_LIMITS.waitMsMax / 1_000}s`);
     return z.NEVER;
   })
-  .describe(`Wait no longer than this: 500ms, 10s, at most ${API_LIMITS.waitMsMax / 1_000}s.`);
+  .describe(`Maximum time to wait: 500ms, 10s, at most ${API_LIMITS.waitMsMax / 1_000}s.`);
 
 export const lifetime = z
   .string()
@@ -112,7 +112,7 @@ export const lifetime = z
     context.addIssue(`must be a duration such as 1h or 7d, at most ${LIMITS.shareLifetimeMsMax / 86_400_000}d`);
     return z.NEVER;
   })
-  .describe('So long the link works: 1h, 24h, 7d.');
+  .describe('Lifetime of the link: 1h, 24h, 7d.');
 
 /** Throws an `ApiProblem` with the position of the mistake. */
 export const searchOf = (q: string | undefined): Filter | undefined => {

@@ -27,10 +27,12 @@ export const projectRoutes = [
     path: '/projects',
     operationId: 'listProjects',
     tag: 'Projects',
-    summary: 'The projects that you can see',
+    summary: 'List the projects that you can see',
     params: z.object({}),
-    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only of this namespace.') }),
-    answers: { 200: { description: 'By namespace and name.', content: { 'application/json': projectListSchema } } },
+    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only this namespace.') }),
+    answers: {
+      200: { description: 'Sorted by namespace and name.', content: { 'application/json': projectListSchema } },
+    },
     problems: [],
     handle: async ({ backend, query }) => {
       const projects = await backend.resources.list('Project', query.namespace);
@@ -42,7 +44,7 @@ export const projectRoutes = [
     path: '/namespaces/{namespace}/projects/{project}',
     operationId: 'getProject',
     tag: 'Projects',
-    summary: 'One project',
+    summary: 'Get a project',
     params: projectParams,
     answers: { 200: { description: 'The project.', content: { 'application/json': projectSchema } } },
     problems: ['project_not_found'],

@@ -19,7 +19,7 @@ export const readJsonBody = async (
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ApiProblem('body_invalid', `This is not JSON: ${(error as Error).message}`);
+    throw new ApiProblem('body_invalid', `Invalid JSON: ${(error as Error).message}`);
   }
 };
 

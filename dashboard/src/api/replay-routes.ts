@@ -1,5 +1,5 @@
 import { REPLAY_STATES, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, parseObject } from '@standin/crds';
+import { DEFINITIONS, parseObject, readStatus } from '@standin/crds';
 import { z } from 'zod';
 import { getProject, openLog } from '../projects/projects.ts';
 import { replayObject } from '../replays/replay-object.ts';
@@ -19,15 +19,15 @@ import { without } from './without.ts';
 
 const REPLAYS = '/namespaces/{namespace}/projects/{project}/replays';
 const replayParams = projectParams.extend({ replay: z.string().min(1).max(253).describe('Name of the Replay.') });
-const resultParams = replayParams.extend({ id: z.string().min(1).max(64).describe('Of the captured request.') });
+const resultParams = replayParams.extend({ id: z.string().min(1).max(64).describe('Id of the captured request.') });
 const RESULTS_MAX = 1_000;
 
 /** The API server checks the rules between fields. */
 const createBody = z.strictObject({
-  name: z.string().min(1).max(253).optional().describe('Default: one that nothing else has.'),
+  name: z.string().min(1).max(253).optional().describe('Default: a generated name.'),
   spec: z
     .strictObject(without(DEFINITIONS.Replay.spec.shape, 'projectRef'))
-    .describe('As of the custom resource Replay, whose project is that of the path.'),
+    .describe('The spec of a Replay without projectRef. The project is that of the path.'),
 });
 
 /** Undefined: the object cannot be parsed. */
@@ -35,7 +35,7 @@ const toApiReplay = (object: ResourceObject): ApiReplay | undefined => {
   const parsed = parseObject(object);
   if (!parsed.ok || parsed.value.kind !== 'Replay') return undefined;
   const { namespace, name, uid, creationTimestamp: createdAt } = object.metadata;
-  const status = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
+  const status = readStatus('Replay', object.status);
   return { namespace, name, uid, createdAt, spec: parsed.value.spec, status };
 };
 
@@ -58,9 +58,9 @@ export const replayRoutes = [
     path: REPLAYS,
     operationId: 'listReplays',
     tag: 'Replays',
-    summary: 'Replays of a project',
+    summary: 'List the replays of a project',
     params: projectParams,
-    answers: { 200: { description: 'The newest first.', content: { 'application/json': replayListSchema } } },
+    answers: { 200: { description: 'Newest first.', content: { 'application/json': replayListSchema } } },
     problems: ['project_not_found'],
     handle: async ({ backend, params }) => {
       await getProject(backend, params);
@@ -73,11 +73,11 @@ export const replayRoutes = [
     path: REPLAYS,
     operationId: 'createReplay',
     tag: 'Replays',
-    summary: 'Send captured requests again',
-    description: 'Creates a Replay, which the operator carries out; `status.phase` says how far it is.',
+    summary: 'Replay captured requests',
+    description: 'Creates a Replay, which the operator carries out. `status.phase` shows its progress.',
     params: projectParams,
     body: createBody,
-    answers: { 201: { description: 'It is created.', content: { 'application/json': replaySchema } } },
+    answers: { 201: { description: 'Created.', content: { 'application/json': replaySchema } } },
     problems: ['project_not_found', 'object_invalid', 'conflict'],
     handle: async ({ backend, params, body: { name = newReplayName(), spec } }) => {
       await getProject(backend, params);
@@ -91,7 +91,7 @@ export const replayRoutes = [
     path: `${REPLAYS}/{replay}`,
     operationId: 'getReplay',
     tag: 'Replays',
-    summary: 'One replay, and how far it is',
+    summary: 'Get a replay and its progress',
     params: replayParams,
     answers: { 200: { description: 'The Replay.', content: { 'application/json': replaySchema } } },
     problems: ['replay_not_found'],
@@ -105,7 +105,7 @@ export const replayRoutes = [
     summary: 'Pause, resume or cancel a replay',
     params: replayParams,
     body: z.strictObject({ state: z.enum(REPLAY_STATES) }),
-    answers: { 200: { description: 'It is changed.', content: { 'application/json': replaySchema } } },
+    answers: { 200: { description: 'Changed.', content: { 'application/json': replaySchema } } },
     problems: ['replay_not_found', 'object_invalid', 'conflict'],
     handle: async ({ backend, params, body }) => {
       const replay = await getReplay(backend, params);
@@ -118,11 +118,17 @@ export const replayRoutes = [
     path: `${REPLAYS}/{replay}/results`,
     operationId: 'listReplayResults',
     tag: 'Replays',
-    summary: 'What came back, by request',
+    summary: 'List the results of a replay',
     params: replayParams,
     query: z.strictObject({
-      status: z.coerce.number().int().min(0).max(999).optional().describe('Only this status; 0: without an answer.'),
-      limit: z.coerce.number().int().min(1).max(RESULTS_MAX).default(100).describe('At most so many.'),
+      status: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(999)
+        .optional()
+        .describe('Only results with this status. 0: without a response.'),
+      limit: z.coerce.number().int().min(1).max(RESULTS_MAX).default(100).describe('Maximum number of items.'),
     }),
     answers: {
       200: { description: 'In the order of the requests.', content: { 'application/json': replayResultListSchema } },
@@ -138,15 +144,17 @@ export const replayRoutes = [
     path: `${REPLAYS}/{replay}/results/{id}`,
     operationId: 'getReplayResult',
     tag: 'Replays',
-    summary: 'The whole answer to one request',
+    summary: 'Get the full response to one request',
     params: resultParams,
-    answers: { 200: { description: 'Of the last attempt.', content: { 'application/json': replayAnswerSchema } } },
+    answers: {
+      200: { description: 'The response of the last attempt.', content: { 'application/json': replayAnswerSchema } },
+    },
     problems: ['replay_not_found', 'project_not_found', 'request_not_found', 'log_unavailable'],
     handle: async (call) => {
       const { replays, uid } = await resultsOf(call);
       const answer = await replays.answer(uid, call.params.id);
       if (answer !== undefined) return { kind: 'json', body: answer };
-      throw new NotFound('request', 'such result', 'This replay has no result for this request (yet).');
+      throw new NotFound('request', 'result', 'This replay has no result for this request yet.');
     },
   }),
 ];

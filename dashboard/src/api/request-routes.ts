@@ -21,7 +21,7 @@ import { countSchema, requestListSchema, requestSchema, summarySchema } from './
 import { streamRequests } from './stream-requests.ts';
 
 const REQUESTS = '/namespaces/{namespace}/projects/{project}/requests';
-const requestParams = projectParams.extend({ id: z.string().min(1).max(64).describe('Of a captured request.') });
+const requestParams = projectParams.extend({ id: z.string().min(1).max(64).describe('Id of a captured request.') });
 const READS_LOG = ['project_not_found', 'log_unavailable'] as const;
 const SEARCHES = [...READS_LOG, 'search_invalid', 'search_too_slow'] as const;
 
@@ -42,13 +42,13 @@ const listRequests = defineRoute({
   path: REQUESTS,
   operationId: 'listRequests',
   tag: 'Requests',
-  summary: 'Captured requests',
-  description: `With \`accept: ${NDJSON}\` one item a line, and the cursor in the header \`${NEXT_CURSOR_HEADER}\`.`,
+  summary: 'List captured requests',
+  description: `With \`accept: ${NDJSON}\` the response has one item per line, and the cursor in the header \`${NEXT_CURSOR_HEADER}\`.`,
   params: projectParams,
   query: z.strictObject({ ...filterParams, order, limit, cursor, view: view('entry') }),
   answers: {
     200: {
-      description: 'A page of them.',
+      description: 'A page of captured requests.',
       content: { 'application/json': requestListSchema, [NDJSON]: z.union([requestSchema, summarySchema]) },
     },
   },
@@ -87,7 +87,7 @@ const countRequests = defineRoute({
   path: `${REQUESTS}:count`,
   operationId: 'countRequests',
   tag: 'Requests',
-  summary: 'How many requests match',
+  summary: 'Count matching requests',
   params: projectParams,
   query: z.strictObject(filterParams),
   answers: { 200: { description: 'The number.', content: { 'application/json': countSchema } } },
@@ -103,21 +103,21 @@ const awaitRequests = defineRoute({
   path: `${REQUESTS}:wait`,
   operationId: 'waitForRequests',
   tag: 'Requests',
-  summary: 'Wait until matching requests were captured',
+  summary: 'Wait for matching requests',
   description:
-    'For test suites. Requests that are there already count: leave earlier ones out with `after`, `from`, or a search for something that only this test sends.',
+    'For test suites. Requests that are already captured count, too. Exclude them with `after`, `from`, or a search for a value that only this test sends.',
   params: projectParams,
   query: z.strictObject({
     q: filterParams.q,
     from: filterParams.from,
-    after: z.string().max(64).optional().describe('Id of a captured request: only those received after it.'),
+    after: z.string().max(64).optional().describe('Id of a captured request. Only requests received after it count.'),
     count: waitCount,
     timeout: waitTimeout,
     view: view('entry'),
   }),
   answers: {
     200: {
-      description: 'They came: the oldest `count`, oldest first.',
+      description: 'The first `count` matching requests, oldest first.',
       content: { 'application/json': requestListSchema },
     },
   },
@@ -132,7 +132,10 @@ const awaitRequests = defineRoute({
       call.signal,
     );
     const isEnough = found.length >= count;
-    const problem = new ApiProblem('wait_timeout', `${found.length} of ${count} came in ${timeout} ms.`);
+    const problem = new ApiProblem(
+      'wait_timeout',
+      `${found.length} of ${count} requests were captured within ${timeout} ms.`,
+    );
     // One exchange in memory at a time: the bodies of a thousand can take 20 GiB.
     return {
       kind: 'stream',
@@ -152,20 +155,25 @@ const followRequests = defineRoute({
   path: `${REQUESTS}:stream`,
   operationId: 'streamRequests',
   tag: 'Requests',
-  summary: 'Requests as they are captured',
+  summary: 'Stream requests as they are captured',
   description:
     `Server-sent events: \`request\` (data: an item), \`problem\` (data: a Problem; the stream continues). A client that
-comes back with \`Last-Event-ID\` misses nothing, and may see the requests of the last minute again: their ids tell.`.replaceAll(
+reconnects with \`Last-Event-ID\` misses nothing, but may receive requests of the last minute again. Compare their ids.`.replaceAll(
       '\n',
       ' ',
     ),
   params: projectParams,
   query: z.strictObject({
     q: filterParams.q,
-    from: filterParams.from.describe('Begin with those received at this time or later. Default: now.'),
+    from: filterParams.from.describe('Begin with requests received at this time or later. Default: now.'),
     view: view('entry'),
   }),
-  answers: { 200: { description: 'Until one of both closes it.', content: { [EVENT_STREAM]: z.string() } } },
+  answers: {
+    200: {
+      description: 'Events until the client or the server closes the stream.',
+      content: { [EVENT_STREAM]: z.string() },
+    },
+  },
   problems: [...SEARCHES, 'too_many_readers'],
   handle: async (call) => {
     const { view: shown, q, from } = call.query;
@@ -184,9 +192,9 @@ const getRequest = defineRoute({
   path: `${REQUESTS}/{id}`,
   operationId: 'getRequest',
   tag: 'Requests',
-  summary: 'One captured request',
+  summary: 'Get a captured request',
   params: requestParams,
-  answers: { 200: { description: 'The whole exchange.', content: { 'application/json': requestSchema } } },
+  answers: { 200: { description: 'The full exchange.', content: { 'application/json': requestSchema } } },
   problems: [...READS_LOG, 'request_not_found'],
   handle: async ({ backend, params }) => {
     const log = await openLog(backend, params);
@@ -199,12 +207,13 @@ const getBody = defineRoute({
   path: `${REQUESTS}/{id}/body`,
   operationId: 'getRequestBody',
   tag: 'Requests',
-  summary: 'The bytes of a captured body',
+  summary: 'Get the bytes of a captured body',
   params: requestParams,
   query: z.strictObject({ part: z.enum(['request', 'response']).default('request') }),
   answers: {
     200: {
-      description: 'As they were on the wire. `standin-truncated: true`: only the stored part of a longer answer.',
+      description:
+        'The bytes as they were on the wire. `standin-truncated: true`: only the stored part of a longer body.',
       content: { 'application/octet-stream': z.string() },
     },
   },

@@ -16,20 +16,20 @@ const headers = z
   .array(z.tuple([z.string(), z.string()]))
   .describe(`Name and value of each header line, as received and in order. ${latin1}`);
 
-const body = z.string().describe('Text where it is valid UTF-8, else base64.');
+const body = z.string().describe('Text if the body is valid UTF-8, otherwise base64.');
 const bodyEncoding = z.enum(['utf8', 'base64']);
 
 const summaryFields = {
   id: z.string().describe('UUIDv7.'),
-  receivedAt: instant().describe('When the head had arrived; UTC, microseconds.'),
+  receivedAt: instant().describe('Time at which the head was received, in UTC with microseconds.'),
   namespace: z.string(),
   project: z.string(),
-  endpoint: z.string().describe('Name of the Endpoint that answered.'),
+  endpoint: z.string().describe('Name of the Endpoint that responded.'),
   method: z.enum(METHODS),
-  path: z.string().describe(`Behind the project URI: /v1/orders. ${latin1}`),
-  query: z.string().describe(`Behind the first question mark. ${latin1}`),
-  status: whole().describe('0: no answer was recorded.'),
-  durationMs: z.number().describe('From the head to the last byte of the answer.'),
+  path: z.string().describe(`Path without the project URI: /v1/orders. ${latin1}`),
+  query: z.string().describe(`Query without the question mark. ${latin1}`),
+  status: whole().describe('0: no response was recorded.'),
+  durationMs: z.number().describe('Time from the head to the last byte of the response.'),
   outcome: z.enum(OUTCOMES),
   projectUid: z.string(),
 } as const;
@@ -52,7 +52,7 @@ export const requestSchema = named(
       headers,
       body,
       bodyEncoding,
-      truncated: z.boolean().describe('Only a part of the body is stored; bodyBytes is its true size.'),
+      truncated: z.boolean().describe('Whether only a part of the body is stored. bodyBytes is its true size.'),
       trailers: headers,
       bodyBytes: whole(),
     }),
@@ -63,11 +63,11 @@ export const requestSchema = named(
     gateway: z.string(),
     keyFingerprint: z.string(),
     clientAddress: z.string(),
-    upstreamUrl: z.string().describe('Forward: what was asked; else empty.'),
+    upstreamUrl: z.string().describe('Upstream URL of a forwarded request, otherwise empty.'),
     upstreamError: z.string(),
     requestMs: z.number(),
     upstreamFirstByteMs: z.number(),
-    expiresAt: instant().describe('From then on it is gone.'),
+    expiresAt: instant().describe('Time at which the request expires.'),
   }),
 ) satisfies z.ZodType<LogEntry>;
 
@@ -82,8 +82,8 @@ export const summarySchema = named(
 export const requestListSchema = named(
   'RequestList',
   z.object({
-    items: z.array(z.union([requestSchema, summarySchema])).describe('As `view` says.'),
-    nextCursor: z.string().optional().describe('There may be more: the `cursor` of the next page.'),
+    items: z.array(z.union([requestSchema, summarySchema])).describe('In the form that `view` selects.'),
+    nextCursor: z.string().optional().describe('`cursor` of the next page. Absent: there are no more items.'),
   }),
 );
 
@@ -96,7 +96,7 @@ export const projectSchema = named(
     name: z.string(),
     uid: z.string(),
     displayName: z.string(),
-    url: z.string().optional().describe('Where its endpoints answer; absent until the operator has said so.'),
+    url: z.string().optional().describe('URL of its endpoints. Absent until the operator has set it.'),
   }),
 );
 export type ApiProject = z.output<typeof projectSchema>;
@@ -110,9 +110,9 @@ const replayFields = {
   replay: z.string(),
   sentAt: instant(),
   target: z.enum(REPLAY_TARGETS),
-  url: z.string().describe('What was asked.'),
+  url: z.string().describe('Requested URL.'),
   method: z.enum(METHODS),
-  status: whole().describe('0: no answer came; error says why.'),
+  status: whole().describe('0: no response. `error` has the reason.'),
   error: z.string(),
   durationMs: z.number(),
 } as const;
@@ -128,7 +128,7 @@ export const replayAnswerSchema = named(
     firstByteMs: z.number(),
     request: z.object({
       headers,
-      body: z.object({ body, bodyEncoding }).optional().describe('Absent: the captured one.'),
+      body: z.object({ body, bodyEncoding }).optional().describe('Absent: the captured body.'),
     }),
     response: z.object({
       status: whole(),
@@ -164,9 +164,9 @@ export const shareSchema = named(
     title: z.string().describe(`Method and target, redacted. ${latin1}`),
     createdAt: instant(),
     expiresAt: instant(),
-    rules: whole().describe('How many names and paths it hides besides what is hidden always.'),
+    rules: whole().describe('Number of redacted names and paths, besides those that are always redacted.'),
     state: z.enum(SHARE_STATES),
-    message: z.string().describe('Why it does not work; empty where it does.'),
+    message: z.string().describe('Why the link does not work. Empty if it works.'),
   }),
 ) satisfies z.ZodType<ShareView>;
 export const shareListSchema = named('ShareList', z.object({ items: z.array(shareSchema) }));
@@ -175,11 +175,11 @@ export const createdShareSchema = named(
   'CreatedShare',
   z.object({
     name: z.string(),
-    path: z.string().describe('Of the link, below the address of this dashboard. It cannot be had again.'),
+    path: z.string().describe('Path of the link, relative to the URL of this dashboard. It cannot be retrieved again.'),
     expiresAt: instant(),
     isAccepted: z
       .boolean()
-      .describe('false: the operator has not looked at it yet; until then the link shows nothing.'),
+      .describe('false: the operator has not processed the link yet. Until then, it shows nothing.'),
   }),
 );
 
@@ -190,42 +190,48 @@ export const accountSchema = named(
     name: z.string(),
     uid: z.string(),
     key: z.object({
-      secretName: z.string().optional().describe('Secret that holds it; absent until the operator has said so.'),
-      fingerprint: z.string().optional().describe('Tells two keys apart, and gives neither away.'),
-      issuedAt: instant().optional().describe('Since when it is in force.'),
-      isOwn: z.boolean().describe('The account brings its own Secret: the key is replaced there, and not regenerated.'),
+      secretName: z.string().optional().describe('Secret that contains the key. Absent until the operator has set it.'),
+      fingerprint: z.string().optional().describe('Identifies the key without revealing it.'),
+      issuedAt: instant().optional().describe('Time since which the key is active.'),
+      isOwn: z
+        .boolean()
+        .describe('Whether the account has its own Secret. If so, change the key there. It cannot be regenerated.'),
     }),
     regenerations: z
       .object({
-        left: whole().describe('How many more there may be now.'),
-        max: whole().describe('Within an hour.'),
-        resetsAt: instant().optional().describe('When the oldest one stops counting; absent: none counts.'),
+        left: whole().describe('Regenerations left.'),
+        max: whole().describe('Maximum within an hour.'),
+        resetsAt: instant()
+          .optional()
+          .describe('Time at which the oldest regeneration stops counting. Absent: none counts.'),
       })
-      .describe('How often the key may be regenerated.'),
+      .describe('Limit for regenerations of the key.'),
   }),
 );
 export const accountListSchema = named('AccountList', z.object({ items: z.array(accountSchema) }));
 export type ApiAccount = z.output<typeof accountSchema>;
 
-const day = () => z.iso.date().describe('A day, UTC.');
+const day = () => z.iso.date().describe('A day in UTC.');
 export const usageSchema = named(
   'Usage',
   z.object({
-    month: z.string().describe('Calendar month, UTC: 2026-11.'),
+    month: z.string().describe('Calendar month in UTC: 2026-11.'),
     used: whole().describe('Requests that count against the quota.'),
-    quota: whole().optional().describe('Requests that may be accepted in a month; absent: as many as come.'),
-    resetsOn: day().describe('The first day of the next month, UTC.'),
-    usedUpOn: day().optional().describe('When the quota is used up at the current rate; absent: not this month.'),
-    total: whole().describe('Requests of the month that the log has.'),
+    quota: whole().optional().describe('Maximum number of accepted requests per month. Absent: unlimited.'),
+    resetsOn: day().describe('First day of the next month in UTC.'),
+    usedUpOn: day()
+      .optional()
+      .describe('Day on which the quota is used up at the current rate. Absent: not this month.'),
+    total: whole().describe('Requests of the month in the log.'),
     days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
     endpoints: z
       .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
-      .describe('The busiest first, at most 100; of projects whose log you may read.'),
+      .describe('Busiest first, at most 100. Only of projects whose log you may read.'),
     otherRequests: whole().describe('Requests of endpoints that are not listed.'),
     logFailure: z
       .string()
       .optional()
-      .describe('Why the log could not be read: then there are no days and endpoints. Absent: it was.'),
+      .describe('Why the log could not be read. If present, days and endpoints are missing.'),
   }),
 );
 export type ApiUsage = z.output<typeof usageSchema>;
@@ -259,16 +265,16 @@ export const problemSchema = named(
     type: z.string(),
     title: z.string(),
     status: whole(),
-    code: z.string().describe('Stable; docs/errors.md lists all.'),
+    code: z.string().describe('Stable code. See docs/errors.md.'),
     detail: z.string(),
     errors: z
       .array(z.object({ name: z.string(), message: z.string() }))
       .optional()
-      .describe('By parameter or field.'),
+      .describe('Problems by parameter or field.'),
     position: z
       .object({ from: whole(), to: whole() })
       .optional()
-      .describe('search_invalid: the wrong characters of `q`; `to` is behind the last.'),
-    items: z.array(z.unknown()).optional().describe('wait_timeout: the requests that did come.'),
+      .describe('search_invalid: the range of the mistake in `q`. `to` is exclusive.'),
+    items: z.array(z.unknown()).optional().describe('wait_timeout: the requests captured so far.'),
   }),
 );

@@ -21,7 +21,7 @@ const createBody = z.strictObject({
   redact: z
     .strictObject({ headers: redactedNames, query: redactedNames, jsonPaths: redactedNames })
     .optional()
-    .describe('What is hidden besides credentials. Default: what looks like a secret in this exchange.'),
+    .describe('Values to redact besides credentials. Default: values of this exchange that look like secrets.'),
 });
 
 const REFUSED: Readonly<Record<'NotInPlan' | 'ProjectNotFound' | 'RequestNotFound' | 'Refused', ApiProblemCode>> = {
@@ -40,9 +40,9 @@ export const shareRoutes = [
     path: SHARES,
     operationId: 'listShares',
     tag: 'Shares',
-    summary: 'Links to captured requests of a project',
+    summary: 'List the links to captured requests of a project',
     params: projectParams,
-    answers: { 200: { description: 'The newest first.', content: { 'application/json': shareListSchema } } },
+    answers: { 200: { description: 'Newest first.', content: { 'application/json': shareListSchema } } },
     problems: ['project_not_found'],
     handle: async ({ backend, params }) => {
       await getProject(backend, params);
@@ -55,7 +55,7 @@ export const shareRoutes = [
     path: SHARES,
     operationId: 'createShare',
     tag: 'Shares',
-    summary: 'Make a public link to a captured request',
+    summary: 'Create a public link to a captured request',
     params: projectParams,
     body: createBody,
     answers: { 201: { description: 'The link.', content: { 'application/json': createdShareSchema } } },

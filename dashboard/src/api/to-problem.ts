@@ -34,7 +34,7 @@ export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof LogStoreError) {
     if (error.isTooSlow) return new ApiProblem('search_too_slow');
     // The message may quote captured data, and names hosts.
-    return new ApiProblem('log_unavailable', `ClickHouse cannot be read now (${error.code}).`);
+    return new ApiProblem('log_unavailable', `Cannot read from ClickHouse (${error.code}).`);
   }
   return undefined;
 };

@@ -34,6 +34,6 @@ export const draftOf = ({ row, endpoint, mode }: DraftInput): Draft => {
   const object = { ...old, spec: { ...(old.spec as object), action: 'JSON', json: mock } };
   const yaml = manifestYaml(object, mode);
   const { lines, total } = diffLines(manifestYaml(old, mode), yaml);
-  if (total === 0) return { reason: 'The endpoint answers with exactly this already.' };
+  if (total === 0) return { reason: 'The endpoint already returns this response.' };
   return { object, generation: endpoint.metadata.generation, lines, yaml, dropped, decoded };
 };

@@ -7,7 +7,7 @@ const compact = (text: string): string =>
   text.replace(/("(?:[^"\\]|\\[^])*(?:"|\\?$))|[ \t\r\n]+/g, (_, string: string | undefined) => string ?? '');
 
 describe('formatJson', () => {
-  it('touches no literal, no escape, no key', () => {
+  it('keeps literals, escapes and keys', () => {
     const text = '{"id":12345678901234567890,"a":1.0,"a":-0e+5,"b\\u00e9":"\\/ x","e":{},"l":[ ],"n":[null,true]}';
     expect(formatJson(text)).toBe(
       [
@@ -37,7 +37,7 @@ describe('formatJson', () => {
     );
   });
 
-  it('takes text that breaks off anywhere, and text that is no JSON', () => {
+  it('accepts truncated JSON and other text', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), (json, at) => {
         const text = json.slice(0, at % (json.length + 1));
@@ -47,7 +47,7 @@ describe('formatJson', () => {
     expect(formatJson('}}]"\\')).toBe('\n}\n}\n]"\\');
   });
 
-  it('gives up where indentation would be most of it', () => {
+  it('returns undefined if most of the result would be indentation', () => {
     expect(formatJson('['.repeat(100_000))).toBeUndefined();
   });
 });

@@ -40,8 +40,8 @@ const reason = (answer: Answer): string => {
   return result.ok ? 'it can' : result.reason;
 };
 
-describe('an answer as a mock', () => {
-  it('keeps status, body and the order, case and repetition of headers, and drops what each answer has anew', () => {
+describe('a response as a mock', () => {
+  it('keeps the status, the body and the headers, except those that the gateway writes', () => {
     const body = '{"id": 12345678901234567890, "total": 1.0}\r\n';
     const headers: HeaderPair[] = [
       ['Date', 'Sat, 21 Nov 2026 09:00:00 GMT'],
@@ -70,34 +70,37 @@ describe('an answer as a mock', () => {
   it.each([
     ['gzip', gzipSync('{"a":1}')],
     ['br', brotliCompressSync('{"a":1}')],
-  ])('unpacks %s and says so', (coding, body) => {
+  ])('decompresses %s and reports it', (coding, body) => {
     const { mock, decoded } = made({ headers: [JSON_TYPE, ['content-encoding', coding]], body });
     expect(mock.body).toBe('{"a":1}');
     expect(mock.headers).toEqual([{ name: 'content-type', value: 'application/json' }]);
     expect(decoded).toEqual([coding]);
   });
 
-  it('without a body has none', () => {
+  it('has no body if the response has none', () => {
     expect(made({ status: 204, headers: [], body: '' }).mock).toEqual({ status: 204 });
   });
 
   it.each<[string, Answer]>([
-    ['No answer to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
+    ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
     ['The upstream gave no whole answer', { status: 504, outcome: 'upstream_timeout' }],
-    ['this answer is text/html', { headers: [['content-type', 'text/html']], body: '<p>' }],
-    ['this answer is something else', { headers: [], body: '{"a":1,}' }],
+    ['content type of this response is text/html', { headers: [['content-type', 'text/html']], body: '<p>' }],
+    ['content type of this response is missing', { headers: [], body: '{"a":1,}' }],
     ['a JSON document', { body: Buffer.from([0xff]) }],
-    ['Only a part of this answer is stored', { body: '{', truncated: true }],
-    ['at most 200 kB; this answer is larger', { body: `"${'x'.repeat(LIMITS.mockBodyBytesMax)}"` }],
-    ['cannot be unpacked', { headers: [['content-encoding', 'gzip']], body: gzipSync(`"${'x'.repeat(10_000_000)}"`) }],
-    ['cannot be unpacked', { headers: [['content-encoding', 'own']], body: 'x' }],
-    ['this answer has none', { body: '' }],
-    ['this answer has 101', { status: 101, body: '' }],
-  ])('is refused because: %s', (expected, answer) => {
+    ['Only a part of this response is stored', { body: '{', truncated: true }],
+    ['at most 200 kB. This response is larger', { body: `"${'x'.repeat(LIMITS.mockBodyBytesMax)}"` }],
+    [
+      'cannot be decompressed',
+      { headers: [['content-encoding', 'gzip']], body: gzipSync(`"${'x'.repeat(10_000_000)}"`) },
+    ],
+    ['cannot be decompressed', { headers: [['content-encoding', 'own']], body: 'x' }],
+    ['This response has no body', { body: '' }],
+    ['this response has 101', { status: 101, body: '' }],
+  ])('is refused with the reason: %s', (expected, answer) => {
     expect(reason(answer)).toContain(expected);
   });
 
-  it('is one that the schema of endpoints takes, whatever an upstream sends', () => {
+  it('is valid for any upstream response', () => {
     const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
     const value = fc.stringMatching(/^([!-~\x80-\xff]([ -~\x80-\xff]*[!-~\x80-\xff])?)?$/);
     const name = fc.oneof(token, fc.constantFrom('Content-Type', 'content-type', 'TE', 'Trailer', 'Standin-Rejected'));

@@ -25,7 +25,12 @@ export type MockOfAnswer =
 /** RFC 9110: responses with these statuses never have a body. */
 const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 /** The gateway writes these for each response. content-encoding describes bytes that the mock does not have. */
-const WRITTEN_ANEW: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'date', 'standin-rejected']);
+const WRITTEN_BY_GATEWAY: ReadonlySet<string> = new Set([
+  'content-length',
+  'content-encoding',
+  'date',
+  'standin-rejected',
+]);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_000).toLocaleString('en')} kB`;
@@ -37,7 +42,7 @@ const mockHeaders = (headers: readonly HeaderPair[]): HeaderPair[] => {
   let hasContentType = false;
   return stripHopByHop(headers).filter(([name, value]) => {
     const lower = name.toLowerCase();
-    if (WRITTEN_ANEW.has(lower) || lower.length > LIMITS.headerNameLengthMax) return false;
+    if (WRITTEN_BY_GATEWAY.has(lower) || lower.length > LIMITS.headerNameLengthMax) return false;
     if (value.length > LIMITS.headerValueLengthMax) return false;
     if (lower !== 'content-type') return true;
     const isFirst = !hasContentType;
@@ -51,12 +56,14 @@ type Body = { readonly text: string } | { readonly reason: string };
 const bodyOf = ({ response }: LogEntry): Body => {
   const { headers, truncated, bodyBytes } = response;
   const max = kilobytes(LIMITS.mockBodyBytesMax);
-  if (truncated) return { reason: `Only a part of this answer is stored: it had ${kilobytes(bodyBytes)}` };
+  if (truncated) return { reason: `Only a part of this response is stored. Its full size is ${kilobytes(bodyBytes)}` };
   const codings = contentCodings(headers);
   const bytes = decodeContent(headers, bodyBytesOf(response), LIMITS.mockBodyBytesMax);
   if (bytes === undefined)
-    return { reason: `This answer is compressed (${codings.join(', ')}), and cannot be unpacked to at most ${max}` };
-  if (bytes.length > LIMITS.mockBodyBytesMax) return { reason: `A mock has at most ${max}; this answer is larger` };
+    return {
+      reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed to at most ${max}`,
+    };
+  if (bytes.length > LIMITS.mockBodyBytesMax) return { reason: `A mock has at most ${max}. This response is larger` };
   if (bytes.length === 0) return { text: '' };
   try {
     const text = utf8.decode(bytes);
@@ -64,7 +71,7 @@ const bodyOf = ({ response }: LogEntry): Body => {
     return { text };
   } catch {
     const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
-    return { reason: `A mock is a JSON document; this answer is ${type ?? 'something else'}` };
+    return { reason: `A mock is a JSON document. The content type of this response is ${type ?? 'missing'}` };
   }
 };
 
@@ -74,16 +81,16 @@ const bodyOf = ({ response }: LogEntry): Body => {
  */
 export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
   const { response, outcome, upstreamError } = entry;
-  if (response.status === 0) return refuse('No answer to this request was recorded.');
+  if (response.status === 0) return refuse('No response to this request was recorded.');
   if (outcome !== 'forwarded' && outcome !== 'mocked')
     return refuse(`The upstream gave no whole answer (${upstreamError === '' ? outcome : upstreamError}).`);
   if (response.status < 200 || response.status > 599)
-    return refuse(`A mock has a status from 200 to 599; this answer has ${response.status}.`);
+    return refuse(`A mock has a status from 200 to 599; this response has ${response.status}.`);
   const body = bodyOf(entry);
   if ('reason' in body) return refuse(`${body.reason}.`);
   const isBodyless = BODYLESS_STATUSES.has(response.status);
   if (!isBodyless && body.text === '')
-    return refuse('A mock with this status has a body; this answer has none. Only 204, 205 and 304 go without.');
+    return refuse('This response has no body. Only mocks with the status 204, 205 or 304 can have no body.');
   const headers = mockHeaders(response.headers).slice(0, LIMITS.mockHeadersMax);
   const kept = new Set(headers.map(([name]) => name.toLowerCase()));
   const dropped = new Set(response.headers.map(([name]) => name.toLowerCase()).filter((name) => !kept.has(name)));

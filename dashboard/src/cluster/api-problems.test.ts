@@ -16,12 +16,12 @@ it.each([
     'Unsupported value: "PUSH": supported values: "GET", "POST"',
     'Unsupported value: "PUSH": supported values: "GET", "POST"',
   ],
-])('%s is said at its field', (message, said) => {
+])('%s is shown at its field', (message, said) => {
   const error = refusal(422, 'MockEndpoint "a" is invalid', [{ field: 'spec.slug', message }]);
   expect(problemsOf(error)).toEqual([{ path: 'spec.slug', message: said }]);
 });
 
-it('leaves out what only follows from another mistake', () => {
+it('omits problems that follow from another one', () => {
   const error = refusal(422, 'invalid', [
     { field: 'spec.method', message: 'Unsupported value: "X"' },
     {
@@ -32,17 +32,17 @@ it('leaves out what only follows from another mistake', () => {
   expect(problemsOf(error)).toEqual([{ path: 'spec.method', message: 'Unsupported value: "X"' }]);
 });
 
-it('names the fields that there are not', () => {
+it('reports unknown fields', () => {
   const message = 'Endpoint in version "v1alpha1" cannot be handled: strict decoding error: unknown field "spec.foo"';
   expect(problemsOf(refusal(400, message))).toEqual([{ path: 'spec.foo', message: 'unknown field "spec.foo"' }]);
 });
 
-it('keeps a sentence that it does not understand', () => {
+it('keeps an unknown message', () => {
   expect(problemsOf(refusal(400, 'the body is too strange'))).toEqual([
     { path: '', message: 'the body is too strange' },
   ]);
 });
 
-it.each([401, 403, 404, 409, 500])('has nothing to say about status %i', (status) => {
+it.each([401, 403, 404, 409, 500])('returns undefined for status %i', (status) => {
   expect(problemsOf(refusal(status, 'no'))).toBeUndefined();
 });

@@ -21,9 +21,9 @@ import {
   type CustomResource,
   type Query,
 } from '@standin/kube';
-import { z } from 'zod';
 import type { ApplyResult, ExpectedGeneration, Resources } from '../backend.ts';
 import { checkExpected } from '../expected-generation.ts';
+import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { problemsOf } from './api-problems.ts';
 import type { ClusterUser } from './cluster-user.ts';
 import { listVisible, type ListParts } from './list-visible.ts';
@@ -118,19 +118,13 @@ const writeOnce = async (
   return client.replace<CustomResource>(objectPath(ref), replaced, { query });
 };
 
-const statusSchema = z.object({ apiKey: z.object({ secretName: z.string().optional() }).optional() });
-const specSchema = z.object({ apiKey: z.object({ secretName: z.string() }).optional() });
-
 /** Requires only the user's right to read that Secret. */
-const readApiKey = async (
-  { client }: ClusterUser,
-  { metadata, spec, status }: ResourceObject,
-): Promise<string | undefined> => {
-  const { namespace } = metadata;
+const readApiKey = async ({ client }: ClusterUser, account: ResourceObject): Promise<string | undefined> => {
+  const { namespace, name: accountName } = account.metadata;
   const name =
-    statusSchema.safeParse(status).data?.apiKey?.secretName ??
-    specSchema.safeParse(spec).data?.apiKey?.secretName ??
-    apiKeySecretName(metadata.name);
+    accountStatus(account).apiKey?.secretName ??
+    accountSpec(account).apiKey?.secretName ??
+    apiKeySecretName(accountName);
   const path = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace, name });
   try {
     const { data = {} } = await client.get<{ data?: Record<string, string> }>(path);

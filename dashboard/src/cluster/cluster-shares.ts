@@ -19,7 +19,7 @@ export const followClusterShares = (view: OwnView): ShareSource => {
   });
   return {
     find: async (tokenSha256) => {
-      if (!isSynced()) throw new SourceError('Unavailable', 'the Shares of the cluster were not read yet');
+      if (!isSynced()) throw new SourceError('Unavailable', 'the Shares of the cluster are not loaded yet');
       const known = index.find(tokenSha256);
       if (known === undefined) return undefined;
       const { namespace, name, uid } = known.metadata;

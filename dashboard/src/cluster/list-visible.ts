@@ -27,7 +27,7 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
   if (namespaces === undefined) {
     throw new SourceError(
       'Unavailable',
-      `you may not list ${resource} in all namespaces, and the dashboard does not know yet which ones to look into`,
+      `you may not list ${resource} in all namespaces, and the dashboard has not loaded the namespaces yet`,
     );
   }
   const found = await mapSome(namespaces, async (namespace) => {

@@ -39,21 +39,21 @@ describe('JSON', () => {
     expect(changes(before, after)).toEqual(expected);
   });
 
-  it('that is none is not compared as such, nor is what no call stack can hold', () => {
+  it('that is invalid or nested too deeply is not compared', () => {
     expect(diffJson('{"a":1}', '{"a":1,}')).toBeUndefined();
     expect(diffJson('// no\n1', '1')).toBeUndefined();
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     expect(diffJson(deep, '1')).toBeUndefined();
   });
 
-  it('counts what it does not list', () => {
+  it('counts the differences that it does not list', () => {
     const many = (value: number): string => JSON.stringify(Array.from({ length: 2_000 }, () => value));
     const diff = diffJson(many(1), many(2));
     expect(diff?.total).toBe(2_000);
     expect(diff?.changes).toHaveLength(500);
   });
 
-  it('finds nothing exactly where the values are equal', () => {
+  it('has no differences if and only if the values are equal', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         const [before, after] = [JSON.stringify(a), JSON.stringify(b)];
@@ -95,7 +95,7 @@ describe('headers', () => {
     ).toEqual([{ name: 'Set-Cookie', before: ['a'], after: ['a', 'a'], isPassing: false }]);
   });
 
-  it('that speak of the moment do not make an answer another one', () => {
+  it('that describe the moment do not make responses different', () => {
     const diff = diffAnswers(
       answer('{}', { headers: [['date', 'then']] }),
       answer('{}', { headers: [['date', 'now']] }),
@@ -107,7 +107,7 @@ describe('headers', () => {
 });
 
 describe('text', () => {
-  it('is compared line by line, with the lines around what changed', () => {
+  it('is compared line by line, with the lines around each change', () => {
     const before = Array.from({ length: 20 }, (_, index) => `line ${index}`);
     const after = before.with(10, 'other');
     expect(diffLines(before.join('\n'), after.join('\n'))).toEqual({
@@ -123,7 +123,7 @@ describe('text', () => {
     });
   });
 
-  it('that differs in its last line break alone differs', () => {
+  it('differs if only its last line break differs', () => {
     expect(diffLines('a\n', 'a').total).toBe(1);
     expect(diffLines('\na\n', '\n\na\n').total).toBe(1);
     expect(diffLines('', 'a\nb').total).toBeGreaterThan(0);
@@ -137,7 +137,7 @@ describe('text', () => {
     expect(diff.lines[0]).toEqual({ kind: 'removed', before: 1, text: 'same' });
   });
 
-  it('can be put together again from what is the same, removed and added', () => {
+  it('can be restored from the same, removed and added lines', () => {
     const text = fc.array(fc.constantFrom('', 'a', 'b', 'cc', '}'), { maxLength: 12 }).map((lines) => lines.join('\n'));
     fc.assert(
       fc.property(text, text, (before, after) => {
@@ -152,7 +152,7 @@ describe('text', () => {
 });
 
 describe('a body', () => {
-  it('is the same where its bytes are, and where only its compression differs', () => {
+  it('is the same if its bytes are, or if only its compression differs', () => {
     expect(bodyDiff(answer('{"a":1}'), answer('{"a":1}'))).toEqual({ kind: 'same', bytes: 7 });
     const packed = answer(gzipSync('{"a":1}'), { headers: [['Content-Encoding', 'gzip']] });
     expect(bodyDiff(packed, answer('{"a":1}'))).toEqual({ kind: 'same', bytes: 7 });
@@ -168,16 +168,16 @@ describe('a body', () => {
       'Only the beginning of a body is stored.',
     ],
     [
-      'lies about its compression',
+      'has a wrong content-encoding',
       answer('no gzip', { headers: [['content-encoding', 'gzip']] }),
       answer('{}'),
-      'A body is compressed in a way that is not read here.',
+      'A body has an unsupported compression.',
     ],
     [
-      'unpacks to more than is compared',
+      'decompresses to more than the limit',
       answer(gzipSync(Buffer.alloc(COMPARED_BYTES_MAX + 1)), { headers: [['content-encoding', 'gzip']] }),
       answer('{}'),
-      'A body is compressed in a way that is not read here.',
+      'A body has an unsupported compression.',
     ],
     ['is large', answer('x'.repeat(COMPARED_BYTES_MAX + 1)), answer('y'), 'They are too large to compare by content.'],
   ])('that %s is compared by size and digest', (_, before, after, why) => {

@@ -36,7 +36,7 @@ const diffBodies = (before: Answer, after: Answer): BodyDiff => {
   if (before.truncated || after.truncated) return asBytes('Only the beginning of a body is stored.');
   if (isSameBytes(before.body, after.body)) return { kind: 'same', bytes: after.bodyBytes };
   const [old, now] = [before, after].map(({ headers, body }) => decodeContent(headers, body, COMPARED_BYTES_MAX));
-  if (old === undefined || now === undefined) return asBytes('A body is compressed in a way that is not read here.');
+  if (old === undefined || now === undefined) return asBytes('A body has an unsupported compression.');
   if (isSameBytes(old, now)) return { kind: 'same', bytes: now.length };
   if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX)
     return asBytes('They are too large to compare by content.');

@@ -34,11 +34,11 @@ export const draftMock = async (
   const { namespace, endpoint: name, endpointUid } = row;
   const endpoint = await backend.resources.get({ kind: 'Endpoint', namespace, name });
   if (endpoint === undefined || endpointSpec(endpoint).projectRef?.name !== project)
-    return { endpoint: undefined, draft: { reason: 'The endpoint that gave this answer is gone.' } };
+    return { endpoint: undefined, draft: { reason: 'The endpoint that returned this response no longer exists.' } };
   if (endpoint.metadata.uid !== endpointUid)
     return {
       endpoint,
-      draft: { reason: 'The endpoint that gave this answer was deleted; this one only has its name.' },
+      draft: { reason: 'The endpoint that returned this response was deleted. This endpoint has the same name.' },
     };
   const draft = await workers.run('draftMock', { row, endpoint, mode: backend.mode }, capturedOf(row));
   if ('reason' in draft) return { endpoint, draft };

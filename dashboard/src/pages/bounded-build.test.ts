@@ -40,7 +40,7 @@ const reflect = async ({ request }: { request: Request }): Promise<unknown> =>
 const formOf = (json: string): URLSearchParams => new URLSearchParams({ json });
 const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-describe('what a form makes a page show again (CVE-2026-34077)', () => {
+describe('form data in a page (CVE-2026-34077)', () => {
   // The advisory's input, and the reason for this module. Once Remix encodes it without failing, the module can be removed.
   it('fails in the middle of a response of Remix when it is nested 5,000 times', async () => {
     const answer = createRequestHandler(buildOf({ echo: { action: reflect } } as never) as never, 'production');
@@ -53,7 +53,7 @@ describe('what a form makes a page show again (CVE-2026-34077)', () => {
   it.each([
     ['nested 1,000 times', nested(1_000)],
     ['with more values than a page may have', wide(VALUES_MAX + 1)],
-  ])('is refused %s, and the log names the route', async (_, value) => {
+  ])('is refused if %s, and the route is logged', async (_, value) => {
     await using pages = await startPages({ echo: { action: () => value } });
     const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf('{}') });
     expect(await response.text()).toContain('This page is too large to show');
@@ -61,7 +61,7 @@ describe('what a form makes a page show again (CVE-2026-34077)', () => {
     expect(pages.errors).toEqual([{ route: 'echo' }]);
   });
 
-  it('is encoded whole where it is within bounds', async () => {
+  it('is encoded if it is within bounds', async () => {
     await using pages = await startPages({ echo: { action: reflect as never } });
     const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf(nestedJson(DEPTH_MAX)) });
     expect(response.status).toBe(200);
@@ -69,12 +69,12 @@ describe('what a form makes a page show again (CVE-2026-34077)', () => {
   });
 });
 
-describe('what a route rejects with', () => {
+describe('a failure of a route', () => {
   const project = new NotFound('project', 'project default/shop');
   it.each([
-    ['a missing project', project, 404, 'There is no project default/shop'],
-    ['a missing request', new NotFound('request', 'such request'), 404, 'Its retention is over'],
-    ['an API server that does not answer', new SourceError('Unavailable', 'no answer'), 503, 'no answer'],
+    ['a missing project', project, 404, 'Project default/shop not found'],
+    ['a missing request', new NotFound('request', 'request'), 404, 'Request not found'],
+    ['an API server that does not respond', new SourceError('Unavailable', 'no answer'), 503, 'no answer'],
     ['a missing right', new SourceError('Forbidden', 'you may not'), 403, 'Permission denied'],
     ['busy workers', new WorkRefused('Busy'), 503, 'The dashboard is busy'],
     ['work that takes too long', new WorkRefused('TooSlow'), 422, 'This request cannot be processed'],
@@ -85,7 +85,7 @@ describe('what a route rejects with', () => {
     expect(response.status).toBe(status);
   });
 
-  it('stays a failure where nothing is known about it', async () => {
+  it('stays an error if it is unexpected', async () => {
     await using pages = await startPages({ page: { loader: () => Promise.reject(new TypeError('a defect')) } });
     expect((await fetch(`${pages.url}/page`)).status).toBe(500);
   });

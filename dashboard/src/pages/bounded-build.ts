@@ -67,7 +67,7 @@ const bounded =
       throw new Response(null, { status: 406 });
     }
     if (isBounded(result)) return result;
-    logger.error({ route: id }, 'the data of a page is too large or nested too deep');
+    logger.error({ route: id }, 'page data too large or nested too deeply');
     throw Response.json(TOO_MUCH, { status: 500 });
   };
 

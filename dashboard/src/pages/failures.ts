@@ -1,6 +1,6 @@
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import type { ApplyResult } from '../backend.ts';
-import { isNotFound, type NotFound } from '../resources/not-found.ts';
+import { isNotFound, sentenceCase, type NotFound } from '../resources/not-found.ts';
 import { problemText } from '../resources/problem-text.ts';
 import { isWorkRefused, type WorkRefused } from '../workers/work-refused.ts';
 
@@ -34,16 +34,16 @@ const respond = (failure: Failure, status: number): Response =>
 
 /** Thrown by loaders. The page reports what does not exist. */
 export const notFound = (what: string, message = 'It may have been renamed or deleted.'): Response =>
-  respond({ kind: 'NotFound', title: `There is no ${what}`, message }, 404);
+  respond({ kind: 'NotFound', title: `${sentenceCase(what)} not found`, message }, 404);
 
 /** Where an object was not deleted by a user. */
 const REASONS: Readonly<Partial<Record<NotFound['what'], string>>> = {
-  replay: 'Replays are removed a day after their end.',
-  request: 'Its retention is over, or this project never had a request with this id.',
+  replay: 'Replays are removed a day after they end.',
+  request: 'The request has expired, or it belongs to another project.',
 };
 
 /** Thrown by loaders of pages that show only data from the log. `message`: why the log does not respond. */
-export const logAway = (message: string): Response =>
+export const logUnavailable = (message: string): Response =>
   respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 
 const refusedWork = ({ reason, message }: WorkRefused): Response =>

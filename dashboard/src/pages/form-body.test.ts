@@ -33,7 +33,7 @@ const encodedBytes = (fields: Readonly<Record<string, string>>): number =>
 const headers = (count: number, valueLength: number): [string, string][] =>
   Array.from({ length: count }, () => ['"'.repeat(LIMITS.headerNameLengthMax), '"'.repeat(valueLength)]);
 
-it('the largest legal endpoint fits into its form', () => {
+it('a form can hold the largest valid endpoint', () => {
   for (const body of ['\n'.repeat(LIMITS.mockBodyBytesMax), '€'.repeat(LIMITS.mockBodyBytesMax / 3)]) {
     const rows = headers(LIMITS.mockHeadersMax, LIMITS.headerValueLengthMax).flatMap(([name, value], index) => [
       [`spec.json.headers[${index}].name`, name],
@@ -46,7 +46,7 @@ it('the largest legal endpoint fits into its form', () => {
   }
 });
 
-it('the largest legal edit of a replay fits into its form', () => {
+it('a form can hold the largest valid edit of a replay', () => {
   const lines = headers(LIMITS.replayEditHeadersMax, LIMITS.replayHeaderValueLengthMax).map((pair) => pair.join(': '));
   const form = { 'spec.edit.headers': lines.join('\n'), 'spec.edit.body': '\n'.repeat(LIMITS.replayEditBytesMax) };
   expect(encodedBytes(form)).toBeLessThan(objectBytesMax);

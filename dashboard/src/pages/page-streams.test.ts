@@ -8,7 +8,7 @@ const take = (open: ReturnType<ReturnType<typeof pageStreams>>): (() => void) =>
   return place.release;
 };
 
-it('one reader has so many streams, and the refusal says how many', () => {
+it('a user has a maximum number of streams, which the refusal states', () => {
   const of = pageStreams(LIMITS);
   take(of('ann'));
   take(of('ann'));
@@ -18,13 +18,13 @@ it('one reader has so many streams, and the refusal says how many', () => {
   take(of('bob'));
 });
 
-it('all readers together have so many', () => {
+it('all users together have a maximum number of streams', () => {
   const of = pageStreams(LIMITS);
   for (const reader of ['ann', 'bob', 'cid']) take(of(reader));
   expect(of('dan')()).toHaveProperty('refusal', expect.stringContaining('3 live pages already'));
 });
 
-it('a stream that ends gives its place back, once', () => {
+it('a stream that ends frees its place once', () => {
   const of = pageStreams(LIMITS);
   const releases = ['ann', 'ann', 'bob'].map((reader) => take(of(reader)));
   releases[0]?.();

@@ -83,7 +83,7 @@ const endless = () => {
 };
 
 describe('a response', () => {
-  it('is produced as fast as it is read, and ends when its reader leaves', async () => {
+  it('is produced as fast as it is read, and ends when the client disconnects', async () => {
     const { state, loader } = endless();
     await using pages = await startPages({ export: { loader } });
     const socket = connect(pages.port, '127.0.0.1').pause();
@@ -100,7 +100,7 @@ describe('a response', () => {
     expect(pages.errors).toEqual([]);
   });
 
-  it('that is no JSON is not read to its end for a data request', async () => {
+  it('that is not JSON is not buffered for a data request', async () => {
     const { state, loader } = endless();
     await using pages = await startPages({ export: { loader } });
     const response = await fetch(`${pages.url}/export.data`);
@@ -109,7 +109,7 @@ describe('a response', () => {
     expect(state.isCancelled).toBe(true);
   });
 
-  it('to HEAD ends what the route has started', async () => {
+  it('to HEAD aborts the work of the route', async () => {
     const aborted = Promise.withResolvers<unknown>();
     const loader = ({ request }: { request: Request }): Response => {
       request.signal.addEventListener('abort', aborted.resolve);

@@ -23,12 +23,12 @@ export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): Reque
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
     // Refuses `*` and whole URLs, which only a proxy receives.
     if (!request.originalUrl.startsWith('/') || !URL.canParse(url)) {
-      response.status(400).type('text').send('The address cannot be read.\n');
+      response.status(400).type('text').send('Invalid request target.\n');
       return;
     }
     // The old URL of a route's data. Remix logs a warning for each such request.
     if (new URL(url).searchParams.has('_data')) {
-      response.status(400).type('text').send('Pages take no ?_data=: take it out of the address.\n');
+      response.status(400).type('text').send('Pages do not accept ?_data=. Remove it from the URL.\n');
       return;
     }
     // Also after a response without a body (HEAD), so that everything that a route has started for it ends.

@@ -1,7 +1,9 @@
 import type { ResourceObject } from '@standin/contract';
 import type { Backend, ProjectLog } from '../backend.ts';
+import { listEndpoints } from '../endpoints/endpoints.ts';
 import type { ProjectName } from '../resources/names.ts';
 import { NotFound } from '../resources/not-found.ts';
+import { ownerOf, ownershipReason } from '../resources/ownership.ts';
 import { projectStatus } from '../resources/specs.ts';
 
 /** Rejects with `NotFound` or `SourceError`. */
@@ -11,7 +13,7 @@ export const getProject = async (
 ): Promise<ResourceObject> => {
   const object = await resources.get({ kind: 'Project', namespace, name: project });
   if (object !== undefined) return object;
-  const detail = `There is no project ${project} in the namespace ${namespace}.`;
+  const detail = `Project ${project} does not exist in namespace ${namespace}.`;
   throw new NotFound('project', `project ${namespace}/${project}`, detail);
 };
 
@@ -41,4 +43,24 @@ export const gatewayUrl = (project: ResourceObject): string | undefined => {
   const { uri, url } = projectStatus(project);
   const end = `/${uri ?? ''}`;
   return uri !== undefined && url?.endsWith(end) === true ? url.slice(0, -end.length) : undefined;
+};
+
+/** Deletes a project, after its endpoints if requested. Resolves to the reason if another tool manages one of them. Rejects with `SourceError`. */
+export const deleteProject = async (
+  backend: Backend,
+  project: ResourceObject,
+  { withEndpoints }: { readonly withEndpoints: boolean },
+): Promise<string | undefined> => {
+  const { namespace, name } = project.metadata;
+  const owner = ownerOf(project);
+  if (owner !== undefined) return ownershipReason(owner);
+  const endpoints = withEndpoints ? await listEndpoints(backend, { namespace, project: name }) : [];
+  for (const endpoint of endpoints) {
+    const itsOwner = ownerOf(endpoint);
+    if (itsOwner !== undefined) return `Cannot delete endpoint ${endpoint.metadata.name}. ${ownershipReason(itsOwner)}`;
+  }
+  for (const endpoint of endpoints)
+    await backend.resources.delete({ kind: 'Endpoint', namespace, name: endpoint.metadata.name });
+  await backend.resources.delete({ kind: 'Project', namespace, name });
+  return undefined;
 };

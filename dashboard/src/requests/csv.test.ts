@@ -19,7 +19,7 @@ const summary: LogSummary = {
   insertedAtMs: 0,
 };
 
-it('writes one line per request, ended as the RFC says', () => {
+it('writes one line per request with CRLF', () => {
   expect(csvHeader() + csvLine(summary)).toBe(
     'id,received_at,method,path,query,status,duration_ms,body_bytes,endpoint,outcome,project\r\n' +
       '00000000-0000-7000-8000-000000000001,2026-11-21T10:00:00.123456Z,POST,/v1/orders,,201,0.812,15,create-order,mocked,default/shop\r\n',
@@ -35,11 +35,11 @@ it.each([
   ['a="b",c', '"a=""b"",c"'],
   ['a\r\n=b', '"a\r\n=b"'],
   ['a=1', 'a=1'],
-])('a query of %j is no formula for any spreadsheet', (query, cell) => {
+])('a query of %j is not a spreadsheet formula', (query, cell) => {
   expect(csvLine({ ...summary, query })).toContain(`/v1/orders,${cell},201`);
 });
 
-it('an unknown status is empty, a note is one cell', () => {
+it('an unknown status is empty, and a note is one cell', () => {
   expect(csvLine({ ...summary, status: 0 })).toContain('/v1/orders,,,0.812');
   expect(csvNote('Cut after 5 requests, there are more')).toBe('"Cut after 5 requests, there are more"\r\n');
 });

@@ -74,8 +74,8 @@ it.each([0, 1, 500, 501, 1_200])('writes all of %d requests, each once, in every
   expect(log.comment).toBeUndefined();
 });
 
-it('says at the end when there are more than it writes', async () => {
-  const note = 'Cut after 700 requests: there are more. Narrow the search or the time to get the others.';
+it('ends with a note if there are more requests than the limit', async () => {
+  const note = 'Truncated after 700 requests. Narrow the search or the time range to export the others.';
   expect((await write('csv', 900, 700)).split('\r\n').at(-2)).toBe(`"${note}"`);
   expect(JSON.parse((await write('ndjson', 900, 700)).split('\n').at(-2) ?? '')).toEqual({
     event: 'cut',
@@ -84,9 +84,9 @@ it('says at the end when there are more than it writes', async () => {
   const { log } = JSON.parse(await write('har', 900, 700)) as HarFile;
   expect([log.entries.length, log.comment]).toEqual([700, note]);
   // A file that reaches the limit exactly needs no note.
-  expect(await write('csv', 700, 700)).not.toContain('Cut');
+  expect(await write('csv', 700, 700)).not.toContain('Truncated');
 });
 
-it.each([null, 'xml', 'constructor', '__proto__'])('%s is no format', (name) => {
+it.each([null, 'xml', 'constructor', '__proto__'])('%s is not a format', (name) => {
   expect(exportFormat(name)).toBeUndefined();
 });

@@ -84,7 +84,7 @@ export async function* exportTraffic(
     after = page.at(-1);
     if (wanted.length < page.length) {
       yield format.end(
-        `Cut after ${written} requests: there are more. Narrow the search or the time to get the others.`,
+        `Truncated after ${written} requests. Narrow the search or the time range to export the others.`,
       );
       return;
     }

@@ -34,7 +34,7 @@ describe('the histogram of a search', () => {
     ['that reads headers', 'header.x-id:1', 600_000, 2],
     ['in few requests', 'body:refund', 400_000, 1],
     ['that reads neither', 'status:5xx path:/a*', 10_000_000, 1],
-  ])('%s is estimated only where it takes long', async (_what, text, total, oneIn) => {
+  ])('%s is estimated only if it is slow', async (_what, text, total, oneIn) => {
     const { log, asked } = logOf(total);
     const filter = { since, search: searchOf(text) };
     const view = await readHistogram(log, filter, now, { mayEstimate: true });

@@ -10,7 +10,7 @@ it.each<[DashboardMode, string, object]>([
   ['local', 'team', { name: 'a', namespace: 'team' }],
   ['cluster', 'default', { name: 'a', namespace: 'default' }],
   ['cluster', 'team', { name: 'a', namespace: 'team' }],
-])('a manifest names its namespace unless that is the one of a directory: %s, %s', (mode, namespace, metadata) => {
+])('a manifest omits the default namespace in local mode only: %s, %s', (mode, namespace, metadata) => {
   const object = {
     apiVersion: 'standin.dev/v1alpha1',
     kind: 'Endpoint',
@@ -20,7 +20,7 @@ it.each<[DashboardMode, string, object]>([
   expect(parse(manifestYaml(object, mode))).toEqual({ ...object, metadata });
 });
 
-it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('a body of %j keeps its blanks', (body) => {
+it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('a body of %j keeps its whitespace', (body) => {
   const object = {
     apiVersion: 'standin.dev/v1alpha1',
     kind: 'Endpoint',
@@ -31,7 +31,7 @@ it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('a body of %j ke
 });
 
 // Prevents a captured body, when pasted, from erasing characters, ending the text of `kubectl create -f -` and continuing in the shell.
-it('a manifest has no control characters, and means the same', () => {
+it('a manifest has no control characters, and parses to the same object', () => {
   const specs = fc.dictionary(
     fc.constantFrom('a', 'b\u007f', '\u202e'),
     fc.string({

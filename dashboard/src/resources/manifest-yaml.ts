@@ -46,13 +46,13 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
   return writeYaml(new Document(manifest, { version: '1.1' }), { blockQuote: 'literal' });
 };
 
-/** A line that the manifest does not contain, so that the shell ends the text there. */
-const DELIMITER = 'STANDIN_MANIFEST';
-
-/** The same as a command. The quoted delimiter prevents the shell from expanding `$` and backticks. */
-export const applyCommand = (yaml: string): string => {
+/**
+ * A command that passes a manifest to kubectl. The shell ends the text at the first line that equals the delimiter. The quoted delimiter prevents
+ * the shell from expanding `$` and backticks.
+ */
+export const kubectlCommand = (verb: 'apply' | 'create', yaml: string, delimiter = 'STANDIN_MANIFEST'): string => {
   const lines = new Set(yaml.split('\n'));
-  let delimiter = DELIMITER;
-  while (lines.has(delimiter)) delimiter += '_';
-  return `kubectl apply -f - <<'${delimiter}'\n${yaml}${delimiter}\n`;
+  let unused = delimiter;
+  while (lines.has(unused)) unused += '_';
+  return `kubectl ${verb} -f - <<'${unused}'\n${yaml}${unused}\n`;
 };

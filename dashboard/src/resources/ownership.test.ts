@@ -29,7 +29,7 @@ it.each([
 });
 
 it.each([{}, { labels: { 'app.kubernetes.io/instance': 'shop', 'app.kubernetes.io/managed-by': 'kubectl' } }])(
-  '%j is managed by a person',
+  '%j is not managed by a tool',
   (more) => {
     expect(ownerOf({ metadata: { ...metadata, ...more } })).toBeUndefined();
   },

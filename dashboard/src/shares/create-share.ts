@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { API_GROUP, GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, parseObject, type Problem } from '@standin/crds';
+import { parseObject, readStatus, type Problem } from '@standin/crds';
 import type { RedactionRules } from '@standin/exchange/redact';
 import type { Backend } from '../backend.ts';
 import { problemText } from '../resources/problem-text.ts';
@@ -85,7 +85,7 @@ export const createShare = async (
   const { namespace, project: projectName, requestId, lifetimeMs } = wanted;
   const project = await resources.get({ kind: 'Project', namespace, name: projectName });
   if (project === undefined)
-    return { ok: false, reason: 'ProjectNotFound', message: `There is no project ${namespace}/${projectName}.` };
+    return { ok: false, reason: 'ProjectNotFound', message: `Project ${namespace}/${projectName} does not exist.` };
   if ((await isSharingInPlan(backend, project)) === false)
     return { ok: false, reason: 'NotInPlan', message: SHARING_NEEDS_PRO };
   const log = await logs.open({ namespace, name: projectName, uid: project.metadata.uid });
@@ -138,7 +138,7 @@ const awaitVerdict = async ({ resources }: Backend, namespace: string, name: str
   const until = performance.now() + VERDICT_MS_MAX;
   while (performance.now() < until) {
     const share = await resources.get({ kind: 'Share', namespace, name });
-    const { conditions = [] } = DEFINITIONS.Share.status.safeParse(share?.status).data ?? {};
+    const { conditions = [] } = readStatus('Share', share?.status);
     const accepted = conditions.find(({ type }) => type === 'Accepted');
     if (accepted !== undefined && accepted.status !== 'Unknown')
       return { status: accepted.status, reason: accepted.reason, message: accepted.message };

@@ -1,4 +1,4 @@
-import { DEFINITIONS, parseObject } from '@standin/crds';
+import { parseObject, readStatus } from '@standin/crds';
 import type { ResourceObject } from '@standin/contract';
 import type { Resources } from '../backend.ts';
 import type { ProjectName } from '../resources/names.ts';
@@ -22,12 +22,12 @@ export interface ShareView {
 }
 
 const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<ShareView, 'state' | 'message'> => {
-  const { conditions = [] } = DEFINITIONS.Share.status.safeParse(share.status).data ?? {};
+  const { conditions = [] } = readStatus('Share', share.status);
   const accepted = conditions.find(({ type }) => type === 'Accepted');
   if (Date.parse(expiresAt) <= now || accepted?.reason === 'Expired') return { state: 'expired', message: '' };
   if (accepted?.status === 'True') return { state: 'works', message: '' };
   if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
-  return { state: 'waiting', message: 'The operator has not looked at it yet.' };
+  return { state: 'waiting', message: 'Waiting for the operator.' };
 };
 
 /** Undefined: the Share belongs to another project. */

@@ -1,5 +1,5 @@
 import type { Condition, ResourceObject } from '@standin/contract';
-import { DEFINITIONS, parseObject, type ShareSpec } from '@standin/crds';
+import { parseObject, readStatus, type ShareSpec } from '@standin/crds';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/exchange/redact';
 import { capturedOf } from '../captured/captured-of.ts';
@@ -41,7 +41,7 @@ const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefi
 
 /** The operator has accepted this generation of the object. */
 const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
-  const { conditions = [] } = DEFINITIONS.Share.status.safeParse(status).data ?? {};
+  const { conditions = [] } = readStatus('Share', status);
   const accepted = conditions.find(({ type }) => type === ('Accepted' satisfies Condition['type']));
   return accepted?.status === 'True' && accepted.observedGeneration === metadata.generation;
 };

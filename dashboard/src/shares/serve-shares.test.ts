@@ -42,7 +42,7 @@ const statusesOf = async (answers: readonly Promise<Response>[]): Promise<Readon
 };
 const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
-it('counts links that show nothing for each client behind a trusted proxy, and then refuses that client', async () => {
+it('limits invalid links for each client behind a trusted proxy', async () => {
   const get = await serveLinks();
   const statuses = await statusesOf(times(60, () => get('guess', '192.0.2.1')));
   expect([...statuses]).toEqual([[404, 60]]);
@@ -53,7 +53,7 @@ it('counts links that show nothing for each client behind a trusted proxy, and t
   expect((await get('guess', '192.0.2.2')).status).toBe(404);
 });
 
-it('counts working links apart: many may open one', async () => {
+it('has a separate, higher limit for working links', async () => {
   const get = await serveLinks();
   const opened = await statusesOf(times(200, () => get('works', '192.0.2.1')));
   // Lookups at the same moment are limited.
@@ -62,7 +62,7 @@ it('counts working links apart: many may open one', async () => {
   expect((await get('works', '192.0.2.1')).status).toBe(200);
 });
 
-it('says when to come again where an exchange cannot be redacted now, or in time', async () => {
+it('sends Retry-After if an exchange cannot be redacted now, or in time', async () => {
   const busy = await (await serve(() => Promise.reject(new WorkRefused('Busy'))))('works', '192.0.2.1');
   expect([busy.status, busy.headers.get('retry-after')]).toEqual([503, '1']);
   const slow = await (await serve(() => Promise.reject(new WorkRefused('TooSlow'))))('works', '192.0.2.1');

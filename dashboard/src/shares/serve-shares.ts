@@ -93,8 +93,8 @@ export const serveShares = ({
         return 'refused';
       }
       if (!(error instanceof SourceError) && !(error instanceof LogStoreError)) throw error;
-      logger.warn({ err: error }, 'a shared link cannot be looked up');
-      refuse(response, 503, 5, 'This cannot be shown at the moment. Try again shortly.');
+      logger.warn({ err: error }, 'shared link lookup failed');
+      refuse(response, 503, 5, 'This request cannot be shown now. Try again shortly.');
       return 'refused';
     } finally {
       open -= 1;
@@ -107,7 +107,7 @@ export const serveShares = ({
     response.set(HEADERS);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.set('allow', 'GET, HEAD');
-      refuse(response, 405, 0, 'Links can be read, and nothing else.');
+      refuse(response, 405, 0, 'Links accept only GET and HEAD.');
       return false;
     }
     const address = clientAddress(request);

@@ -89,13 +89,13 @@ const sharesOf = (objects: readonly ResourceObject[], rows?: readonly LogRow[]):
   sharesIn(new World(objects, rows));
 
 describe('a link', () => {
-  it('shows the entry, with what its Share hides', async () => {
+  it('shows the entry with the redactions of its Share', async () => {
     const opened = await sharesOf([project, share({}, { redact: { headers: ['x-token'] } })]).open(TOKEN);
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
     expect(opened?.expiresAt).toBe(SPEC.expiresAt);
   });
 
-  it('of a Share without rules hides what looks like a secret', async () => {
+  it('of a Share without rules redacts values that look like secrets', async () => {
     const opened = await sharesOf([project, share({}, { redact: undefined })]).open(TOKEN);
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
   });
@@ -106,18 +106,18 @@ describe('a link', () => {
     ['the operator has not accepted it', [project, share({ status: undefined })]],
     ['the operator has refused it', [project, share({ status: { conditions: [{ ...condition, status: 'False' }] } })]],
     [
-      'the operator accepted what it was before',
+      'the operator accepted an earlier generation',
       [project, share({ status: { conditions: [{ ...condition, observedGeneration: 0 }] } })],
     ],
-    ['its Project is gone', [share()]],
+    ['its Project no longer exists', [share()]],
     [
-      'its Project was made anew',
+      'its Project was created again',
       [object('Project', 'shop', { ...project, metadata: { ...project.metadata, uid: 'another' } }), share()],
     ],
-    ['its entry is gone', [project, share({}, { requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0caff' })]],
+    ['its entry no longer exists', [project, share({}, { requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0caff' })]],
     ['it is of another namespace', [project, share({ metadata: { ...share().metadata, namespace: 'other' } })]],
     ['its spec cannot be read', [project, share({ spec: { ...SPEC, tokenSha256: SHA256, extra: 1 } })]],
-  ])('shows nothing where %s', async (_, objects) => {
+  ])('shows nothing if %s', async (_, objects) => {
     expect(await sharesOf(objects).open(TOKEN)).toBeUndefined();
   });
 
@@ -128,7 +128,7 @@ describe('a link', () => {
     },
   );
 
-  it('is not taken over by a younger Share with the same hash, whatever becomes of the older one', async () => {
+  it('is not taken over by a newer Share with the same hash', async () => {
     const younger = share({
       metadata: { ...share().metadata, name: 'younger', uid: 'z', creationTimestamp: '2026-11-21T11:30:00Z' },
     });
@@ -140,7 +140,7 @@ describe('a link', () => {
 describe('what a link shows', () => {
   const large = newLogRow({ ...row, requestBody: Buffer.alloc(1024 * 1024, '{"a":1,"token":"secret-0123456789"},') });
 
-  it('is made once for all who open it, also at the same time', async () => {
+  it('is created once for all clients, even concurrent ones', async () => {
     const world = new World([project, share({}, { redact: undefined })], [large]);
     const shares = sharesIn(world);
     const opened = await Promise.all(Array.from({ length: 20 }, () => shares.open(TOKEN)));
@@ -150,7 +150,7 @@ describe('what a link shows', () => {
     expect(world.reads).toBe(1);
   });
 
-  it('is nothing from the moment on in which the Share is revoked, also while it is being made', async () => {
+  it('ends when the Share is revoked, even during redaction', async () => {
     const world = new World([project, share()], [large]);
     const shares = sharesIn(world);
     const opening = [shares.open(TOKEN), shares.open(TOKEN)];
@@ -162,7 +162,7 @@ describe('what a link shows', () => {
     expect(await shares.open(TOKEN)).toBeUndefined();
   });
 
-  it('is made again when the Share, its uid or the row changes', async () => {
+  it('is created again when the Share, its uid or the row changes', async () => {
     const world = new World([project, share()]);
     const shares = sharesIn(world);
     const shown = async () => (await shares.open(TOKEN))?.exchange;
@@ -196,7 +196,7 @@ describe('ShareCache', () => {
     }) as unknown as SharedExchange;
   const KIB = 'x'.repeat(512);
 
-  it('keeps so many bytes and links, and forgets what was opened least recently', async () => {
+  it('limits bytes and links, and evicts the least recently used', async () => {
     const cache = new ShareCache({ bytesMax: 3 * 1024, linksMax: 10 });
     let made = 0;
     const get = (token: string) =>
@@ -214,7 +214,7 @@ describe('ShareCache', () => {
     expect([few.isReady('a', 'id'), few.isReady('b', 'id')]).toEqual([false, true]);
   });
 
-  it('makes so many at once and no more', async () => {
+  it('limits concurrent work', async () => {
     const cache = new ShareCache({ makingMax: 1 });
     const made = Promise.withResolvers<SharedExchange>();
     const first = cache.get('a', 'id', () => made.promise);
@@ -225,7 +225,7 @@ describe('ShareCache', () => {
     expect(await cache.get('b', 'id', () => made.promise)).toBe(await first);
   });
 
-  it('does not try again what takes too long, but what failed otherwise', async () => {
+  it('retries failed work, but not work that took too long', async () => {
     const cache = new ShareCache();
     let tries = 0;
     const fail = (error: Error) => () => {
@@ -242,7 +242,7 @@ describe('ShareCache', () => {
 });
 
 describe('ShareIndex', () => {
-  it('forgets what was removed or says another token now', () => {
+  it('removes deleted Shares and replaced tokens', () => {
     const index = new ShareIndex();
     index.put(share());
     expect(index.find(SHA256)?.metadata.name).toBe('link');
@@ -257,14 +257,14 @@ describe('ShareIndex', () => {
 describe('AddressLimit', () => {
   const limit = (): AddressLimit => new AddressLimit({ burst: 2, perSecond: 1, addressesMax: 2 });
 
-  it('lets an address come so often at once, and then at a rate', () => {
+  it('allows a burst, and then a rate', () => {
     const limited = limit();
     expect([0, 0, 0].map((now) => limited.take('192.0.2.1', now))).toEqual([0, 0, 1_000]);
     expect([limited.take('192.0.2.1', 500), limited.take('192.0.2.1', 1_000)]).toEqual([500, 0]);
     expect(limited.take('192.0.2.2', 0)).toBe(0);
   });
 
-  it('counts a /64 of IPv6 as one, and IPv4 in IPv6 as IPv4', () => {
+  it('counts an IPv6 /64 as one address, and IPv4 in IPv6 as IPv4', () => {
     const limited = limit();
     expect(['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3::4'].map((from) => limited.take(from, 0))).toEqual([
       0, 0, 1_000,
@@ -275,7 +275,7 @@ describe('AddressLimit', () => {
     expect(['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.1'].map((from) => limited.take(from, 0))).toEqual([0, 0, 1_000]);
   });
 
-  it('says how long an address has to wait, and counts only what is taken', () => {
+  it('returns the time to wait, and counts only taken requests', () => {
     const limited = limit();
     for (let times = 0; times < 5; times += 1) expect(limited.waitMs('192.0.2.1', 0)).toBe(0);
     limited.take('192.0.2.1', 0);
@@ -283,14 +283,14 @@ describe('AddressLimit', () => {
     expect(limited.waitMs('192.0.2.1', 0)).toBe(1_000);
   });
 
-  it('remembers so many addresses and no more', () => {
+  it('limits the number of remembered addresses', () => {
     const limited = limit();
     for (const address of ['a', 'a', 'b', 'c']) limited.take(address, 0);
     expect(limited.take('a', 0)).toBe(0);
   });
 });
 
-it('makes another token of 256 bits each time', () => {
+it('creates a different 256-bit token each time', () => {
   expect(isShareToken(TOKEN)).toBe(true);
   expect(Buffer.from(TOKEN, 'base64url')).toHaveLength(32);
   expect(createShareToken()).not.toBe(TOKEN);

@@ -26,7 +26,7 @@ const redact = (workers: Workers, row = rowOf(10 * MIB, '{"token":"secret-012345
   workers.run('redactShare', { row, rules: undefined }, capturedOf(row));
 
 describe('workers', { timeout: 120_000 }, () => {
-  it('take the bytes over, and leave the event loop free', async () => {
+  it('take over the bytes, and keep the event loop free', async () => {
     const workers = open();
     await redact(workers);
     const row = rowOf(10 * MIB, '[1,"x",{"a":2}],');
@@ -39,7 +39,7 @@ describe('workers', { timeout: 120_000 }, () => {
     expect((user + system) / 1_000).toBeLessThan(100);
   });
 
-  it('leave the event loop free for a long head, too', async () => {
+  it('keep the event loop free for a long head, too', async () => {
     const workers = open();
     await redact(workers);
     const row = newLogRow({
@@ -52,7 +52,7 @@ describe('workers', { timeout: 120_000 }, () => {
     expect((user + system) / 1_000).toBeLessThan(50);
   });
 
-  it('do the same as what is done here where bodies are short', async () => {
+  it('return the same result as inline calls for short bodies', async () => {
     const text = '{"token":"secret-0123456789"}';
     const here = await redact(open({ inlineBytesMax: MIB }), { ...rowOf(text.length, text), id: 'a' });
     const there = await redact(open({ inlineBytesMax: 0 }), { ...rowOf(text.length, text), id: 'a' });
@@ -60,21 +60,21 @@ describe('workers', { timeout: 120_000 }, () => {
     expect(here.exchange.request.body).toContain('[redacted]');
   });
 
-  it('do not touch a buffer that others use, too', async () => {
+  it('do not transfer a shared buffer', async () => {
     const shared = Buffer.from('{"a":1}');
     const row = newLogRow({ requestBody: shared, responseBody: shared });
     await open({ inlineBytesMax: 0 }).run('redactShare', { row, rules: undefined }, [shared]);
     expect(shared.toString()).toBe('{"a":1}');
   });
 
-  it('give bytes back as bytes', async () => {
+  it('return bytes as bytes', async () => {
     const body = new Uint8Array(Buffer.from(`--b\r\n\r\n${'x'.repeat(64 * 1024)}\r\n--b--\r\n`));
     const input = { body, contentType: 'multipart/form-data; boundary=b', index: 0 };
     const item = await open({ inlineBytesMax: 0 }).run('multipartItem', input, [body]);
     expect(item).toEqual(new Uint8Array(Buffer.alloc(64 * 1024, 'x')));
   });
 
-  it('give up what takes too long, and go on with the next', async () => {
+  it('abort a slow call, and continue with the next', async () => {
     const workers = open({ deadlineMs: 5 });
     await expect(redact(workers)).rejects.toMatchObject({ name: 'WorkRefused', reason: 'TooSlow' });
     const row = rowOf(9 * 1024, 'a');
@@ -84,7 +84,7 @@ describe('workers', { timeout: 120_000 }, () => {
     expect(await item).toBeUndefined();
   });
 
-  it('refuse what would wait too long, or behind too many', async () => {
+  it('refuse calls that would wait too long, or behind too many others', async () => {
     const late = open({ waitMs: 1 });
     await expect(redact(late)).rejects.toMatchObject({ reason: 'Busy' });
     const workers = open({ queueMax: 1 });

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { tryCommand } from './try-command.ts';
+import { tryCommand } from './try-it.tsx';
 
 const URL = "http://127.0.0.1:8080/uri/a';touch$IFS'pwned";
 const KEY = `k';touch$IFS"pwned";'\`touch pwned\``;
 
-it('is one command, whatever the slug and the key are', () => {
+it('quotes the slug and the key', () => {
   const command = tryCommand({ method: 'POST', url: URL }, KEY);
   const { stdout } = spawnSync('sh', ['-c', command.replace(/^curl/, "printf '%s\\0'")], { encoding: 'utf8' });
   expect(stdout.split('\0').slice(0, -1)).toEqual([
@@ -24,6 +24,6 @@ it('is one command, whatever the slug and the key are', () => {
   ]);
 });
 
-it('is not there for a key that would act on the terminal', () => {
+it('rejects a key with control characters', () => {
   expect(() => tryCommand({ method: 'GET', url: URL }, 'k\u0003\ntouch pwned\n')).toThrow('control characters');
 });
