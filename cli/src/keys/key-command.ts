@@ -1,3 +1,4 @@
+import { parseDuration } from '@standin/contract';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { serverOptions, withServer } from '../server/server-options.ts';
@@ -11,12 +12,10 @@ const optionsSchema = z.object({
   ...serverOptions,
 });
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
-
 const parseTimeout = (text: string): number => {
-  const [, count, unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
-  return Number(count) * (UNIT_MS[unit] ?? 0);
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
+  return ms;
 };
 
 export const addKeyCommand = (program: Command): void => {
