@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
-import { openApiReader } from './api-reader.ts';
+import { openApiReader, serverEvents, type ServerEvent } from './api-reader.ts';
 
 const summary = (number: number) => ({
   id: `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`,
@@ -56,4 +57,29 @@ describe('following a server', () => {
     const refused = new ServerError('it: the token has expired', { status: 401, code: 'unauthorized' });
     await expect(follow([[position('a'), event(1)], [refused], []])).rejects.toThrow('the token has expired');
   });
+});
+
+it('parses server-sent events and positions without data, and ignores an incomplete event', async () => {
+  const lines = [
+    'retry: 1000',
+    'id: 1',
+    '',
+    ':',
+    '',
+    'event: request',
+    'data: {"a":',
+    'data: 1}',
+    '',
+    'data:x',
+    '',
+    'event: half',
+    'data: 1',
+  ];
+  const events: ServerEvent[] = [];
+  for await (const event of serverEvents(Readable.from(lines))) events.push(event);
+  expect(events).toEqual([
+    { type: '', data: '', id: '1' },
+    { type: 'request', data: '{"a":\n1}', id: undefined },
+    { type: '', data: 'x', id: undefined },
+  ]);
 });
