@@ -107,7 +107,7 @@ test('the page and standin usage show the total while ClickHouse is unavailable'
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /: 5 of 5 requests \(100\.0 %\)\n.*\nrequests by endpoint are not known: ClickHouse cannot be read now/,
+        /: 5 of 5 requests \(100\.0 %\)\n.*\nrequests by endpoint are unknown: ClickHouse cannot be read now/,
       ) as string,
     });
     await page.getByRole('alert').getByText('Days and endpoints are missing').waitFor();

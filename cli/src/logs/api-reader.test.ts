@@ -40,8 +40,8 @@ const follow = async (streams: readonly (readonly (readonly string[] | Error)[])
   return { asked, seen };
 };
 
-describe('following a server', () => {
-  it('goes on where it broke off, and shows each request once', async () => {
+describe('following requests', () => {
+  it('resumes after an interruption and shows each request once', async () => {
     const first = [position('a'), event(1), position('b'), event(2), brokenOff()];
     expect(await follow([first, [brokenOff()], [position('b'), event(1), event(2), event(3)]])).toEqual({
       asked: [undefined, 'b', 'b'],
@@ -49,11 +49,11 @@ describe('following a server', () => {
     });
   });
 
-  it('ends where it never began', async () => {
+  it('fails if the first request fails', async () => {
     await expect(follow([[brokenOff()], []])).rejects.toThrow('cannot reach it');
   });
 
-  it('ends when it may not go on', async () => {
+  it('fails if a later request is refused', async () => {
     const refused = new ServerError('it: the token has expired', { status: 401, code: 'unauthorized' });
     await expect(follow([[position('a'), event(1)], [refused], []])).rejects.toThrow('the token has expired');
   });

@@ -28,7 +28,9 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
   const isServer = options.clickhouseUrl !== undefined;
   const checkGrowing = (): void => {
     if (isServer) return;
-    throw new PlainError(`no standin dev runs on ${options.data}: start it first; standin logs lists what is there`);
+    throw new PlainError(
+      `no standin dev runs on ${options.data}: start it first; standin logs lists the captured requests`,
+    );
   };
   return {
     newest: async (limit) => {

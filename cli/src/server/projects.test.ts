@@ -13,9 +13,9 @@ import { writeRunFile } from './run-file.ts';
 const SHOP = { namespace: 'default', name: 'shop' };
 const BILLING = { namespace: 'default', name: 'billing' };
 
-describe('a project that is not there', () => {
+describe('the error for a missing project', () => {
   it.each([
-    ['there are others', { project: 'nope' }, [SHOP, BILLING], 'there is no project "nope"; there are: billing, shop'],
+    ['others exist', { project: 'nope' }, [SHOP, BILLING], 'there is no project "nope"; there are: billing, shop'],
     [
       'it is in another namespace',
       { namespace: 'team-a', project: 'shop' },
@@ -28,22 +28,22 @@ describe('a project that is not there', () => {
       [SHOP, { namespace: 'team-a', name: 'shop' }],
       'there is no project "nope"; there are: default/shop, team-a/shop',
     ],
-    ['there is none', { project: 'nope' }, [], 'there is no project "nope"; there is none'],
+    ['none exist', { project: 'nope' }, [], 'there is no project "nope"; there is none'],
     [
-      'its name has what a terminal acts on',
+      'the name contains control characters',
       { project: 'a\u001b[2J' },
       [],
       'there is no project "a\\u001b[2J"; there is none',
     ],
-  ])('is said where %s', (_, wanted, known, message) => {
+  ])('names the existing projects: %s', (_, wanted, known, message) => {
     expect(missingProject(known, wanted)?.message).toBe(message);
   });
 
-  it.each([[{ project: 'shop' }], [{ namespace: 'default', project: 'shop' }]])('is none of %j', (wanted) => {
+  it.each([[{ project: 'shop' }], [{ namespace: 'default', project: 'shop' }]])('is undefined for %j', (wanted) => {
     expect(missingProject([SHOP], wanted)).toBeUndefined();
   });
 
-  it('is shown with the first ten of many', () => {
+  it('names the first ten of many projects', () => {
     const many = Array.from({ length: 11 }, (_, n) => ({
       namespace: 'default',
       name: `p${String(n).padStart(2, '0')}`,

@@ -67,17 +67,15 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
 };
 
 const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported: boolean): void => {
-  if (quarantined > 0) throw new PlainError('rows in quarantine are left: inspect them with standin quarantine');
-  if (leftBytes > 0) throw new PlainError('files are left whose gateway may still write: start it again later');
+  if (quarantined > 0) throw new PlainError('rows remain in quarantine: inspect them with standin quarantine');
+  if (leftBytes > 0) throw new PlainError('files remain whose gateway may still write: run it again later');
   if (unreported > 0 && isReported)
-    throw new PlainError('the operator could not be told: what the gateway held of quotas has not come back yet');
+    throw new PlainError('the operator was not notified: the unused quota of the gateway is not available again yet');
 };
 
 const describe = ({ rows, quarantined, leftBytes, gaveUp }: Drained): string =>
   [
     `${rows} rows delivered`,
     ...(quarantined > 0 ? [`${quarantined} in quarantine (standin quarantine shows them)`] : []),
-    ...(leftBytes > 0 && !gaveUp
-      ? [`${leftBytes} bytes kept for a while, though delivered: their gateway may still write`]
-      : []),
+    ...(leftBytes > 0 && !gaveUp ? [`${leftBytes} delivered bytes kept for now: their gateway may still write`] : []),
   ].join('; ');
