@@ -17,12 +17,9 @@ describe('the outcome of a regeneration', () => {
     expect(outcomeOf({ phase: 'Refused', conditions })).toEqual({ kind: 'refused', message: 'why', exitCode });
   });
 
-  test.each([{}, { phase: 'Pending' }, { phase: 'Running' }] as const)(
-    'is pending while the status is %j',
-    (status) => {
-      expect(outcomeOf(status)).toEqual({ kind: 'under-way' });
-    },
-  );
+  test.each([{}, { phase: 'Pending' }, { phase: 'Running' }] as const)('is pending while it is %j', (status) => {
+    expect(outcomeOf(status)).toEqual({ kind: 'under-way' });
+  });
 
   it('is completed with a message', () => {
     const conditions = [condition('Complete', 'Succeeded', 'No gateway accepts the old key.')];
