@@ -13,6 +13,7 @@ const config: KnipConfig = {
   workspaces: {
     'packages/process': { entry: ['src/run-process.testing.ts'] },
     'packages/engine': { entry: ['src/{main,first-process}.ts!'] },
+    'packages/process': { entry: ['src/run-process.testing.ts'] },
     cli: {
       entry: ['src/main.ts!', 'plugin/main.ts!', 'bin/start.js', 'plugin/kubectl-standin.js'],
       vite: { config: ['plugin/vite.config.ts'] },

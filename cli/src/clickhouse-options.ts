@@ -29,7 +29,10 @@ export const parseClickHouseName = (text: string): string => {
 
 /** The process list does not show environment variables. */
 export const clickHousePassword = (): Option =>
-  new Option('--clickhouse-password <password>', 'its password; a command line is not secret, the variable is better')
+  new Option(
+    '--clickhouse-password <password>',
+    'its password; prefer the environment variable, because command lines are not secret',
+  )
     .env('STANDIN_CLICKHOUSE_PASSWORD')
     .default('', 'none');
 

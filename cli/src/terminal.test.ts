@@ -18,13 +18,13 @@ const printed = (print: (out: ReturnType<typeof outputTo>) => void): string => {
   return Buffer.concat(chunks).toString();
 };
 
-test('a line shows what a stranger wrote, in styles or not, and has no escape sequences but its own', () => {
+test('a line escapes control characters in its parts, and has no other escape sequences than its styles', () => {
   expect(formatLine(HOSTILE, true)).toBe(SHOWN);
   expect(formatLine(['! ', styled('red', HOSTILE)])).toBe(`! ${SHOWN}`);
   expect(formatLine(['! ', styled('red', HOSTILE)], true)).toBe(`! \x1b[31m${SHOWN}\x1b[39m`);
 });
 
-test('an output prints lines, JSON on one line, and bytes as they are', () => {
+test('an output prints lines, JSON on one line, and unchanged bytes', () => {
   expect(printed((out) => out.line(HOSTILE))).toBe(`${SHOWN}\n`);
   expect(printed((out) => out.lines('a\x1b\n\nb\n'))).toBe('a\\x1b\n\nb\n');
   const json = printed((out) => out.json({ [HOSTILE]: [HOSTILE] }));
@@ -34,7 +34,7 @@ test('an output prints lines, JSON on one line, and bytes as they are', () => {
 });
 
 // Prevents: a CI log interprets the name of a file or an object as a command.
-test('no line is a command of a CI log', () => {
+test('no line is a command for a CI system', () => {
   expect(formatLine('::error::a.yaml:1: b')).toBe(':\\x3aerror::a.yaml:1: b');
   expect(formatLine(['  ', styled('dim', ':'), ':stop-commands::x'])).toBe('  :\\x3astop-commands::x');
   expect(formatLine(['a ##', styled('dim', '[add-mask]b'), ' ##vso[c]d'])).toBe('a #\\x23[add-mask]b #\\x23vso[c]d');
@@ -44,7 +44,7 @@ test('no line is a command of a CI log', () => {
   expect(JSON.parse(json)).toEqual({ name: '##vso[a]' });
 });
 
-test('the last handler of errors is the one that is called', async () => {
+test('only the last error handler is called', async () => {
   const failed = Promise.withResolvers<string>();
   const out = outputTo(new Writable({ write: (_chunk, _encoding, done) => done(new Error('full')) }));
   out.onError(() => failed.reject(new Error('replaced')));
@@ -58,6 +58,6 @@ test.each([
   [{ isTerminal: true }, { NO_COLOR: '' }, true],
   [{ isTerminal: true }, { NO_COLOR: '1' }, false],
   [{ isTerminal: false }, {}, false],
-])('colour on %j with %j: %s', (stream, env, wanted) => {
+])('colour for %j with %j: %s', (stream, env, wanted) => {
   expect(wantsColour(stream, env)).toBe(wanted);
 });

@@ -1,13 +1,11 @@
-import { listSetting } from '@standin/contract';
+import { booleanSetting, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
 import { z } from 'zod';
 import { isNetwork } from './client-address.ts';
-
-const port = z.coerce.number().int().min(0).max(65_535);
 
 /** Settings of every dashboard. */
 export const dashboardSettings = z.object({
   host: z.string().default('127.0.0.1').describe('Address on which the dashboard listens. Local mode: loopback only.'),
-  port: port.default(3000).describe('Port of the dashboard. 0: a free port.'),
+  port: portSetting.default(3000).describe('Port of the dashboard. 0: a free port.'),
 });
 
 export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>> & {
@@ -27,8 +25,7 @@ export const clusterDashboardSettings = z
   .object({
     host: z.string().default('0.0.0.0').describe('Address on which the dashboard listens.'),
     port: dashboardSettings.shape.port,
-    url: z
-      .url({ protocol: /^https?$/ })
+    url: httpUrlSetting
       .optional()
       .describe('URL under which browsers reach the dashboard: https://standin.example.com. Required for OIDC.'),
     service: z
@@ -77,9 +74,7 @@ export const clusterDashboardSettings = z
       })
       // With this default, only the key is missing, and the message names it.
       .prefault({} as never),
-    dangerouslyAllowHttp: z
-      .stringbool()
-      .or(z.boolean())
+    dangerouslyAllowHttp: booleanSetting
       .default(false)
       .describe('Send session cookies over plain http, too: anyone on the network path can steal a session.'),
     oidc: z
@@ -106,10 +101,7 @@ export const clusterDashboardSettings = z
       .prefault({}),
     clickhouse: z
       .object({
-        url: z
-          .url({ protocol: /^https?$/ })
-          .default('http://localhost:8123')
-          .describe('URL of ClickHouse’s HTTP interface.'),
+        url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
         username: z
           .string()
           .default('default')
@@ -119,10 +111,7 @@ export const clusterDashboardSettings = z
         cluster: z.string().optional().describe('ClickHouse cluster whose replicas keep the log; unset: one server.'),
       })
       .prefault({}),
-    logLevel: z
-      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-      .default('info')
-      .describe('Least severe level that is logged.'),
+    logLevel: logLevelSetting.describe('Least severe level that is logged.'),
   })
   .superRefine(({ url, oidc }, context) => {
     if (oidc.issuer !== undefined && url === undefined)

@@ -1,5 +1,5 @@
 export { runGateway, type Gateway, type GatewayOptions } from './gateway.ts';
-export { tellDrained, type OperatorAccess } from './config/tell-drained.ts';
+export { reportDrained, type OperatorAccess } from './config/report-drained.ts';
 export { gatewaySettings, type GatewaySettings } from './settings.ts';
 export type { RejectedRequest } from './request/refusal.ts';
 export type { LogSink } from './deliver/log-sink.ts';

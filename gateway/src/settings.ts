@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
-import { LIMITS, listSetting } from '@standin/contract';
+import { LIMITS, booleanSetting, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
 import { isCidr, isTarget } from '@standin/egress';
 import { z } from 'zod';
 
-const port = z.coerce.number().int().min(0).max(65_535);
 const bytes = z.coerce.number().int().min(1_024);
 const milliseconds = z.coerce.number().int().min(0);
 const timeout = z.coerce.number().int().min(100);
@@ -11,11 +10,11 @@ const timeout = z.coerce.number().int().min(100);
 /** Every setting of the gateway; docs/configuration.md is generated from this. */
 export const gatewaySettings = z.object({
   host: z.string().default('0.0.0.0').describe('Address to listen on for callers.'),
-  port: port.default(8080).describe('Port to listen on for callers; 0 selects a free one.'),
+  port: portSetting.default(8080).describe('Port to listen on for callers; 0 selects a free one.'),
   admin: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address of /metrics, /healthz and /readyz.'),
-      port: port.default(9090).describe('Port of /metrics, /healthz and /readyz; 0 selects a free one.'),
+      port: portSetting.default(9090).describe('Port of /metrics, /healthz and /readyz; 0 selects a free one.'),
     })
     .prefault({}),
   name: z
@@ -79,10 +78,7 @@ export const gatewaySettings = z.object({
     .prefault({}),
   clickhouse: z
     .object({
-      url: z
-        .url({ protocol: /^https?$/ })
-        .default('http://localhost:8123')
-        .describe('URL of ClickHouse’s HTTP interface.'),
+      url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
       username: z.string().default('default').describe('ClickHouse user; it needs INSERT on the log’s table.'),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
@@ -93,9 +89,7 @@ export const gatewaySettings = z.object({
         .string()
         .optional()
         .describe('ClickHouse cluster whose replicas store the log; unset: a single server.'),
-      migrate: z
-        .stringbool()
-        .or(z.boolean())
+      migrate: booleanSetting
         .default(true)
         .describe('Create or update the log’s tables before the first insert; false if the user may only insert.'),
     })
@@ -153,9 +147,7 @@ export const gatewaySettings = z.object({
     .prefault({}),
   egress: z
     .object({
-      allowPrivate: z
-        .stringbool()
-        .or(z.boolean())
+      allowPrivate: booleanSetting
         .default(false)
         .describe('Allow Forward to loopback and private addresses: for a developer’s machine, not for a cluster.'),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
@@ -182,8 +174,7 @@ export const gatewaySettings = z.object({
     ),
   tracing: z
     .object({
-      url: z
-        .url({ protocol: /^https?$/ })
+      url: httpUrlSetting
         .optional()
         .describe(
           'Destination of OpenTelemetry spans of accepted requests (OTLP over HTTP): http://collector:4318/v1/traces. Unset: no spans.',
@@ -196,10 +187,7 @@ export const gatewaySettings = z.object({
         .describe('Share of requests without a traceparent that get a span. With a traceparent, the caller decides.'),
     })
     .prefault({}),
-  logLevel: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .describe('Lowest level to log.'),
+  logLevel: logLevelSetting.describe('Lowest level to log.'),
   maxStalenessMs: milliseconds
     .refine((ms) => ms === 0 || ms >= LIMITS.maxStalenessMsMin, `must be 0, or at least ${LIMITS.maxStalenessMsMin}`)
     // The chart's schema has the same rule.

@@ -1,16 +1,7 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { usedBytes } from '@standin/egress/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOST, PATH, request, startTestGateway, WITH_KEY, type TestGateway } from './gateway.testing.ts';
 import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-const usedBytes = (): number => {
-  collectGarbage();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-};
 
 /** From here on, the chunks of a body need a size of 64 bytes on average. */
 const SMALL_CHUNKS_MAX = 65_536;

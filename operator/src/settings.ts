@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { LIMITS, listSetting } from '@standin/contract';
+import { LIMITS, booleanSetting, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
 import {
   checkUpstreamUrl,
   isCidr,
@@ -11,8 +11,6 @@ import {
 } from '@standin/egress';
 import { z } from 'zod';
 import type { TranslateSettings } from './translate/index.ts';
-
-const port = z.coerce.number().int().min(0).max(65_535);
 
 /** All settings of the operator. docs/configuration.md is generated from this schema. */
 export const operatorSettings = z.object({
@@ -37,7 +35,7 @@ export const operatorSettings = z.object({
   stream: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address on which the config stream for gateways listens.'),
-      port: port.default(9443).describe('Port of the config stream.'),
+      port: portSetting.default(9443).describe('Port of the config stream.'),
       url: z
         .url({ protocol: /^https$/ })
         .optional()
@@ -67,20 +65,17 @@ export const operatorSettings = z.object({
   admin: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address of /metrics, /healthz and /readyz.'),
-      port: port.default(9090).describe('Port of /metrics, /healthz and /readyz.'),
+      port: portSetting.default(9090).describe('Port of /metrics, /healthz and /readyz.'),
     })
     .prefault({}),
-  gatewayUrl: z
-    .url({ protocol: /^https?$/ })
+  gatewayUrl: httpUrlSetting
     .default('http://standin-gateway.standin-system.svc.cluster.local')
     .transform((url) => url.replace(/\/+$/, ''))
     .describe('Base URL under which callers reach the gateways; the URLs in status begin with it.'),
   clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster, for serviceRef.'),
   egress: z
     .object({
-      allowPrivate: z
-        .stringbool()
-        .or(z.boolean())
+      allowPrivate: booleanSetting
         .default(false)
         .describe('Accept upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
@@ -99,10 +94,7 @@ export const operatorSettings = z.object({
     .prefault({}),
   clickhouse: z
     .object({
-      url: z
-        .url({ protocol: /^https?$/ })
-        .optional()
-        .describe('URL of ClickHouse’s HTTP interface; unset: nothing can be replayed.'),
+      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface; unset: nothing can be replayed.'),
       username: z
         .string()
         .default('default')
@@ -110,17 +102,14 @@ export const operatorSettings = z.object({
       password: z.string().default('').describe('Password of the ClickHouse user.'),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
       cluster: z.string().optional().describe('ClickHouse cluster whose replicas keep the log; unset: one server.'),
-      migrate: z
-        .stringbool()
-        .or(z.boolean())
+      migrate: booleanSetting
         .default(true)
         .describe('Create or update the tables before the first replay; false if the user may not.'),
     })
     .prefault({}),
   replay: z
     .object({
-      gatewayUrl: z
-        .url({ protocol: /^https?$/ })
+      gatewayUrl: httpUrlSetting
         .optional()
         .describe('Base URL under which replays reach the gateways from inside; unset: gatewayUrl.'),
     })
@@ -194,10 +183,7 @@ export const operatorSettings = z.object({
     .min(1)
     .default(200)
     .describe('Most writes a second to the API server, mostly statuses; twice as many in a burst.'),
-  logLevel: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .describe('Least severe level that is logged.'),
+  logLevel: logLevelSetting.describe('Least severe level that is logged.'),
 });
 
 export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;

@@ -264,7 +264,7 @@ describe('the command line with --server', () => {
   });
 
   test.each([
-    [['-p', 'shops'], /shows you no project shops; there are: other, shop\n/],
+    [['-p', 'shops'], /you cannot see a project shops on \S+; there are: other, shop\n/],
     [[], /which project\? -n default -p other, -n default -p shop/],
     [['-p', 'shop', '--clickhouse-url', 'http://localhost:1'], /cannot be used with/],
   ])('%j fails with a one-line error', async (args, line) => {

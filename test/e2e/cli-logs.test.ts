@@ -189,7 +189,7 @@ describe('standin logs and standin tail', () => {
     expect(await standin(['tail', '--data', dev.data])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `standin: no standin dev runs on ${dev.data}: start it first; standin logs lists what is there\n`,
+      stderr: `standin: no standin dev runs on ${dev.data}: start it first; standin logs lists the captured requests\n`,
     });
   });
 

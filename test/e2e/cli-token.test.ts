@@ -69,7 +69,7 @@ describe('the token of the kubeconfig', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
-      stderr: `standin: ${server.url} has never had your token for the cluster https://127.0.0.1:9. Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN\n`,
+      stderr: `standin: ${server.url} has never received your token for the cluster https://127.0.0.1:9. Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN\n`,
     });
     expect(server.requests).toHaveLength(1);
     expect(server.tokens()).toEqual([]);
@@ -93,7 +93,7 @@ describe('the token of the kubeconfig', () => {
     expect(refused.stdout).toContain(
       `${server.url} asks for a token. Send it the token of the context here (cluster https://127.0.0.1:9)? [y/N]`,
     );
-    expect(refused.stdout).toContain('did not get the token');
+    expect(refused.stdout).toContain('the token was not sent to');
     expect(server.tokens()).toEqual([]);
     expect(await usageAtTerminal(server.url, 'y')).toMatchObject({ code: 0 });
     expect(await usage(server.url)).toMatchObject({ code: 0 });
@@ -143,7 +143,7 @@ describe('behind a port-forward', () => {
     await using first = await startHostileServer(dashboard(SERVICE));
     await using second = await startHostileServer(dashboard(SERVICE));
     const asked = await usageAtTerminal(first.url, 'y');
-    expect(asked.stdout).toContain(`${first.url}, which says that it is the Service ${SERVICE}, asks for a token.`);
+    expect(asked.stdout).toContain(`${first.url}, which claims to be the Service ${SERVICE}, asks for a token.`);
     expect(await usage(second.url)).toMatchObject({ code: 0, stderr: '' });
     expect(second.tokens()).toEqual([MINE]);
   });
@@ -218,7 +218,7 @@ describe('plain http', () => {
       const { code, stderr } = await usage(`http://${host}:${server.port}`, ...args);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `standin: --server http://${host}:${server.port} is plain http: anyone on the way reads the token and the traffic. Use https, or add --dangerously-allow-http\n`,
+        stderr: `standin: --server http://${host}:${server.port} is plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http\n`,
       });
     }
     expect(server.requests).toEqual([]);

@@ -107,7 +107,7 @@ test('the page and standin usage show the total while ClickHouse is unavailable'
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /: 5 of 5 requests \(100\.0 %\)\n.*\nrequests by endpoint are not known: Cannot read from ClickHouse/,
+        /: 5 of 5 requests \(100\.0 %\)\n.*\nrequests by endpoint are unknown: Cannot read from ClickHouse/,
       ) as string,
     });
     await page.getByRole('alert').getByText('Days and endpoints are missing').waitFor();

@@ -81,7 +81,7 @@ describe('standin key regenerate', () => {
     });
     const { code, stderr } = await regenerate('--yes');
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('which account?') as string });
-    expect((await regenerate('missing', '--yes')).stderr).toContain('shows you no account missing');
+    expect((await regenerate('missing', '--yes')).stderr).toContain('you cannot see an account missing on');
     expect((await regenerate('missing', '-n', 'default', '--yes')).stderr).toContain('Account missing does not exist');
     expect(await keyNow()).toBe(before);
   });

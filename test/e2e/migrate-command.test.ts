@@ -94,7 +94,7 @@ describe('standin migrate', () => {
     const { code, stderr } = await standin(['migrate']);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'standin: --clickhouse-url says where; or --print, to see the statements\n',
+      stderr: 'standin: pass --clickhouse-url, or --print to see the statements\n',
     });
     const unreachable = await standin(['migrate', '--clickhouse-url', 'http://127.0.0.1:1']);
     expect({ code: unreachable.code, lines: unreachable.stderr.trim().split('\n') }).toEqual({

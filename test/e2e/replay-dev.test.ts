@@ -114,7 +114,7 @@ describe('standin replay ID', () => {
 
   test.each([
     ['an unknown id', ['01a1fdee-9ec2-74f7-87c1-527b96bfd44e'], 'the log has no request'],
-    ['neither id nor project', [], 'name the request by its id, or many with --project and --since'],
+    ['neither id nor project', [], 'pass the id of a request, or select many with --project and --since'],
     ['an edit of many requests', [...BULK, '--body', 'x'], '--body edits one request'],
     ['an invalid target', ['x', '--to', 'ftp://x'], 'must be endpoint, upstream, or a URL'],
     ['an invalid search', ['-p', 'shop', '--since', '1d', '--filter', 'staus:500'], 'Did you mean status?'],
@@ -133,7 +133,7 @@ describe('standin replay ID', () => {
   test('exits with code 1 and the reason when the target is unreachable', async () => {
     const { code, stderr } = await replay(first.id, '--to', 'http://127.0.0.1:9/');
     expect(code).toBe(1);
-    expect(stderr).toContain('no answer: http://127.0.0.1:9 refused the connection.');
+    expect(stderr).toContain('no response: http://127.0.0.1:9 refused the connection.');
   });
 });
 

@@ -279,7 +279,7 @@ describe('standin dev', () => {
     const { code, stderr } = await standin(['dev', dev.manifests, '--data', dev.data, '--gateway-port', '0']);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `standin: standin dev runs on ${dev.data} already, at ${dev.ready.gateway}: stop it (process ${dev.process.pid}), or choose another folder with --data\n`,
+      `standin: standin dev already runs on ${dev.data}, at ${dev.ready.gateway}: stop it (process ${dev.process.pid}), or choose another folder with --data\n`,
     );
   });
 
@@ -342,8 +342,8 @@ describe('standin dev with text output', () => {
         'Try it:',
         `  curl -i -X POST -H 'x-api-key: KEY' -d '{"try": true}' 'http://URL/v1/orders'`,
         '',
-        'Forward may reach localhost and private addresses here; --deny-private-upstreams refuses them, as a cluster does.',
-        `Change a manifest and it is live. Requests appear below; npx standin logs --data ${data} lists them. Ctrl-C stops.`,
+        'Forward can reach localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.',
+        `Changes to manifests apply immediately. Requests appear below; npx standin logs --data ${data} lists them. Press Ctrl-C to stop.`,
         '',
         'LINE',
         'REFUSED',

@@ -22,7 +22,8 @@ const tryPort = async (host: string, port: number, flag: string): Promise<number
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
       throw new PlainError(`port ${port} is in use: stop what uses it, or choose another with ${flag}`);
-    if (code === 'EACCES') throw new PlainError(`port ${port} needs more rights: choose one from 1024 up with ${flag}`);
+    if (code === 'EACCES')
+      throw new PlainError(`port ${port} requires more privileges: choose one above 1023 with ${flag}`);
     if (host === LOOPBACKS[0]) throw error;
     return undefined;
   } finally {

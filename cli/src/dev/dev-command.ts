@@ -37,16 +37,16 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     .command('dev')
     .description('run everything on this machine: the manifests of a directory, operator, gateway and ClickHouse')
     .argument('[DIR]', 'directory of manifests; it is watched (default: the quickstart example)')
-    .option('--kubeconfig <file>', 'take the resources from this cluster, instead of a directory')
+    .option('--kubeconfig <file>', 'use the resources of this cluster instead of a directory')
     .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
     .option('--dashboard-port <port>', 'port of the dashboard (default: 3000, or a free one)', portArgument)
     .option('--no-dashboard', 'run without the dashboard')
     .option(
       '--require-token',
-      'for a machine with other users: ask for a token, which the printed URL of the dashboard has',
+      'require a token, which is part of the printed dashboard URL: for a machine with other users',
     )
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
-    .option('-o, --output <format>', 'text, or json: one event a line', outputArgument, 'text')
+    .option('-o, --output <format>', 'text, or json: one event per line', outputArgument, 'text')
     .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')
     .addOption(
       new Option(
@@ -56,11 +56,11 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
         .choices(['exact', 'any-case'])
         .default('exact'),
     )
-    .option('--verbose', 'show the log lines of operator, gateway and engine')
+    .option('--verbose', 'print the log of operator, gateway and engine')
     .action(async (dir: string | undefined, raw: unknown) => {
       const { kubeconfig, ...options } = optionsSchema.parse(raw);
       if (kubeconfig !== undefined && dir !== undefined) {
-        throw new PlainError('name a directory or a cluster (--kubeconfig), not both');
+        throw new PlainError('pass a directory or --kubeconfig, not both');
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };

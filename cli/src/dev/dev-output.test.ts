@@ -16,20 +16,20 @@ const notice = (object: string, state: ObjectNotice['state'], message = ''): Obj
 });
 
 /** Records each call as one word. */
-const recording = (): { readonly said: string[]; readonly output: DevOutput } => {
-  const said: string[] = [];
+const recording = (): { readonly shown: string[]; readonly output: DevOutput } => {
+  const shown: string[] = [];
   const output: Partial<DevOutput> = {
-    ready: () => said.push('ready'),
-    notice: ({ object, state }) => said.push(`${object} ${state}`),
-    problems: (problems) => said.push(`${problems.length} problems`),
-    rejected: ({ code }) => said.push(code),
+    ready: () => shown.push('ready'),
+    notice: ({ object, state }) => shown.push(`${object} ${state}`),
+    problems: (problems) => shown.push(`${problems.length} problems`),
+    rejected: ({ code }) => shown.push(code),
   };
-  return { said, output: output as DevOutput };
+  return { shown, output: output as DevOutput };
 };
 
 describe('until standin dev is ready', () => {
-  test('what is wrong waits and follows, what is well is part of being ready', () => {
-    const { said, output } = recording();
+  test('problems follow the ready event, and objects that are ready are part of it', () => {
+    const { shown, output } = recording();
     const held = holdUntilReady(output);
     held.notice(notice('a', 'live'));
     held.notice(notice('b', 'not ready', 'x'));
@@ -37,28 +37,28 @@ describe('until standin dev is ready', () => {
     held.notice(notice('c', 'live'));
     held.problems([{ where: 'a.yaml:1', message: 'x' }]);
     held.rejected({ code: 'not_ready', status: 503, method: 'GET', path: '/' });
-    expect(said).toEqual([]);
+    expect(shown).toEqual([]);
     held.ready(READY);
     held.notice(notice('b', 'live'));
     held.problems([]);
     held.rejected({ code: 'api_key_missing', status: 401, method: 'GET', path: '/' });
-    expect(said).toEqual(['ready', '1 problems', 'b not ready', 'b live', '0 problems', 'api_key_missing']);
+    expect(shown).toEqual(['ready', '1 problems', 'b not ready', 'b live', '0 problems', 'api_key_missing']);
   });
 });
 
-test('of all problems only new ones are told, and files that have none any more', () => {
-  const told: [string[], readonly string[]][] = [];
-  const tell = onlyChanges((added, solved) => told.push([added.map(({ where }) => where), solved]));
+test('only new problems are reported, and files that no longer have any', () => {
+  const reported: [string[], readonly string[]][] = [];
+  const update = onlyChanges((added, solved) => reported.push([added.map(({ where }) => where), solved]));
   const [a1, a2, b] = [
     { where: 'a.yaml:1', message: 'x' },
     { where: 'a.yaml:2', message: 'x' },
     { where: 'b.yaml:1', message: 'x' },
   ] as const;
-  tell([a1]);
-  tell([a1, b]);
-  tell([a2, b]);
-  tell([]);
-  expect(told).toEqual([
+  update([a1]);
+  update([a1, b]);
+  update([a2, b]);
+  update([]);
+  expect(reported).toEqual([
     [['a.yaml:1'], []],
     [['b.yaml:1'], []],
     [['a.yaml:2'], []],
@@ -69,7 +69,7 @@ test('of all problems only new ones are told, and files that have none any more'
 describe('rejected requests', () => {
   const REJECTED: RejectedRequest = { code: 'api_key_missing', status: 401, method: 'GET', path: '/x' };
 
-  let said: string[];
+  let shown: string[];
   let output: DevOutput;
   const reject = (count: number): void => {
     for (let n = 0; n < count; n++) output.rejected({ ...REJECTED, path: `/${n}` });
@@ -77,11 +77,11 @@ describe('rejected requests', () => {
 
   beforeEach(() => {
     vi.useFakeTimers();
-    said = [];
+    shown = [];
     const inner: Partial<DevOutput> = {
-      rejected: ({ path }) => said.push(path),
-      moreRejected: (count) => said.push(`${count} more`),
-      stopping: () => said.push('stopping'),
+      rejected: ({ path }) => shown.push(path),
+      moreRejected: (count) => shown.push(`${count} more`),
+      stopping: () => shown.push('stopping'),
     };
     output = boundRejected(inner as DevOutput);
   });
@@ -89,28 +89,28 @@ describe('rejected requests', () => {
     vi.useRealTimers();
   });
 
-  test('five rejected requests of a second are shown, and no more is said of them', () => {
+  test('five rejected requests per second are shown without a count', () => {
     reject(5);
     vi.advanceTimersByTime(5_000);
-    expect(said).toEqual(['/0', '/1', '/2', '/3', '/4']);
+    expect(shown).toEqual(['/0', '/1', '/2', '/3', '/4']);
   });
 
-  test('of a flood the first five of each second are shown, then how many more there were', () => {
+  test('of many rejected requests, the first five per second are shown, then the number of others', () => {
     reject(1_000);
-    expect(said).toHaveLength(5);
+    expect(shown).toHaveLength(5);
     vi.advanceTimersByTime(1_000);
-    expect(said.slice(5)).toEqual(['995 more']);
+    expect(shown.slice(5)).toEqual(['995 more']);
     reject(6);
     vi.advanceTimersByTime(999);
-    expect(said.slice(6)).toEqual(['/0', '/1', '/2', '/3', '/4']);
+    expect(shown.slice(6)).toEqual(['/0', '/1', '/2', '/3', '/4']);
     vi.advanceTimersByTime(1);
-    expect(said.slice(11)).toEqual(['1 more']);
+    expect(shown.slice(11)).toEqual(['1 more']);
   });
 
-  test('what is left to say is said before the end', () => {
+  test('a pending count is shown before the output stops', () => {
     reject(7);
     output.stopping();
     vi.advanceTimersByTime(5_000);
-    expect(said.slice(5)).toEqual(['2 more', 'stopping']);
+    expect(shown.slice(5)).toEqual(['2 more', 'stopping']);
   });
 });

@@ -134,15 +134,15 @@ export const boundRejected = (output: DevOutput): DevOutput => {
   };
 };
 
-/** Calls `tell` with the new problems, and with the files that no longer have any. */
+/** Calls `report` with the new problems, and with the files that no longer have any. */
 export const onlyChanges = (
-  tell: (added: readonly SourceProblem[], solved: readonly string[]) => void,
+  report: (added: readonly SourceProblem[], solved: readonly string[]) => void,
 ): ((problems: readonly SourceProblem[]) => void) => {
   let before: readonly SourceProblem[] = [];
   return (problems) => {
     const known = new Set(before.map(({ where, message }) => `${where} ${message}`));
     const files = new Set(problems.map(fileOf));
-    tell(
+    report(
       problems.filter(({ where, message }) => !known.has(`${where} ${message}`)),
       [...new Set(before.map(fileOf))].filter((file) => !files.has(file)),
     );

@@ -32,9 +32,9 @@ describe('the line of a field', () => {
 describe('notices of objects', () => {
   const ref = { kind: 'Endpoint', namespace: 'default', name: 'a' } as const;
   const setUp = () => {
-    const said: string[] = [];
+    const shown: string[] = [];
     const notice = ({ state, where, message }: ObjectNotice): void => {
-      said.push([state, where, state === 'not ready' ? message : ''].join(' ').trim());
+      shown.push([state, where, state === 'not ready' ? message : ''].join(' ').trim());
     };
     const notices = objectNotices({ notice } as unknown as DevOutput, () => 'a.yaml:1');
     const status = (reason: ConditionReason, message: string, { generation = 1, wrote = true } = {}): void => {
@@ -42,11 +42,11 @@ describe('notices of objects', () => {
       const condition = { type: 'Ready', reason, message, observedGeneration: generation } as Condition;
       notices.onStatus({ uid: 'u', ref, conditions: [condition], ready, wrote });
     };
-    return { said, status, notices };
+    return { shown, status, notices };
   };
 
-  test('each change is told once, what passes by itself and what another object is told of never', () => {
-    const { said, status } = setUp();
+  test('each change is reported once; temporary states and problems of other objects are not', () => {
+    const { shown, status } = setUp();
     status('NotProgrammed', 'on its way');
     status('Ready', 'live');
     status('Ready', 'live');
@@ -54,22 +54,22 @@ describe('notices of objects', () => {
     status('Invalid', 'x', { generation: 3 });
     status('ProjectNotReady', 'its project is not');
     status('Ready', 'live', { generation: 4 });
-    expect(said).toEqual(['live', 'not ready a.yaml:1 x', 'live']);
+    expect(shown).toEqual(['live', 'not ready a.yaml:1 x', 'live']);
   });
 
-  test('at a start, what was broken before is told again, what was well is not', () => {
-    const { said, status } = setUp();
+  test('at startup, objects that are not ready are reported again, ready ones are not', () => {
+    const { shown, status } = setUp();
     status('Ready', 'live', { wrote: false });
     status('Invalid', 'x', { generation: 2, wrote: false });
-    expect(said).toEqual(['not ready a.yaml:1 x']);
+    expect(shown).toEqual(['not ready a.yaml:1 x']);
   });
 
-  test('an object that comes back after it went is told of', () => {
-    const { said, status, notices } = setUp();
+  test('an object that is created again is reported', () => {
+    const { shown, status, notices } = setUp();
     status('Ready', 'live');
     const metadata = { ...ref, uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' };
     notices.onRemoved({ apiVersion: '', kind: 'Endpoint', metadata, spec: {} });
     status('Ready', 'live');
-    expect(said).toEqual(['live', 'gone', 'live']);
+    expect(shown).toEqual(['live', 'gone', 'live']);
   });
 });

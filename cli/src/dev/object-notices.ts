@@ -6,7 +6,7 @@ import type { StatusWritten } from '@standin/operator';
 import type { DevOutput } from './dev-output.ts';
 
 /** Reasons that resolve by themselves, and those that are reported for another object. */
-const NOT_TOLD: ReadonlySet<ConditionReason> = new Set([
+const NOT_REPORTED: ReadonlySet<ConditionReason> = new Set([
   'NotProgrammed',
   'PartiallyProgrammed',
   'Pending',
@@ -24,7 +24,7 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
   return {
     onStatus: ({ uid, ref, ready, conditions, wrote }: StatusWritten): void => {
       const condition = conditions.find(({ type }) => type === 'Ready');
-      if (condition === undefined || (!ready && NOT_TOLD.has(condition.reason))) return;
+      if (condition === undefined || (!ready && NOT_REPORTED.has(condition.reason))) return;
       const { observedGeneration, message } = condition;
       const state = ready ? `ready ${observedGeneration}` : message;
       const isNew = states.get(uid) !== state;

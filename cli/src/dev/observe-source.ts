@@ -18,21 +18,21 @@ export const observeSource = (
 ): { readonly source: ResourceSource; readonly observed: Observation } => {
   const objects = new Map<string, ResourceObject>();
   const listeners = new Set<(ref: ObjectRef) => void>();
-  const tell = (object: ResourceObject): void => {
+  const notify = (object: ResourceObject): void => {
     for (const listener of listeners) listener(refOf(object));
   };
   const follow = (listener: SourceListener): SourceListener => ({
     put: (object) => {
       objects.set(keyOf(refOf(object)), object);
       listener.put(object);
-      tell(object);
+      notify(object);
     },
     remove: (object) => {
       // A new object may already have the same name.
       const key = keyOf(refOf(object));
       if (objects.get(key)?.metadata.uid === object.metadata.uid) objects.delete(key);
       listener.remove(object);
-      tell(object);
+      notify(object);
     },
     problems: (problems) => listener.problems(problems),
   });

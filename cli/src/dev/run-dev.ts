@@ -119,7 +119,7 @@ const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> 
   const running = await findRunning(dataDir);
   if (running === undefined) return;
   throw new PlainError(
-    `standin dev runs on ${data} already, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
+    `standin dev already runs on ${data}, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
   );
 };
 

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
+import type { LogRow, ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
 import type { Backend, PublicSharesSource } from '@standin/dashboard';
 import { RefusedTargets } from '@standin/egress';
-import { gatewaySettings, runGateway } from '@standin/gateway';
+import { formatTime } from '@standin/exchange';
+import { gatewaySettings, runGateway, type LogSink } from '@standin/gateway';
 import {
   certificateFile,
   directorySource,
@@ -26,13 +27,12 @@ import {
   type OperatorSettings,
 } from '@standin/operator';
 import type { EngineAddress } from '@standin/engine';
-import type { LogStore } from '@standin/logstore';
+import { decodeRow, LOG_COLUMNS, RowBinaryReader, type InsertBatch, type LogStore } from '@standin/logstore';
 import { LeaderElector, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { PlainError } from '../plain-error.ts';
-import { announceRows } from './announce-rows.ts';
-import type { DevOutput, Ready } from './dev-output.ts';
+import type { DevOutput, Ready, RequestEvent } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
 import { localBackend, localShares } from './local-backend.ts';
 import { lineOfField, objectNotices } from './object-notices.ts';
@@ -158,6 +158,39 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       return describeReady({ operator, source, gateway: url, origin, privateUpstreams: egress.allowPrivate });
     },
     stop: () => gateway.stop().then(() => operator.stop()),
+  };
+};
+
+/**
+ * The destination of this process's gateway: the log. Calls `announce` with each request received after `since` once ClickHouse has
+ * stored it. Rows left by an earlier process are older.
+ */
+const announceRows = (store: LogStore, since: Date, announce: (request: RequestEvent) => void): LogSink => ({
+  migrate: () => store.migrate(),
+  insert: async (batch) => {
+    await store.insert(batch);
+    for (const row of rowsOf(batch)) if (row.receivedAtUs >= since.getTime() * 1000) announce(toEvent(row));
+  },
+  // The owner of the store closes it.
+  close: () => Promise.resolve(),
+});
+
+/** Oldest first. Empty for a batch that an earlier version left. */
+const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow[] => {
+  if (columnCount !== LOG_COLUMNS.length) return [];
+  const reader = new RowBinaryReader(rows);
+  const found: LogRow[] = [];
+  while (!reader.done) found.push(decodeRow(reader));
+  return found.sort((a, b) => a.receivedAtUs - b.receivedAtUs);
+};
+
+/** Omits the large columns: some events are held for a while. */
+const toEvent = (row: LogRow): RequestEvent => {
+  const { id, namespace, project, endpoint, method, path, query, status, outcome } = row;
+  return {
+    ...{ id, namespace, project, endpoint, method, path, query, status, outcome },
+    receivedAt: formatTime(row.receivedAtUs),
+    durationMs: row.durationUs / 1000,
   };
 };
 

@@ -11,7 +11,7 @@ const EXAMPLE: Ready = {
   ...{ accounts: [], projects: [], endpoints: [], example: { method: 'GET', url: URL, apiKey: KEY } },
 };
 
-test('the request to try is one command, whatever the slug and the key are', () => {
+test('the example request is one shell command for any slug and key', () => {
   const lines: string[] = [];
   const out = { line: (line) => void lines.push(formatLine(line)) } as Partial<Output> as Output;
   textOutput(out, { colour: false, data: '.standin' }).ready(EXAMPLE);

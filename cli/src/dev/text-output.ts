@@ -52,15 +52,13 @@ const readyLines = (ready: Ready, data: string): Line[] => {
     ...contentLines(ready),
     '',
     ...(example === undefined
-      ? [
-          'There is nothing to call yet: it takes an Account, a Project and an Endpoint, as in crds/examples/quickstart.',
-        ]
+      ? ['No endpoint is ready yet. Add an Account, a Project and an Endpoint, as in crds/examples/quickstart.']
       : ['Try it:', [styled('cyan', `  ${curlOf(example)}`)]]),
     '',
     privateUpstreams
-      ? 'Forward may reach localhost and private addresses here; --deny-private-upstreams refuses them, as a cluster does.'
-      : 'Forward is refused to localhost and private addresses, as in a cluster.',
-    `Change a manifest and it is live. Requests appear below; ${logs} lists them. Ctrl-C stops.`,
+      ? 'Forward can reach localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.'
+      : 'Forward cannot reach localhost and private addresses, as in a cluster.',
+    `Changes to manifests apply immediately. Requests appear below; ${logs} lists them. Press Ctrl-C to stop.`,
     '',
   ];
 };

@@ -1,3 +1,4 @@
+import { parseDuration } from '@standin/contract';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { serverOptions, withServer } from '../server/server-options.ts';
@@ -11,12 +12,10 @@ const optionsSchema = z.object({
   ...serverOptions,
 });
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
-
 const parseTimeout = (text: string): number => {
-  const [, count, unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
-  return Number(count) * (UNIT_MS[unit] ?? 0);
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
+  return ms;
 };
 
 export const addKeyCommand = (program: Command): void => {
@@ -24,16 +23,19 @@ export const addKeyCommand = (program: Command): void => {
   const command = key
     .command('regenerate')
     .description(
-      "replace an account's API key and print the new one, after every gateway has rejected the old one; exit 3: six times within the hour already, 4: the account brings its own key, 5: not done in time",
+      "replace an account's API key, and print the new one when no gateway accepts the old one; exit 3: limit of six per hour reached, 4: the key is managed elsewhere, 5: not completed in time",
     )
-    .argument('[ACCOUNT]', 'needed where you see more than one')
+    .argument('[ACCOUNT]', 'required if you can see more than one account')
     .option('-n, --namespace <name>', 'namespace of the account')
     .addOption(
-      new Option('--timeout <duration>', 'longest time to wait: 30s, 5m; the regeneration continues after that')
+      new Option(
+        '--timeout <duration>',
+        'longest time to wait, such as 30s or 5m; the regeneration continues after that',
+      )
         .argParser(parseTimeout)
         .default(60_000, '1m'),
     )
-    .option('-y, --yes', 'regenerate without asking')
+    .option('-y, --yes', 'regenerate without confirmation')
     .addOption(
       new Option('-o, --output <format>', 'text: the key alone; or json').choices(['text', 'json']).default('text'),
     )

@@ -12,16 +12,16 @@ describe('the outcome of a regeneration', () => {
     ['LimitReached', 3],
     ['ManagedElsewhere', 4],
     ['Invalid', 1],
-  ])('that is refused for %s ends with %d, and says why', (reason, exitCode) => {
+  ])('that is refused for %s has exit code %d and a reason', (reason, exitCode) => {
     const conditions = [condition('Accepted', reason, 'why'), condition('Complete', 'Failed', 'why')];
     expect(outcomeOf({ phase: 'Refused', conditions })).toEqual({ kind: 'refused', message: 'why', exitCode });
   });
 
-  test.each([{}, { phase: 'Pending' }, { phase: 'Running' }] as const)('is open while it is %j', (status) => {
+  test.each([{}, { phase: 'Pending' }, { phase: 'Running' }] as const)('is pending while it is %j', (status) => {
     expect(outcomeOf(status)).toEqual({ kind: 'under-way' });
   });
 
-  it('says that it completed', () => {
+  it('is completed with a message', () => {
     const conditions = [condition('Complete', 'Succeeded', 'No gateway accepts the old key.')];
     expect(outcomeOf({ phase: 'Completed', conditions })).toEqual({
       kind: 'completed',
@@ -31,7 +31,7 @@ describe('the outcome of a regeneration', () => {
 });
 
 test.each<[KeyRegenerationStatus, string]>([
-  [{}, 'Pending: the operator has not looked at it yet'],
+  [{}, 'Pending: the operator has not processed it yet'],
   [
     { phase: 'Running', conditions: [condition('Complete', 'Running', 'The new key is being written.')] },
     'The new key is being written.',

@@ -30,7 +30,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   const left =
     account === undefined ? '' : ` (${account.regenerations.left} of ${account.regenerations.max} left this hour)`;
   const question = `Every caller of account ${title} gets 401 until it sends the new key. Regenerate it${left}?`;
-  if (!options.yes && !(await isConfirmed(question, 'there is no terminal to ask at: add --yes to regenerate the key')))
+  if (!options.yes && !(await isConfirmed(question, 'no terminal to confirm on: add --yes to regenerate the key')))
     throw new PlainError('nothing was changed');
 
   const name = `regenerate-${randomBytes(4).toString('hex')}`;
@@ -53,7 +53,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
 };
 
 const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyRegenerationStatus): string =>
-  `the key is not regenerated after ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted; ${name} continues`;
+  `the key was not regenerated within ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted; ${name} continues`;
 
 interface Followed {
   readonly ref: AccountRef;
@@ -112,5 +112,5 @@ export const formatProgress = (status: KeyRegenerationStatus): string => {
   const [have, known] = acknowledged?.split('/') ?? [];
   const waits = waitingFor.length > 0 ? `; waiting for ${waitingFor.join(', ')}` : '';
   if (have !== undefined && known !== undefined) return `${have} of ${known} gateways have the new key${waits}`;
-  return conditionIn(status, 'Complete')?.message ?? `${phase ?? 'Pending'}: the operator has not looked at it yet`;
+  return conditionIn(status, 'Complete')?.message ?? `${phase ?? 'Pending'}: the operator has not processed it yet`;
 };

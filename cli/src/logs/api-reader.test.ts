@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
-import { openApiReader } from './api-reader.ts';
+import { openApiReader, serverEvents, type ServerEvent } from './api-reader.ts';
 
 const summary = (number: number) => ({
   id: `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`,
@@ -39,8 +40,8 @@ const follow = async (streams: readonly (readonly (readonly string[] | Error)[])
   return { asked, seen };
 };
 
-describe('following a server', () => {
-  it('goes on where it broke off, and shows each request once', async () => {
+describe('following requests', () => {
+  it('resumes after an interruption and shows each request once', async () => {
     const first = [position('a'), event(1), position('b'), event(2), brokenOff()];
     expect(await follow([first, [brokenOff()], [position('b'), event(1), event(2), event(3)]])).toEqual({
       asked: [undefined, 'b', 'b'],
@@ -48,12 +49,37 @@ describe('following a server', () => {
     });
   });
 
-  it('ends where it never began', async () => {
+  it('fails if the first request fails', async () => {
     await expect(follow([[brokenOff()], []])).rejects.toThrow('cannot reach it');
   });
 
-  it('ends when it may not go on', async () => {
+  it('fails if a later request is refused', async () => {
     const refused = new ServerError('it: the token has expired', { status: 401, code: 'unauthorized' });
     await expect(follow([[position('a'), event(1)], [refused], []])).rejects.toThrow('the token has expired');
   });
+});
+
+it('parses server-sent events and positions without data, and ignores an incomplete event', async () => {
+  const lines = [
+    'retry: 1000',
+    'id: 1',
+    '',
+    ':',
+    '',
+    'event: request',
+    'data: {"a":',
+    'data: 1}',
+    '',
+    'data:x',
+    '',
+    'event: half',
+    'data: 1',
+  ];
+  const events: ServerEvent[] = [];
+  for await (const event of serverEvents(Readable.from(lines))) events.push(event);
+  expect(events).toEqual([
+    { type: '', data: '', id: '1' },
+    { type: 'request', data: '{"a":\n1}', id: undefined },
+    { type: '', data: 'x', id: undefined },
+  ]);
 });

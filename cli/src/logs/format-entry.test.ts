@@ -35,7 +35,7 @@ describe('formatRejectedLine', () => {
   const rejectedLine = (changes: Partial<RejectedLine> = {}, colour = false): string =>
     formatLine(formatRejectedLine({ ...rejected, ...changes }), colour);
 
-  test('aligns with the lines of accepted requests, and says why', () => {
+  test('aligns with the lines of accepted requests and shows the reason', () => {
     expect(rejectedLine()).toBe(
       '11-21 07:35:12.123  GET     404  /k3v9/v1/x                        refused: endpoint_not_found',
     );
@@ -44,7 +44,7 @@ describe('formatRejectedLine', () => {
     );
   });
 
-  test('is dim as a whole, and lets no path act on the terminal', () => {
+  test('is dim, and escapes control characters in the path', () => {
     const coloured = rejectedLine({ path: '/a\x1b[31m' }, true);
     expect(coloured.startsWith('\x1b[2m11-21 ')).toBe(true);
     expect(coloured.endsWith('endpoint_not_found\x1b[22m')).toBe(true);
@@ -61,9 +61,9 @@ describe('formatSummaryLine', () => {
     ]);
   });
 
-  test('says what a status alone does not tell', () => {
+  test('shows outcomes that the status does not show', () => {
     expect(line({ status: 502, outcome: 'upstream_failed' })).toMatch(/ 502 .* upstream failed$/);
-    expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* answer unknown$/);
+    expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* response unknown$/);
   });
 
   test.each([
@@ -71,23 +71,23 @@ describe('formatSummaryLine', () => {
     ['an 8-bit one, a line break', '/a\x9b31m\r\n', String.raw`/a\x9b31m\x0d\x0a`],
     ['text written backwards', '/a\u202etxt.exe', String.raw`/a\u202etxt.exe`],
     ['nothing but a letter', '/caf\xe9', '/caf\xe9'],
-  ])('lets no path act on the terminal: %s', (_what, path, shown) => {
+  ])('escapes control characters in the path: %s', (_what, path, shown) => {
     expect(line({ path })).toContain(`  ${shown} `);
   });
 
-  test('lets no name act on the terminal, with or without colour', () => {
+  test('escapes control characters in names, with or without colour', () => {
     const names = { namespace: 'a\x1b[2J', endpoint: 'b\nforged' };
     expect(line(names)).toContain(String.raw`a\x1b[2J/b\x0aforged`);
     expect(stripVTControlCharacters(line(names, true))).toBe(line(names));
   });
 
-  test('cuts a path that would fill the screen', () => {
+  test('truncates a long path', () => {
     const long = line({ path: `/${'x'.repeat(5_000)}` });
     expect(long).toContain('x…');
     expect(long.length).toBeLessThan(200);
   });
 
-  test('adds colour when asked, and nothing else', () => {
+  test('adds only colour when requested', () => {
     const coloured = line({ status: 503 }, true);
     expect(coloured).toContain('\x1b[31m503\x1b[39m');
     expect(stripVTControlCharacters(coloured)).toBe(line({ status: 503 }));
@@ -100,6 +100,6 @@ test.each([
   [999.94, '999.9 ms'],
   [999.96, '1.0 s'],
   [61_000, '61.0 s'],
-])('%d ms reads %s', (ms, text) => {
+])('%d ms is shown as %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
 });

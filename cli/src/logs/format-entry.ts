@@ -38,7 +38,7 @@ const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): strin
 const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
   upstream_failed: 'upstream failed',
   upstream_timeout: 'upstream timed out',
-  response_unknown: 'answer unknown',
+  response_unknown: 'response unknown',
 };
 
 /**

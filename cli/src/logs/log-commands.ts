@@ -51,9 +51,9 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
   // Loaded on demand: `standin --help` and `standin validate` need no ClickHouse client.
   const reader = () => import('./read-log.ts');
   const parse = (raw: unknown): ReadLogOptions => ({ ...optionsSchema.parse(raw), colour });
-  withFilter(program.command('logs').description('list captured requests, the newest last'))
-    .option('--limit <n>', 'at most so many, the newest ones', limitArgument, LIMIT_DEFAULT)
-    .option('-f, --follow', 'continue with new ones, like standin tail')
+  withFilter(program.command('logs').description('list captured requests, newest last'))
+    .option('--limit <n>', 'maximum number of requests; the newest are shown', limitArgument, LIMIT_DEFAULT)
+    .option('-f, --follow', 'then show new requests, like standin tail')
     .action(async (raw: unknown) => (await reader()).listLog(parse(raw)));
   withFilter(program.command('tail').description('show requests as they are captured')).action(async (raw: unknown) =>
     (await reader()).tailNewest(parse(raw)),
@@ -62,9 +62,9 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
 
 const withFilter = (command: Command): Command =>
   withServer(command)
-    .option('-n, --namespace <name>', 'only of this namespace')
-    .option('-p, --project <name>', 'only of this project')
-    .option('-e, --endpoint <name>', 'only of this endpoint')
+    .option('-n, --namespace <name>', 'only requests of this namespace')
+    .option('-p, --project <name>', 'only requests of this project')
+    .option('-e, --endpoint <name>', 'only requests of this endpoint')
     .option(
       '-m, --method <method>',
       'only this method',
@@ -73,13 +73,13 @@ const withFilter = (command: Command): Command =>
     .option('-s, --status <status>', 'only this status: 404, 5xx, 200-299', parseStatus)
     .option(
       '--filter <search>',
-      "only what a search finds, as in 'status:>=500 path:/hooks/*' (docs/search.md)",
+      "only requests that match a search, such as 'status:>=500 path:/hooks/*' (docs/search.md)",
       parseSearch,
     )
-    .option('--since <time>', 'not older than this: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
+    .option('--since <time>', 'only requests since this time: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
     .option(
       '-o, --output <format>',
-      'text; json: one whole entry a line; curl: commands that send the requests again (docs/dashboard.md)',
+      'text; json: one full entry per line; curl: commands that repeat the requests (docs/dashboard.md)',
       choice(LOG_OUTPUTS),
       'text',
     )

@@ -11,11 +11,11 @@ test.each([
   expect(parseStatus(text)).toEqual(range);
 });
 
-test.each(['', '4', '6xx', '40x', '200-', 'ok'])('status %j is refused with an example', (text) => {
+test.each(['', '4', '6xx', '40x', '200-', 'ok'])('status %j fails with an example', (text) => {
   expect(() => parseStatus(text)).toThrow('must be like 404');
 });
 
-test('since takes an age or a time', () => {
+test('since accepts a duration or a time', () => {
   const before = Date.now();
   const since = parseSince('10m').getTime();
   expect(since).toBeGreaterThanOrEqual(before - 600_000);
@@ -38,7 +38,7 @@ test.each(['', 'a b', '1st', 'x; DROP', 'ä'.repeat(3)])('the database %j is ref
   expect(() => parseClickHouseName(text)).toThrow('must be letters, digits and _');
 });
 
-test('a URL and a name of ClickHouse are taken as they are', () => {
+test('a valid ClickHouse URL and name are unchanged', () => {
   expect(parseClickHouseUrl('https://clickhouse:8443/path')).toBe('https://clickhouse:8443/path');
   expect(parseClickHouseName('standin_2')).toBe('standin_2');
 });
@@ -49,14 +49,14 @@ const refusal = (text: string): string => {
   } catch (error) {
     return (error as Error).message;
   }
-  throw new Error('it was read');
+  throw new Error('it was parsed');
 };
 
-test('a search is read', () => {
+test('a search is parsed', () => {
   expect(parseSearch('status:404')).toEqual({ kind: 'compare', field: 'status', comparison: '=', value: 404 });
 });
 
-test('what is wrong in a search is marked, with what to write instead', () => {
+test('an error in a search is underlined, with a suggestion', () => {
   expect(refusal('method:GET staus:500 a')).toBe(
     [
       'There is no field "staus". Did you mean status? To search for the text, write "staus:500".',
@@ -66,7 +66,7 @@ test('what is wrong in a search is marked, with what to write instead', () => {
   );
 });
 
-test('a long search is cut around its mistake', () => {
+test('a long search is truncated around its error', () => {
   const text = `${'a '.repeat(50)}status:x ${'b '.repeat(50)}`;
   const from = text.indexOf('x');
   expect(underline(text, { message: '', from, to: from + 1 })).toBe(
@@ -74,6 +74,6 @@ test('a long search is cut around its mistake', () => {
   );
 });
 
-test('nothing in a search acts on the terminal', () => {
+test('control characters in a search are escaped', () => {
   expect(underline('a\x1b[31m )', { message: '', from: 7, to: 8 })).toBe(`  a\\x1b[31m )\n  ${' '.repeat(10)}^`);
 });

@@ -1,43 +1,66 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { writeRunFile } from '../server/run-file.ts';
-import { knownProjects } from './store-reader.ts';
+import { checkProject } from './store-reader.ts';
 
-const newFolder = async (): Promise<string> => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'standin-known-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-};
+const noRows = () => Promise.resolve(false);
+const RUN = {
+  pid: 1,
+  clickhouse: { url: 'http://localhost:1', username: 'default', password: '' },
+  gateway: 'http://localhost:1',
+} as const;
 
-it('knows no projects where the folder was used with no directory, or its file cannot be read', async () => {
-  const folder = await newFolder();
-  expect(await knownProjects(folder)).toBeUndefined();
-  await mkdir(path.join(folder, 'state'));
-  await writeFile(path.join(folder, 'state/objects.json'), '{"version": 2}');
-  expect(await knownProjects(folder)).toBeUndefined();
-});
-
-it('knows the projects of a directory, and not those of a cluster that standin dev used since', async () => {
-  const folder = await newFolder();
-  const seen = {
-    firstSeen: '2026-11-21T07:00:00Z',
-    generation: 1,
-    specSha256: '',
-    objectSha256: '',
-    resourceVersion: 1,
-  };
-  const objects = { 'Project/default/shop': seen };
-  const state = { version: 1, resourceVersion: 1, lastFirstSeen: seen.firstSeen, objects, gone: {} };
+let folder: string;
+const writeState = async (state: object): Promise<void> => {
   await mkdir(path.join(folder, 'state'));
   await writeFile(path.join(folder, 'state/objects.json'), JSON.stringify(state));
-  expect(await knownProjects(folder)).toEqual([{ namespace: 'default', name: 'shop' }]);
-  await writeRunFile(folder, {
-    pid: 1,
-    clickhouse: { url: 'http://localhost:1', username: 'default', password: '' },
-    gateway: 'http://localhost:1',
-    from: 'cluster',
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'standin-known-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+});
+
+describe('the projects of a data folder', () => {
+  it('are unknown if it was used without a directory', async () => {
+    await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
   });
-  expect(await knownProjects(folder)).toBeUndefined();
+
+  it('are unknown if their file cannot be read', async () => {
+    await writeState({ version: 2 });
+    await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+  });
+
+  describe('that was used with a directory', () => {
+    beforeEach(async () => {
+      const lastFirstSeen = '2026-11-21T07:00:00Z';
+      const seen = { firstSeen: lastFirstSeen, generation: 1, specSha256: '', objectSha256: '', resourceVersion: 1 };
+      await writeState({
+        ...{ version: 1, resourceVersion: 1, lastFirstSeen, gone: {} },
+        objects: { 'Project/default/shop': seen },
+      });
+    });
+
+    it('are those of the directory', async () => {
+      await expect(checkProject(folder, { project: 'shop' }, noRows)).resolves.toBeUndefined();
+      await expect(checkProject(folder, { namespace: 'default', project: 'shop' }, noRows)).resolves.toBeUndefined();
+      await expect(checkProject(folder, { project: 'nope' }, noRows)).rejects.toThrow(
+        'there is no project "nope"; there is: shop',
+      );
+    });
+
+    it('include a project that has captured rows but no manifest', async () => {
+      const hasRows = () => Promise.resolve(true);
+      await expect(checkProject(folder, { project: 'nope' }, hasRows)).resolves.toBeUndefined();
+    });
+
+    it('are unknown if the last standin dev used a cluster, with or without a dashboard', async () => {
+      await writeRunFile(folder, { ...RUN, from: 'cluster' });
+      await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+      await writeRunFile(folder, { ...RUN, from: 'cluster', api: { url: 'http://localhost:1', hasPages: false } });
+      await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+    });
+  });
 });

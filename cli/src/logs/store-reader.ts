@@ -28,7 +28,9 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
   const isServer = options.clickhouseUrl !== undefined;
   const checkGrowing = (): void => {
     if (isServer) return;
-    throw new PlainError(`no standin dev runs on ${options.data}: start it first; standin logs lists what is there`);
+    throw new PlainError(
+      `no standin dev runs on ${options.data}: start it first; standin logs lists the captured requests`,
+    );
   };
   return {
     newest: async (limit) => {
@@ -47,12 +49,9 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
       const { namespace, project } = choice;
       // A separate ClickHouse server has only the log, not the list of projects.
       if (project === undefined || isServer) return;
-      const known = await knownProjects(options.data);
-      const refusal = known && missingProject(known, { namespace, project });
-      // A project's log outlives the project.
       const hasRows = async () =>
         (await store.summaries({ projectUid: EVERY_PROJECT, namespace, project, limit: 1 })).length > 0;
-      if (refusal !== undefined && !(await hasRows())) throw refusal;
+      await checkProject(options.data, { namespace, project }, hasRows);
     },
     close,
   };
@@ -83,13 +82,18 @@ const openStore = async (
   };
 };
 
-/** Projects of the `standin dev` that used a data folder; `undefined` if unknown. */
-export const knownProjects = async (
+/** Rejects with a `PlainError` if the `standin dev` that used a data folder is known to have no such project, and the log no rows of it. */
+export const checkProject = async (
   data: string,
-): Promise<Awaited<ReturnType<typeof recordedProjects>> | undefined> => {
+  wanted: Pick<LogChoice, 'namespace' | 'project'>,
+  hasRows: () => Promise<boolean>,
+): Promise<void> => {
   const dataDir = path.resolve(data);
   // In that case, the folder describes the directory that it was used with before.
-  if ((await readRunFile(dataDir))?.from === 'cluster') return undefined;
+  if ((await readRunFile(dataDir))?.from === 'cluster') return;
   // A failed read is no reason to reject a name.
-  return recordedProjects(dataDir).catch(() => undefined);
+  const known = await recordedProjects(dataDir).catch(() => undefined);
+  const refusal = known && missingProject(known, wanted);
+  // A project's log outlives the project.
+  if (refusal !== undefined && !(await hasRows())) throw refusal;
 };

@@ -10,7 +10,7 @@ const migrateSchema = clickHouseSchema.partial({ clickhouseUrl: true }).extend({
 export const addMigrateCommand = (program: Command): void => {
   const command = program
     .command('migrate')
-    .description('create the log’s database and tables, or bring them up to date; safe at any time, and to repeat')
+    .description('create or update the log’s database and tables; safe to run at any time, repeatedly')
     .option('--print', 'print the statements instead of running them');
   addClickHouseOptions(command, { urlIsMandatory: false }).action((raw: unknown) =>
     migrateLog(migrateSchema.parse(raw)),
@@ -27,7 +27,7 @@ const migrateLog = async (options: z.infer<typeof migrateSchema>): Promise<void>
     stdout.lines(await migrationScript({ database, cluster }));
     return;
   }
-  if (url === undefined) throw new PlainError('--clickhouse-url says where; or --print, to see the statements');
+  if (url === undefined) throw new PlainError('pass --clickhouse-url, or --print to see the statements');
   const { stderrLogger } = await import('../stderr-logger.ts');
   const store = openLogStore({ url, username, password, database, cluster, logger: stderrLogger() });
   try {

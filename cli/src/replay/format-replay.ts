@@ -37,7 +37,7 @@ export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
 /** Count, target, rate, expected duration, and the first requests. */
 export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => {
   const count = Math.min(plan.count, spec.filter?.limit ?? plan.count);
-  if (count === 0) return ['No captured request matches: there is nothing to send.'];
+  if (count === 0) return ['No captured request matches. Nothing to send.'];
   const ms = (count / spec.ratePerSecond) * 1_000;
   const order = spec.order === 'Original' ? ', one after the other' : '';
   const more = count - plan.first.length;
@@ -50,7 +50,7 @@ export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => 
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** `Running: 40 of 120 sent, 2 without an answer` */
+/** `Running: 40 of 120 sent, 2 without a response` */
 export const formatProgress = ({
   phase = 'Pending',
   sent = 0,
@@ -60,14 +60,14 @@ export const formatProgress = ({
 }: ReplayStatus): string => {
   const of = planned === undefined ? '' : ` of ${planned}`;
   const waiting = conditions?.find(({ type, reason }) => type === 'Complete' && reason === 'Waiting')?.message;
-  const lost = failed > 0 ? `, ${failed} without an answer` : '';
+  const lost = failed > 0 ? `, ${failed} without a response` : '';
   return `${phase}: ${sent}${of} sent${lost}${waiting === undefined ? '' : ` (${waiting})`}`;
 };
 
 /** The response to one request, next to the captured one. */
 export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[] => {
-  const was = `captured: ${captured.status === 0 ? 'no answer' : captured.status}, ${formatDuration(captured.durationMs)}`;
-  if (answer.status === 0) return [`no answer: ${answer.error} (${was})`];
+  const was = `captured: ${captured.status === 0 ? 'no response' : captured.status}, ${formatDuration(captured.durationMs)}`;
+  if (answer.status === 0) return [`no response: ${answer.error} (${was})`];
   const { response } = answer;
   const cut = response.truncated
     ? `, of which ${plural(Buffer.byteLength(response.body, response.bodyEncoding), 'byte')} are stored`
@@ -82,6 +82,6 @@ export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[]
 export const formatResult = ({ byStatus = [], conditions }: ReplayStatus): string[] => [
   conditions?.find(({ type }) => type === 'Complete')?.message ?? '',
   ...byStatus.map(
-    ({ status, count }) => `${INDENT}${String(count).padStart(7)} × ${status === 0 ? 'no answer' : status}`,
+    ({ status, count }) => `${INDENT}${String(count).padStart(7)} × ${status === 0 ? 'no response' : status}`,
   ),
 ];

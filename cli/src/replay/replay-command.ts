@@ -51,33 +51,38 @@ const openReplays = async (options: Options): Promise<ReplayClient> => {
 export const addReplayCommand = (program: Command, colour: boolean): void => {
   withServer(program.command('replay'))
     .description(
-      'send captured requests again: one by its id, or all that a filter finds; exit 1 when one is not answered',
+      'send captured requests again: one by its id, or all that match a filter; exit 1 if one gets no response',
     )
-    .argument('[ID]', 'of the request, as standin logs -o json shows it')
+    .argument('[ID]', 'id of the request, from standin logs -o json')
     .addOption(
       new Option('--to <target>', 'endpoint (through the gateway), upstream, or a URL')
         .argParser(parseTarget)
         .default({ kind: 'Endpoint' }, 'endpoint'),
     )
-    .addOption(new Option('--method <method>', 'with ID: in place of the captured one').choices(METHODS))
-    .option('--path <path>', 'with ID: path and query in place of the captured ones, with the project URI')
-    .option('--header <header>', "with ID: 'name: value', repeatable; these in place of all captured ones", addHeader)
-    .option('--body <text>', 'with ID: in place of the captured one; @FILE reads a file')
-    .option('-p, --project <name>', 'without ID: requests of this project')
+    .addOption(new Option('--method <method>', 'with ID: replaces the captured method').choices(METHODS))
+    .option('--path <path>', 'with ID: replaces the captured path and query; includes the project URI')
+    .option('--header <header>', "with ID: 'name: value', repeatable; replaces all captured headers", addHeader)
+    .option('--body <text>', 'with ID: replaces the captured body; @FILE reads a file')
+    .option('-p, --project <name>', 'without ID: project of the requests')
     .option('-n, --namespace <name>', 'namespace of the project', 'default')
-    .option('--filter <search>', "only what a search finds, as in 'status:5xx method:POST'", searchArgument)
+    .option('--filter <search>', "only requests that match a search, such as 'status:5xx method:POST'", searchArgument)
     .option('--since <time>', 'received at this time or later: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
     .option('--until <time>', 'received before this time (default: now)', parseSince)
     .option(
       '--limit <n>',
-      'at most so many, the oldest ones',
+      'maximum number of requests, oldest first',
       integerUpTo(LIMITS.replayRequestsMax),
       LIMITS.replayRequestsMax,
     )
-    .option('--rate <n>', 'requests a second, at most', integerUpTo(RATE_MAX), LIMITS.replayRatePerSecondDefault)
-    .option('--ordered', 'one after the other, in the order in which they were received')
+    .option(
+      '--rate <n>',
+      'maximum number of requests per second',
+      integerUpTo(RATE_MAX),
+      LIMITS.replayRatePerSecondDefault,
+    )
+    .option('--ordered', 'send one at a time, in the order in which they were received')
     .option('--dry-run', 'show the plan and send nothing')
-    .option('-y, --yes', 'send without asking')
+    .option('-y, --yes', 'send without confirmation')
     .addOption(new Option('-o, --output <format>', 'text, or json').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin')
     .action(async (id: string | undefined, raw: unknown) => {
@@ -89,7 +94,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
 
   const one = (id: string, options: Options) => async (client: ReplayClient) => {
     const unused = (['filter', 'since', 'until', 'project'] as const).find((name) => options[name] !== undefined);
-    if (unused !== undefined) throw new PlainError(`--${unused} chooses many requests: give it without an id`);
+    if (unused !== undefined) throw new PlainError(`--${unused} selects many requests: omit the id`);
     const { replayOne } = await import('./run-replay.ts');
     return replayOne(client, { ...options, id, edit: await editOf(options), colour });
   };
@@ -97,9 +102,9 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
   const many = (options: Options) => async (client: ReplayClient) => {
     const { project, namespace, filter, since, until } = options;
     if (project === undefined || since === undefined)
-      throw new PlainError('name the request by its id, or many with --project and --since (and --filter)');
+      throw new PlainError('pass the id of a request, or select many with --project and --since (and --filter)');
     const edits = (['method', 'path', 'header', 'body'] as const).find((name) => options[name] !== undefined);
-    if (edits !== undefined) throw new PlainError(`--${edits} edits one request: name it by its id`);
+    if (edits !== undefined) throw new PlainError(`--${edits} edits a single request: pass its id`);
     const { replayMany } = await import('./run-replay.ts');
     const choice = { project: { namespace, name: project }, search: filter?.text, filter: filter?.filter };
     return replayMany(client, { ...options, ...choice, from: since, until: until ?? new Date(), colour });

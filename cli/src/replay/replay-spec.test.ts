@@ -13,11 +13,11 @@ test.each([
   expect(parseTarget(text)).toEqual(target);
 });
 
-test.each(['', 'up', 'ftp://a', 'api.example.com'])('--to %j is refused with what it may be', (text) => {
+test.each(['', 'up', 'ftp://a', 'api.example.com'])('--to %j fails with the valid values', (text) => {
   expect(() => parseTarget(text)).toThrow('must be endpoint, upstream, or a URL');
 });
 
-test('headers are kept in order, and may have colons in their values', () => {
+test('headers keep their order, and their values may contain colons', () => {
   const first = addHeader('x-a: 1');
   expect(addHeader('x-time: 12:30', first)).toEqual([
     { name: 'x-a', value: '1' },
@@ -26,7 +26,7 @@ test('headers are kept in order, and may have colons in their values', () => {
   expect(() => addHeader('nothing')).toThrow("must be like 'content-type: application/json'");
 });
 
-test('a body is text, or a file, as base64 where it is not text', async () => {
+test('a body is text or a file, in base64 if it is not text', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-replay-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = path.join(folder, 'body');
@@ -39,7 +39,7 @@ test('a body is text, or a file, as base64 where it is not text', async () => {
   await expect(editOf({ body: '@/nowhere' })).rejects.toThrow('/nowhere does not exist');
 });
 
-test('what the API server would refuse is refused in its words', () => {
+test('an invalid spec fails with the message of the API server', () => {
   const spec = { projectRef: { name: 'shop' }, ratePerSecond: 10, order: 'Any', state: 'Running' } as const;
   const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
   expect(checkSpec({ ...spec, requestId, target: { kind: 'Endpoint' } })).toBeDefined();
@@ -48,12 +48,12 @@ test('what the API server would refuse is refused in its words', () => {
   );
 });
 
-test('every replay has a name of its own', () => {
+test('every replay has a unique name', () => {
   expect(newReplayName()).toMatch(/^replay-[0-9a-f]{8}$/);
   expect(newReplayName()).not.toBe(newReplayName());
 });
 
-test('progress says how far it is, what was lost and what it waits for', () => {
+test('progress shows sent and failed requests, and what it waits for', () => {
   expect(formatProgress({})).toBe('Pending: 0 sent');
   const complete = {
     type: 'Complete',
@@ -69,7 +69,7 @@ test('progress says how far it is, what was lost and what it waits for', () => {
       failed: 1,
       conditions: [{ ...complete, reason: 'Waiting' }],
     }),
-  ).toBe('Running: 4 of 9 sent, 1 without an answer (The log store is away.)');
+  ).toBe('Running: 4 of 9 sent, 1 without a response (The log store is away.)');
   expect(
     formatResult({
       byStatus: [
@@ -77,5 +77,5 @@ test('progress says how far it is, what was lost and what it waits for', () => {
         { status: 200, count: 12 },
       ],
     }),
-  ).toEqual(['', '        1 × no answer', '       12 × 200']);
+  ).toEqual(['', '        1 × no response', '       12 × 200']);
 });

@@ -94,7 +94,7 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
   const plan = await client.plan(project, { search: filter, from, to: until });
   say(formatFilterPlan(plan, spec), colour);
   if (dryRun || plan.count === 0) return true;
-  if (!yes && !(await isConfirmed('Send them?', 'there is no terminal to ask at: add --yes to send them')))
+  if (!yes && !(await isConfirmed('Send them?', 'no terminal to confirm on: add --yes to send them')))
     throw new PlainError('nothing was sent');
   const { path, status } = await carryOut(client, project, spec);
   if (output === 'json') stdout.json(status);
@@ -112,7 +112,7 @@ const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySp
   const { signal } = stop;
   const cancelled = Promise.withResolvers<undefined>();
   signal.addEventListener('abort', () => {
-    say(['cancelling; what is on its way is still answered (Ctrl-C again leaves it to itself)']);
+    say(['cancelling; requests in flight will finish (Ctrl-C again exits without waiting)']);
     client.setState(path, 'Cancelled').then(() => cancelled.resolve(undefined), cancelled.reject);
   });
   try {
@@ -140,4 +140,4 @@ const follow = async (client: ReplayClient, path: string): Promise<ReplayStatus>
 };
 
 const messageOf = ({ conditions }: ReplayStatus): string =>
-  conditions?.find(({ type }) => type === 'Complete')?.message ?? 'it ended without a word';
+  conditions?.find(({ type }) => type === 'Complete')?.message ?? 'it ended without a message';

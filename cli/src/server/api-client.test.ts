@@ -26,7 +26,7 @@ const serve = async (handle: RequestListener, token?: string) => {
 
 const anything = z.looseObject({});
 
-it('sends the token, and asks below the address', async () => {
+it('sends the token, and uses the path of the URL', async () => {
   const seen: unknown[] = [];
   await using server = await serve(({ url, headers: { authorization } }, response) => {
     seen.push([url, authorization]);
@@ -38,7 +38,7 @@ it('sends the token, and asks below the address', async () => {
   expect(seen).toEqual([['/behind/a/path/api/v1/projects?q=a%26b', 'Bearer t']]);
 });
 
-it('says what the server says, and whether to ask again', async () => {
+it('reports the message of the server, and whether a retry may help', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(503).end('{"code": "log_unavailable", "detail": "ClickHouse is away."}');
   });
@@ -49,17 +49,17 @@ it('says what the server says, and whether to ask again', async () => {
   });
 });
 
-it.each([200, 404])('knows what is no dashboard by its %d', async (status) => {
+it.each([200, 404])('reports a server that is not a dashboard and responds with %d', async (status) => {
   await using server = await serve((_, response) => response.writeHead(status).end('<html>'));
-  await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(/a Standin dashboard|no Standin dashboard/);
+  await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(/is not from a Standin dashboard/);
 });
 
-it('gives up on a server that accepts the connection and stays silent', async () => {
+it('times out if a server accepts the connection and sends nothing', async () => {
   await using server = await serve(({ socket }, response) => {
     response.on('close', () => socket.destroy());
   });
   await expect(server.client.ask({ path: '/' }, anything)).rejects.toMatchObject({
-    message: `cannot reach ${server.host}: it has not answered within 0.5 s. Check that this is the address of a Standin dashboard`,
+    message: `cannot reach ${server.host}: no response within 0.5 s. Check that this is the address of a Standin dashboard`,
     isPassing: true,
   });
 });
@@ -72,7 +72,7 @@ it('waits longer for the rest of a response that has begun', async () => {
   expect(await server.client.ask({ path: '/' }, anything)).toEqual({ a: 1 });
 });
 
-it('follows no redirect with its token', async () => {
+it('does not follow redirects', async () => {
   let asked = 0;
   await using server = await serve((_, response) => {
     asked += 1;
@@ -84,7 +84,7 @@ it('follows no redirect with its token', async () => {
   expect(asked).toBe(1);
 });
 
-it('reads lines that arrive in pieces, in the middle of a letter too', async () => {
+it('reads lines that arrive in parts, even split within a character', async () => {
   const bytes = Buffer.from('one\nzwölf\n\nlast');
   await using server = await serve((_, response) => {
     response.write(bytes.subarray(0, 7));
@@ -96,7 +96,7 @@ it('reads lines that arrive in pieces, in the middle of a letter too', async () 
   expect(found).toEqual(['one', 'zwölf', '', 'last']);
 });
 
-it('tells an answer that breaks off', async () => {
+it('reports an interrupted response', async () => {
   await using server = await serve((_, response) => {
     response.write('one\ntw');
     setImmediate(() => response.destroy());
@@ -109,7 +109,7 @@ it('tells an answer that breaks off', async () => {
 });
 
 // Prevents: a server whose response fills the memory of the CLI.
-it.each([200, 403])('leaves an answer %d that does not end', async (status) => {
+it.each([200, 403])('aborts an endless response with status %d', async (status) => {
   await using server = await serve((_, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
     let isLeft = false;
@@ -120,7 +120,7 @@ it.each([200, 403])('leaves an answer %d that does not end', async (status) => {
     response.on('drain', send);
     send();
   }, 't');
-  const tooLong = `${server.host} answers with more than a Standin dashboard does`;
+  const tooLong = `the response of ${server.host} is too large to be from a Standin dashboard`;
   await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(tooLong);
   const readLine = async () => {
     const { lines } = await server.client.lines({ path: '/' });
@@ -129,15 +129,15 @@ it.each([200, 403])('leaves an answer %d that does not end', async (status) => {
   await expect(readLine()).rejects.toThrow(tooLong);
 });
 
-it.each(['', '.', '..'])('has no path for the name %j', (name) => {
-  expect(() => apiPath('namespaces', name)).toThrow('is not a name');
+it.each(['', '.', '..'])('rejects the name %j in a path', (name) => {
+  expect(() => apiPath('namespaces', name)).toThrow('is not a valid name');
 });
 
 it('encodes names', () => {
   expect(apiPath('namespaces', '../a b?')).toBe('/namespaces/..%2Fa%20b%3F');
 });
 
-it('takes URLs only', () => {
+it('accepts only URLs', () => {
   expect(() => openServer({ server: 'localhost:3000' })).toThrow('--server must be a URL such as');
   expect(openServer({})).toBeUndefined();
 });

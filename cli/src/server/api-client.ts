@@ -60,7 +60,7 @@ export class ServerError extends PlainError {
 /** `/namespaces/team-a/projects/shop` from its parts, encoded. Throws a `PlainError` for a name that would change the path. */
 export const apiPath = (...parts: readonly string[]): string => {
   const step = parts.find((part) => ['', '.', '..'].includes(part));
-  if (step !== undefined) throw new PlainError(`${JSON.stringify(step)} is not a name: give another one`);
+  if (step !== undefined) throw new PlainError(`${JSON.stringify(step)} is not a valid name`);
   return `/${parts.map(encodeURIComponent).join('/')}`;
 };
 
@@ -128,7 +128,10 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
       const response = await send(request);
       const result = schema.safeParse(parseJson(await textOf(base, response, answerBytesMax)));
       if (result.success) return result.data;
-      throw new ServerError(`${base.host} answers as no Standin dashboard does`, { status: response.status, code: '' });
+      throw new ServerError(`the response of ${base.host} is not from a Standin dashboard`, {
+        status: response.status,
+        code: '',
+      });
     },
     lines: async (request) => {
       const { headers, body } = await send(request);
@@ -141,7 +144,7 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
 const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Response> => {
   const silence = new AbortController();
   const timer = setTimeout(() => {
-    const message = `it has not answered within ${msMax / 1_000} s. Check that this is the address of a Standin dashboard`;
+    const message = `no response within ${msMax / 1_000} s. Check that this is the address of a Standin dashboard`;
     silence.abort(new Error(message));
   }, msMax);
   try {
@@ -181,7 +184,7 @@ const textOf = (base: URL, { body }: Response, bytesMax: number): Promise<string
   });
 
 const tooLong = ({ host }: URL): ServerError =>
-  new ServerError(`${host} answers with more than a Standin dashboard does`, { status: 200, code: '' });
+  new ServerError(`the response of ${host} is too large to be from a Standin dashboard`, { status: 200, code: '' });
 
 const reach = async <T>(base: URL, work: () => Promise<T>): Promise<T> => {
   try {
@@ -214,5 +217,8 @@ const refusalOf = async (base: URL, response: Response, bytesMax: number): Promi
   const problem = problemSchema.safeParse(parseJson(await textOf(base, response, bytesMax)));
   if (problem.success)
     return new ServerError(`${base.host}: ${problem.data.detail}`, { status, code: problem.data.code });
-  return new ServerError(`${base.host} answers ${status}, and not as a Standin dashboard does`, { status, code: '' });
+  return new ServerError(`the response of ${base.host} (${status}) is not from a Standin dashboard`, {
+    status,
+    code: '',
+  });
 };

@@ -24,7 +24,7 @@ export const chooseAccount = async (api: ApiClient, { namespace, account }: Acco
   if (only !== undefined && fitting.length === 1) return only;
   if (only === undefined) {
     const which = [account, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
-    throw new PlainError(`${api.server} shows you no account ${which}`.trimEnd());
+    throw new PlainError(`you cannot see an account ${which === '' ? '' : `${which} `}on ${api.server}`);
   }
   const names = fitting.map((found) => `${found.name} -n ${found.namespace}`);
   throw new PlainError(

@@ -37,7 +37,9 @@ export const kubeconfigToken =
     if (!isForeign && (await known.has(server))) return kube.token;
     if (!isTrusted) await confirm(challenge, kube, isForeign);
     await known.add(server).catch((error: unknown) => {
-      stderr.line(`standin: cannot remember ${challenge.server.origin}, so it asks again: ${(error as Error).message}`);
+      stderr.line(
+        `standin: cannot save ${challenge.server.origin} as a known server, so the next command asks again: ${(error as Error).message}`,
+      );
     });
     return kube.token;
   };
@@ -69,11 +71,11 @@ const portOf = ({ port, protocol }: URL): number => Number(port || (protocol ===
 const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, isForeign: boolean): Promise<void> => {
   const { origin, host } = challenge.server;
   const service = serviceOf(challenge);
-  const claim = service === undefined ? '' : `, which says that it is the Service ${service},`;
+  const claim = service === undefined ? '' : `, which claims to be the Service ${service},`;
   const warning = isForeign ? ' Another user of this machine listens there.' : '';
   const question = `${origin}${claim} asks for a token.${warning} Send it the token of the context ${context} (cluster ${cluster.server})?`;
-  const otherwise = `${origin} has never had your token for the cluster ${cluster.server}.${warning} Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN`;
-  if (!(await isConfirmed(question, otherwise))) throw new PlainError(`${host} did not get the token`);
+  const otherwise = `${origin} has never received your token for the cluster ${cluster.server}.${warning} Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN`;
+  if (!(await isConfirmed(question, otherwise))) throw new PlainError(`the token was not sent to ${host}`);
 };
 
 /** https://docs.kernel.org/networking/proc_net_tcp.html */

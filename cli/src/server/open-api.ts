@@ -37,7 +37,7 @@ export const openServer = (
   const base = new URL(server);
   if (base.protocol === 'http:' && !isLoopback(base) && !dangerouslyAllowHttp) {
     throw new PlainError(
-      `--server ${server} is plain http: anyone on the way reads the token and the traffic. Use https, or add --dangerously-allow-http`,
+      `--server ${server} is plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http`,
     );
   }
   const given = token === '' ? undefined : token;
@@ -57,7 +57,7 @@ export const findLocal = async (data: string): Promise<ApiClient | undefined> =>
     if (run?.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
     if ((await findRunning(dataDir)) === undefined) return undefined;
     if (performance.now() > deadline)
-      throw new PlainError(`the standin dev on ${data} does not answer: try again when it is ready`);
+      throw new PlainError(`the standin dev on ${data} does not respond: try again when it is ready`);
     await delay(START_POLL_MS);
   }
 };
@@ -88,7 +88,9 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
 
 const needsNoToken: FindToken = ({ server }) =>
   Promise.reject(
-    new PlainError(`${server.host} asks for a token, which a standin dev does not: name a dashboard with --server`),
+    new PlainError(
+      `${server.host} requires a token, so it is not a standin dev: pass the URL of a dashboard with --server`,
+    ),
   );
 
 const isAlive = (pid: number): boolean => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ServerError } from './api-client.ts';
+import { ServerError, type ApiClient } from './api-client.ts';
 import { openApi } from './open-api.ts';
 import { missingProject, withProjectNames } from './projects.ts';
 import { writeRunFile } from './run-file.ts';
@@ -13,9 +13,9 @@ import { writeRunFile } from './run-file.ts';
 const SHOP = { namespace: 'default', name: 'shop' };
 const BILLING = { namespace: 'default', name: 'billing' };
 
-describe('a project that is not there', () => {
+describe('the error for a missing project', () => {
   it.each([
-    ['there are others', { project: 'nope' }, [SHOP, BILLING], 'there is no project "nope"; there are: billing, shop'],
+    ['others exist', { project: 'nope' }, [SHOP, BILLING], 'there is no project "nope"; there are: billing, shop'],
     [
       'it is in another namespace',
       { namespace: 'team-a', project: 'shop' },
@@ -28,22 +28,22 @@ describe('a project that is not there', () => {
       [SHOP, { namespace: 'team-a', name: 'shop' }],
       'there is no project "nope"; there are: default/shop, team-a/shop',
     ],
-    ['there is none', { project: 'nope' }, [], 'there is no project "nope"; there is none'],
+    ['none exist', { project: 'nope' }, [], 'there is no project "nope"; there is none'],
     [
-      'its name has what a terminal acts on',
+      'the name contains control characters',
       { project: 'a\u001b[2J' },
       [],
       'there is no project "a\\u001b[2J"; there is none',
     ],
-  ])('is said where %s', (_, wanted, known, message) => {
+  ])('names the existing projects: %s', (_, wanted, known, message) => {
     expect(missingProject(known, wanted)?.message).toBe(message);
   });
 
-  it.each([[{ project: 'shop' }], [{ namespace: 'default', project: 'shop' }]])('is none of %j', (wanted) => {
+  it.each([[{ project: 'shop' }], [{ namespace: 'default', project: 'shop' }]])('is undefined for %j', (wanted) => {
     expect(missingProject([SHOP], wanted)).toBeUndefined();
   });
 
-  it('is shown with the first ten of many', () => {
+  it('names the first ten of many projects', () => {
     const many = Array.from({ length: 11 }, (_, n) => ({
       namespace: 'default',
       name: `p${String(n).padStart(2, '0')}`,
@@ -52,27 +52,53 @@ describe('a project that is not there', () => {
   });
 });
 
-/** Answers every request with the project shop, `/healthz` too. */
-const startDouble = async (): Promise<string> => {
-  const server = createServer((_, response) => response.end(JSON.stringify({ items: [SHOP] }))).listen(0, '127.0.0.1');
+/** A `standin dev` whose API answers every request with this status and the project shop; `/healthz` always with 200. */
+const openLocal = async (status = 200): Promise<ApiClient> => {
+  const server = createServer(({ url }, response) => {
+    response.writeHead(url === '/healthz' ? 200 : status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ items: [SHOP] }));
+  }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
-  return `http://localhost:${(server.address() as AddressInfo).port}`;
-};
-
-it('is said by a standin dev with the projects that it has', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-known-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeRunFile(folder, {
     pid: 1,
     clickhouse: { url: 'http://localhost:1', username: 'default', password: '' },
     gateway: 'http://localhost:1',
-    api: { url: await startDouble(), hasPages: true },
+    api: { url: `http://localhost:${(server.address() as AddressInfo).port}`, hasPages: true },
   });
-  const api = await openApi({ data: folder });
-  const missing = new ServerError('There is no project nope.', { status: 404, code: 'project_not_found' });
-  await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(missing))).rejects.toThrow(
-    'there is no project "nope"; there is: shop',
-  );
-  await expect(withProjectNames(api, { project: 'shop' }, Promise.resolve('its log'))).resolves.toBe('its log');
+  return openApi({ data: folder });
+};
+
+describe('a request of a standin dev for a project', () => {
+  const MISSING = new ServerError('There is no project nope.', { status: 404, code: 'project_not_found' });
+
+  it('fails with the names of the existing projects', async () => {
+    const api = await openLocal();
+    await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(MISSING))).rejects.toThrow(
+      'there is no project "nope"; there is: shop',
+    );
+  });
+
+  it('succeeds if the project exists', async () => {
+    const work = Promise.resolve('its log');
+    await expect(withProjectNames(await openLocal(), { project: 'shop' }, work)).resolves.toBe('its log');
+  });
+
+  it('succeeds if the project has captured rows but no manifest', async () => {
+    const work = Promise.resolve('its log');
+    await expect(withProjectNames(await openLocal(), { project: 'nope' }, work)).resolves.toBe('its log');
+  });
+
+  it('fails with the original error if the projects cannot be listed', async () => {
+    const api = await openLocal(500);
+    await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(MISSING))).rejects.toBe(MISSING);
+  });
+
+  it('fails with any other error as it is', async () => {
+    const other = new ServerError('The log is unavailable.', { status: 503, code: 'log_unavailable' });
+    const api = await openLocal();
+    await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(other))).rejects.toBe(other);
+  });
 });

@@ -45,7 +45,7 @@ export const chooseProject = async (api: ApiClient, { namespace, project }: Proj
   if (only === undefined) {
     const which = [project, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
     const others = items.length === 0 ? '' : `; ${whatThereIs(items, namespace)}`;
-    throw new PlainError(`${`${api.server} shows you no project ${which}`.trimEnd()}${others}`);
+    throw new PlainError(`you cannot see a project ${which === '' ? '' : `${which} `}on ${api.server}${others}`);
   }
   const names = fitting.map(({ namespace: of, name }) => `-n ${of} -p ${name}`);
   const more = names.length > SHOWN_MAX ? ', …' : '';

@@ -26,17 +26,17 @@ export const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127(\.\d+
 export const withServer = (command: Command): Command =>
   command
     .addOption(
-      new Option('--server <url>', 'ask the dashboard of a cluster, as in https://standin.example.com').conflicts(
+      new Option('--server <url>', 'use the dashboard of a cluster, such as https://standin.example.com').conflicts(
         'clickhouseUrl',
       ),
     )
     .addOption(
-      new Option('--token <token>', 'token of the cluster for it; the variable is better')
+      new Option('--token <token>', 'token for the dashboard; prefer the environment variable')
         .env('STANDIN_TOKEN')
-        .default(undefined, 'that of the current kubeconfig'),
+        .default(undefined, 'the token of the current kubeconfig'),
     )
     .option('--trust-server', 'send the token of the current kubeconfig to this server without asking, now and later')
     .option(
       '--dangerously-allow-http',
-      'ask the server over plain http: anyone on the way reads the token and the traffic',
+      'use plain http: anyone on the network path can read the token and the traffic',
     );

@@ -17,7 +17,7 @@ export const createShare = async (
 ): Promise<Omit<z.infer<typeof createdShareSchema>, 'path'> & { readonly url: string }> => {
   const api = await openApi(options);
   if (api.local?.hasPages === false)
-    throw new PlainError('this standin dev runs without its dashboard, and the dashboard is what shows links');
+    throw new PlainError('this standin dev runs without its dashboard, which serves the links');
   const project = api.local === undefined ? await chooseProject(api, options) : await findProject(api, requestId);
   const body = { requestId, expiresIn };
   const request = { method: 'POST', path: `${project}/shares`, body } as const;

@@ -15,8 +15,8 @@ const optionsSchema = z.object({
 export const addShareCommand = (program: Command): void => {
   const command = program
     .command('share')
-    .description('make a public link to one captured request, with secrets hidden (plan Pro)')
-    .argument('<ID>', 'of the request, as standin logs -o json shows it')
+    .description('create a public link to a captured request, with secrets redacted (Pro plan)')
+    .argument('<ID>', 'id of the request, from standin logs -o json')
     .option('--expires <duration>', 'how long the link works: 1h, 24h, 7d, at most 30d', '24h')
     .option('-n, --namespace <name>', 'with --server: namespace of the project')
     .option('-p, --project <name>', 'with --server: the project of the request')

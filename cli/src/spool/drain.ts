@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { drainSpool, tellDrained, type Drained } from '@standin/gateway';
+import { drainSpool, reportDrained, type Drained } from '@standin/gateway';
 import { openLogStore } from '@standin/logstore';
 import type { ClickHouseOptions } from '../clickhouse-options.ts';
 import { PlainError, refusal } from '../plain-error.ts';
@@ -38,7 +38,7 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
     }
     const drained = await drainSpool({
       ...{ dir, sink, logger, quietMs: options.quietSeconds * 1_000, migrate: options.migrate, signal: stop.signal },
-      onDrained: operator && ((incarnation) => tellDrained(operator, incarnation)),
+      onDrained: operator && ((incarnation) => reportDrained(operator, incarnation)),
     });
     stdout.line(describe(drained));
     if (drained.gaveUp) throw new PlainError('stopped before everything was delivered: run it again to continue');
@@ -66,18 +66,16 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
   );
 };
 
-const expectEmpty = ({ quarantined, leftBytes, untold }: Drained, isOperatorTold: boolean): void => {
-  if (quarantined > 0) throw new PlainError('rows in quarantine are left: inspect them with standin quarantine');
-  if (leftBytes > 0) throw new PlainError('files are left whose gateway may still write: start it again later');
-  if (untold > 0 && isOperatorTold)
-    throw new PlainError('the operator could not be told: what the gateway held of quotas has not come back yet');
+const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported: boolean): void => {
+  if (quarantined > 0) throw new PlainError('rows remain in quarantine: inspect them with standin quarantine');
+  if (leftBytes > 0) throw new PlainError('files remain whose gateway may still write: run it again later');
+  if (unreported > 0 && isReported)
+    throw new PlainError('the operator was not notified: the unused quota of the gateway is not available again yet');
 };
 
 const describe = ({ rows, quarantined, leftBytes, gaveUp }: Drained): string =>
   [
     `${rows} rows delivered`,
     ...(quarantined > 0 ? [`${quarantined} in quarantine (standin quarantine shows them)`] : []),
-    ...(leftBytes > 0 && !gaveUp
-      ? [`${leftBytes} bytes kept for a while, though delivered: their gateway may still write`]
-      : []),
+    ...(leftBytes > 0 && !gaveUp ? [`${leftBytes} delivered bytes kept for now: their gateway may still write`] : []),
   ].join('; ');

@@ -9,7 +9,7 @@ import { PlainError, refusal } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
 
 const DIR = '<DIR>';
-const DIR_TEXT = 'a gateway’s spool: the folder spool in its data folder (.standin/gateway/spool of standin dev)';
+const DIR_TEXT = 'spool of a gateway: the folder spool in its data folder (.standin/gateway/spool for standin dev)';
 
 const drainSchema = clickHouseSchema.extend({
   quietSeconds: z.number(),
@@ -31,35 +31,35 @@ const secondsArgument = (text: string): number => {
 export const addSpoolCommands = (program: Command): void => {
   const drain = program
     .command('drain')
-    .description('deliver what a gateway that does not come back has left on its volume; ends when all is delivered')
+    .description('deliver the unsent rows on the volume of a gateway that no longer runs, then exit')
     .argument(DIR, DIR_TEXT);
   addClickHouseOptions(drain)
     .option(
       '--quiet-seconds <n>',
-      'a gateway that has written nothing for so long is gone: its last file is removed, too',
+      'a gateway that has written nothing for this long has ended: its last file is removed, too',
       secondsArgument,
       600,
     )
-    .option('--no-migrate', 'leave the log’s tables as they are, for a user that may only insert')
-    .option('--expect-empty', 'exit 1 while anything is left there, or the operator could not be told', false)
+    .option('--no-migrate', 'do not migrate the log’s tables: for a user that may only insert')
+    .option('--expect-empty', 'exit 1 if anything is left, or the operator was not notified', false)
     .addOption(
       new Option(
         '--operator-urls <urls>',
-        'of the config stream, separated by commas: told that all is delivered, so that what the gateway held of quotas comes back',
+        'URLs of the config stream, separated by commas: the operator is notified, and makes the unused quota of the gateway available again',
       ).env('STANDIN_OPERATOR_URLS'),
     )
     .addOption(
-      new Option('--operator-tls <dir>', 'ca.crt, tls.crt and tls.key of a gateway, for that')
+      new Option('--operator-tls <dir>', 'folder with ca.crt, tls.crt and tls.key of a gateway, for --operator-urls')
         .env('STANDIN_OPERATOR_TLS_DIR')
         .default('/etc/standin/stream-tls'),
     )
     .action(async (dir: string, raw: unknown) => (await import('./drain.ts')).drain(dir, drainSchema.parse(raw)));
   program
     .command('quarantine')
-    .description('show what could not be delivered for its own fault; exit 1 if there is anything')
+    .description('show rows and files that cannot be delivered; exit 1 if there are any')
     .argument(DIR, DIR_TEXT)
     .addOption(
-      new Option('-o, --output <format>', 'text, or json: one whole entry a line')
+      new Option('-o, --output <format>', 'text, or json: one full entry per line')
         .choices(['text', 'json'])
         .default('text'),
     )

@@ -15,11 +15,11 @@ const endpoint = (name: string, requests: number) => ({
   ...{ namespace: 'team-a', project: 'shop', endpoint: name, requests },
 });
 
-test('an account without a quota has only counts', () => {
+test('an account without a quota shows only counts', () => {
   expect(formatUsage(ACCOUNT, usage)).toEqual(['team-a/default, 2026-11: 0 requests, no quota']);
 });
 
-test('how much is used, when it begins anew, when it is used up, and by what', () => {
+test('usage shows the share of the quota, the reset, the forecast and the endpoints', () => {
   const endpoints = [endpoint('create-order', 80_000), endpoint('list', 7)];
   const lines = formatUsage(ACCOUNT, {
     ...{ ...usage, used: 80_010, quota: 100_000, usedUpOn: '2026-11-25', endpoints, otherRequests: 3 },
@@ -27,7 +27,7 @@ test('how much is used, when it begins anew, when it is used up, and by what', (
   expect(lines).toEqual([
     'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',
     'resets on 2026-12-01; beyond the quota, requests are refused with 429',
-    'at the pace of this month so far it is used up on 2026-11-25',
+    'at this month’s rate, the quota is used up on 2026-11-25',
     '',
     'PROJECT          ENDPOINT      REQUESTS',
     'team-a/shop      create-order    80,000',
@@ -36,15 +36,15 @@ test('how much is used, when it begins anew, when it is used up, and by what', (
   ]);
 });
 
-test('what is used is said without the log, too', () => {
+test('usage is shown even without the log', () => {
   const lines = formatUsage(ACCOUNT, { ...usage, used: 7, quota: 10, logFailure: 'ClickHouse is away.' });
   expect(lines).toEqual([
     'team-a/default, 2026-11: 7 of 10 requests (70.0 %)',
     'resets on 2026-12-01; beyond the quota, requests are refused with 429',
-    'requests by endpoint are not known: ClickHouse is away.',
+    'requests by endpoint are unknown: ClickHouse is away.',
   ]);
 });
 
-test('a quota of nothing has no share', () => {
+test('a quota of 0 has no percentage', () => {
   expect(formatUsage(ACCOUNT, { ...usage, quota: 0 })).toContain('team-a/default, 2026-11: 0 of 0 requests');
 });

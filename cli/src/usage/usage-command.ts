@@ -12,8 +12,8 @@ const optionsSchema = z.object({
 export const addUsageCommand = (program: Command): void => {
   const command = program
     .command('usage')
-    .description('what an account has used of its monthly quota, by endpoint')
-    .argument('[ACCOUNT]', 'needed where you see more than one')
+    .description('show how much of its monthly quota an account has used, by endpoint')
+    .argument('[ACCOUNT]', 'required if you can see more than one account')
     .option('-n, --namespace <name>', 'namespace of the account')
     .addOption(
       new Option('-o, --output <format>', 'text, or json with every day').choices(['text', 'json']).default('text'),

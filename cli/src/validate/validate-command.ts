@@ -19,10 +19,10 @@ export const addValidateCommand = (program: Command): void => {
     .command('validate')
     .description('validate manifests without a cluster, as the API server and the operator would; exit 1 on errors')
     .argument('<FILE...>', 'manifest files or directories; - reads standard input')
-    .option('--partial', 'what the files refer to may be in the cluster: only warn when it is missing')
+    .option('--partial', 'missing references are warnings: the objects may be in the cluster')
     .option('--allow-private-upstreams', 'accept upstreams with loopback and private addresses, as standin dev does')
     .addOption(
-      new Option('-o, --output <format>', 'text, or json: one finding a line')
+      new Option('-o, --output <format>', 'text, or json: one finding per line')
         .choices(['text', 'json'])
         .default('text'),
     )
@@ -81,10 +81,10 @@ export const formatFindings = (findings: readonly ManifestFinding[], files: numb
   const summary = `${plural(files, 'file')}: ${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')}`;
   const hints = [
     ...(findings.some(isMissingReference)
-      ? ['If what is missing is in the cluster already: --partial makes that a warning.']
+      ? ['If the missing objects are in the cluster, --partial reports them as warnings.']
       : []),
     ...(findings.some(isPrivateUpstream)
-      ? ['standin dev accepts private upstreams, as --allow-private-upstreams does here.']
+      ? ['standin dev accepts private upstreams. --allow-private-upstreams accepts them here, too.']
       : []),
   ];
   return [...lines, summary, ...hints];

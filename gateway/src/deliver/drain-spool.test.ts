@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeOperator } from '../config/fake-operator.testing.ts';
 import { makeStreamCertificates } from '../config/stream-certificates.testing.ts';
-import { tellDrained } from '../config/tell-drained.ts';
+import { reportDrained } from '../config/report-drained.ts';
 import { quiet, writeCertificates } from '../gateway.testing.ts';
 import { testRow } from '../record/spool/spool.testing.ts';
 import { Spool } from '../record/spool/spool.ts';
@@ -53,17 +53,17 @@ const ageSpool = async (): Promise<void> => {
 
 test('a segment that may still grow is delivered but not removed', async () => {
   const drained = await drain();
-  expect(drained).toMatchObject({ rows: 2, quarantined: 0, untold: 0, gaveUp: false });
+  expect(drained).toMatchObject({ rows: 2, quarantined: 0, unreported: 0, gaveUp: false });
   expect(drained.leftBytes).toBeGreaterThan(0);
   expect(await readdir(dir)).toEqual([INCARNATION]);
 });
 
 test('a quiet segment is removed, and its folder stays until the operator is notified', async () => {
   await ageSpool();
-  expect(await drain()).toMatchObject({ rows: 2, leftBytes: 0, untold: 1 });
+  expect(await drain()).toMatchObject({ rows: 2, leftBytes: 0, unreported: 1 });
   expect(await readdir(dir)).toEqual([`${INCARNATION}.drained`]);
   const failToReport = () => Promise.reject(new Error('unavailable'));
-  expect(await drain({ onDrained: failToReport })).toMatchObject({ rows: 0, untold: 1 });
+  expect(await drain({ onDrained: failToReport })).toMatchObject({ rows: 0, unreported: 1 });
   expect(sink.rows).toHaveLength(2);
 });
 
@@ -75,11 +75,11 @@ test('the leading operator is notified, whichever address it has', async () => {
   follower.leads = false;
   try {
     await ageSpool();
-    const onDrained = (incarnation: string) => tellDrained({ urls: [follower.url, leader.url], tlsDir }, incarnation);
-    expect(await drain({ onDrained })).toMatchObject({ rows: 2, leftBytes: 0, untold: 0 });
+    const onDrained = (incarnation: string) => reportDrained({ urls: [follower.url, leader.url], tlsDir }, incarnation);
+    expect(await drain({ onDrained })).toMatchObject({ rows: 2, leftBytes: 0, unreported: 0 });
     expect([follower.drained, leader.drained]).toEqual([[], [INCARNATION]]);
     expect(await readdir(dir)).toEqual([]);
-    await expect(tellDrained({ urls: [follower.url], tlsDir }, INCARNATION)).rejects.toThrow('503');
+    await expect(reportDrained({ urls: [follower.url], tlsDir }, INCARNATION)).rejects.toThrow('503');
   } finally {
     await Promise.all([follower.close(), leader.close()]);
     await rm(tlsDir, { recursive: true });

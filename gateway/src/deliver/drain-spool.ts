@@ -32,7 +32,7 @@ export interface Drained {
   /** Segments that remain: delivered but young, or undelivered if `gaveUp`. */
   readonly leftBytes: number;
   /** Gateway processes whose records are all in the log, and which have not been reported to the operator. */
-  readonly untold: number;
+  readonly unreported: number;
   readonly gaveUp: boolean;
 }
 
@@ -62,12 +62,12 @@ export const drainSpool = async ({
     let isOver = migrate && !(await inserter.migrate());
     while (!isOver) isOver = (await steps.next()).done === true;
     if (onDrained !== undefined) await new DrainedFolders({ dir, quarantine, logger, onDrained }).report();
-    const untold = (await readdir(dir)).filter((name) => drainedIncarnation(name) !== undefined).length;
+    const unreported = (await readdir(dir)).filter((name) => drainedIncarnation(name) !== undefined).length;
     return {
       rows: inserter.deliveredRows,
       quarantined: quarantine.count,
       leftBytes: orphans.bytes,
-      untold,
+      unreported,
       gaveUp: inserter.hasGivenUp.aborted,
     };
   } finally {

@@ -77,6 +77,14 @@ export const parseSettings = <S extends SettingsSchema>(
   return Object.freeze(result.data);
 };
 
+export const portSetting = z.coerce.number().int().min(0).max(65_535);
+
+export const booleanSetting = z.stringbool().or(z.boolean());
+
+export const httpUrlSetting = z.url({ protocol: /^https?$/ });
+
+export const logLevelSetting = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info');
+
 /** A comma-separated list. */
 export const listSetting = <T extends z.ZodType>(item: T) =>
   z.preprocess(

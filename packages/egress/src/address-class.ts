@@ -1,19 +1,17 @@
 import ipaddr from 'ipaddr.js';
 
 /** Kinds of IP addresses, by the harm that a request to them can do. */
-export const ADDRESS_CLASSES = [
-  'public',
-  'loopback',
-  'private',
-  'carrier-grade NAT',
-  'link-local',
-  'cloud metadata',
-  'documentation',
-  'reserved',
-  'multicast',
-  'unspecified',
-] as const;
-export type AddressClass = (typeof ADDRESS_CLASSES)[number];
+export type AddressClass =
+  | 'public'
+  | 'loopback'
+  | 'private'
+  | 'carrier-grade NAT'
+  | 'link-local'
+  | 'cloud metadata'
+  | 'documentation'
+  | 'reserved'
+  | 'multicast'
+  | 'unspecified';
 
 /**
  * Services that hand out the machine's credentials to any client that reaches them. Most are in 169.254.0.0/16, which is refused

@@ -1,16 +1,7 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GatheredBytes } from './gathered-bytes.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-const usedBytes = (): number => {
-  collectGarbage();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-};
+import { usedBytes } from './used-bytes.testing.ts';
 
 test('the added bytes are returned whole and in order', () => {
   const lengths = fc.array(fc.oneof(fc.nat(3), fc.nat(30_000)), { maxLength: 1_500 });

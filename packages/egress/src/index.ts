@@ -1,5 +1,4 @@
-export { ADDRESS_CLASSES, classifyAddress, type AddressClass } from './address-class.ts';
-export { checkAddress, checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from './address-policy.ts';
+export { checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from './address-policy.ts';
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
 export { EgressError } from './egress-error.ts';
 export { type UpstreamAnswer } from './exchange.ts';
@@ -8,16 +7,10 @@ export { stripHopByHop } from './headers.ts';
 export { type Lookup, type ResolvedAddress } from './lookup.ts';
 export { isTarget, parseTarget, RefusedTargets, targetOf, type Target } from './refused-targets.ts';
 export {
-  replayHeaders,
   replayRequest,
-  REPLAY_OF_HEADER,
-  STRIP_REASONS,
   type CapturedRequest,
   type ReplayDestination,
-  type ReplayHeaders,
-  type ReplayHeadersInput,
   type ReplayRequest,
   type RequestEdit,
-  type StripReason,
 } from './replay-request.ts';
 export { joinUpstreamUrl } from './upstream-url.ts';

@@ -1,11 +1,8 @@
-export { ApiError, type ApiCause, isConflict, isExpired, isNotFound } from './api-error.ts';
+export { ApiError, type ApiCause, isConflict, isNotFound } from './api-error.ts';
 export { systemClock, type Clock } from './clock.ts';
 export { collectionPath, objectPath, replacementOf, toResourceObject, type CustomResource } from './custom-resource.ts';
 export {
-  APPLY_PATCH,
   KubeClient,
-  MERGE_PATCH,
-  WRITE_RATE_DEFAULT,
   type CallOptions,
   type KubeClientOptions,
   type Query,
@@ -13,19 +10,13 @@ export {
 } from './kube-client.ts';
 export type { Lane, SharedConnectionConfig } from './kube-config.ts';
 export { objectKey, type KubeList, type KubeObject } from './kube-object.ts';
-export { LEADER_URL_ANNOTATION, microTime, type Lease } from './lease.ts';
-export {
-  LeaderElector,
-  type Leader,
-  type LeaderCallbacks,
-  type LeaderElectorOptions,
-  type Term,
-} from './leader-elector.ts';
-export { PAGE_SIZE_DEFAULT, listAll, type ListOptions, type Listed } from './list-all.ts';
+export { microTime, type Leader, type Lease } from './lease.ts';
+export { LeaderElector, type LeaderCallbacks, type LeaderElectorOptions, type Term } from './leader-elector.ts';
+export { listAll, type ListOptions, type Listed } from './list-all.ts';
 export type { KubeLogger } from './logger.ts';
 export { Reflector, type ReflectorOptions } from './reflector.ts';
 export type { ReflectorHandler } from './reflector-store.ts';
 export { resourcePath, type ResourcePath } from './resource-path.ts';
 export { asSourceError, toSourceError } from './source-error.ts';
 export type { RateLimit } from './token-bucket.ts';
-export { TerminalError, WorkQueue, type ReconcileResult, type WorkQueueOptions } from './work-queue.ts';
+export { WorkQueue, type ReconcileResult, type WorkQueueOptions } from './work-queue.ts';

@@ -11,11 +11,11 @@ type QueryValue = string | number | boolean | undefined;
 export type Query = Readonly<Record<string, QueryValue>>;
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export const MERGE_PATCH = 'application/merge-patch+json';
-export const APPLY_PATCH = 'application/apply-patch+yaml';
+const MERGE_PATCH = 'application/merge-patch+json';
+const APPLY_PATCH = 'application/apply-patch+yaml';
 
 /** At this rate, an operator with 10,000 objects writes its first statuses in 200 s and leaves capacity of the API server to others. */
-export const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
+const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
 
 const TIMEOUT_MS_DEFAULT = 30_000;
 const ATTEMPTS_MAX_DEFAULT = 6;

@@ -3,8 +3,8 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeApiServer, clientFor, fail, json, recordingLogger, type SeenRequest } from '../testing/fake-api-server.ts';
 import { until } from '../testing/until.ts';
-import { LEADER_URL_ANNOTATION, firstEpoch, microTime, type Lease } from './lease.ts';
-import { LeaderElector, type Leader, type LeaderElectorOptions, type Term } from './leader-elector.ts';
+import { LEADER_URL_ANNOTATION, firstEpoch, microTime, type Leader, type Lease } from './lease.ts';
+import { LeaderElector, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 
 /** Shorter than the defaults, with room for a busy machine. */
 const FAST = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 100 };

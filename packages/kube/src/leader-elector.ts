@@ -3,7 +3,16 @@ import { LIMITS } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { systemClock, type Clock } from './clock.ts';
 import type { CallOptions, KubeClient } from './kube-client.ts';
-import { LEADER_URL_ANNOTATION, LeaseStore, firstEpoch, microTime, type Lease } from './lease.ts';
+import {
+  LeaseStore,
+  annotationsWith,
+  firstEpoch,
+  leaderOf,
+  microTime,
+  withoutVersion,
+  type Leader,
+  type Lease,
+} from './lease.ts';
 import type { KubeLogger } from './logger.ts';
 import { leaderMetrics } from './metrics.ts';
 
@@ -49,24 +58,8 @@ export interface LeaderCallbacks {
   readonly signal: AbortSignal;
 }
 
-export interface Leader {
-  readonly identity: string;
-  readonly url: string | undefined;
-}
-
 /** The duration of a released lease: the shortest that the API server accepts. */
 const RELEASED_SECONDS = 1;
-
-const withoutLeaderUrl = (lease: Lease | undefined): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(lease?.metadata.annotations ?? {}).filter(([name]) => name !== LEADER_URL_ANNOTATION),
-  );
-
-/** For a lease that must be created again. */
-const withoutVersion = ({ metadata: { name, namespace, annotations }, ...lease }: Lease): Lease => ({
-  ...lease,
-  metadata: { name, namespace, ...(annotations === undefined ? {} : { annotations }) },
-});
 
 /**
  * Leader election on a Lease, with client-go's algorithm. A candidate decides whether a lease has expired by the time when it
@@ -101,10 +94,7 @@ export class LeaderElector {
 
   /** The current leader, as last seen. Undefined when there is none, or nothing has been seen yet. */
   leader(): Leader | undefined {
-    const lease = this.#observed?.lease;
-    const identity = lease?.spec.holderIdentity;
-    if (identity === undefined || identity === '') return undefined;
-    return { identity, url: lease?.metadata.annotations?.[LEADER_URL_ANNOTATION] };
+    return leaderOf(this.#observed?.lease);
   }
 
   /** Takes part in the election until the signal aborts. Resolves when the work of the last term has ended and the lease is released. */
@@ -252,7 +242,7 @@ export class LeaderElector {
     const spec = { leaseDurationSeconds: RELEASED_SECONDS, renewTime: microTime(this.#clock.date()) };
     const { leaseTransitions = 0, acquireTime } = lease.spec;
     const released = { ...spec, leaseTransitions, ...(acquireTime === undefined ? {} : { acquireTime }) };
-    const metadata = { ...lease.metadata, annotations: withoutLeaderUrl(lease) };
+    const metadata = { ...lease.metadata, annotations: annotationsWith(lease, undefined) };
     try {
       const written = await this.#store.write({ ...lease, metadata, spec: released }, this.#call(2_000));
       if (written !== undefined) this.#observe(written, callbacks);
@@ -265,16 +255,10 @@ export class LeaderElector {
   /** The lease as held by this process, with the current renewal time. */
   #held(lease: Lease | undefined, spec: Partial<Lease['spec']>): Lease {
     const { name, namespace, url } = this.#options;
-    const others = withoutLeaderUrl(lease);
     return {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: {
-        ...lease?.metadata,
-        name,
-        namespace,
-        annotations: url === undefined ? others : { ...others, [LEADER_URL_ANNOTATION]: url },
-      },
+      metadata: { ...lease?.metadata, name, namespace, annotations: annotationsWith(lease, url) },
       spec: {
         ...lease?.spec,
         ...spec,
@@ -303,8 +287,7 @@ export class LeaderElector {
 
   #call(timeoutMs: number, signal?: AbortSignal): CallOptions {
     // Own connections, no rate limit, no retries: a renewal must not wait behind status writes.
-    const own = { lane: 'own', once: true, timeoutMs } as const;
-    return signal === undefined ? own : { ...own, signal };
+    return { lane: 'own', once: true, timeoutMs, ...(signal && { signal }) };
   }
 
   #setMaster(value: 0 | 1): void {

@@ -33,6 +33,36 @@ export const microTime = (date: Date): string => date.toISOString().replace('Z',
  */
 export const firstEpoch = (now: Date): number => Math.max(1, Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1_000));
 
+export interface Leader {
+  readonly identity: string;
+  readonly url: string | undefined;
+}
+
+/** The holder of a lease. Undefined when there is none. */
+export const leaderOf = (lease: Lease | undefined): Leader | undefined => {
+  const identity = lease?.spec.holderIdentity;
+  if (identity === undefined || identity === '') return undefined;
+  return { identity, url: lease?.metadata.annotations?.[LEADER_URL_ANNOTATION] };
+};
+
+/** The annotations of a lease with this address of the leader, or with none. */
+export const annotationsWith = (
+  lease: Lease | undefined,
+  leaderUrl: string | undefined,
+): Readonly<Record<string, string>> => {
+  const annotations = { ...lease?.metadata.annotations, [LEADER_URL_ANNOTATION]: leaderUrl };
+  return Object.fromEntries(Object.entries(annotations).filter((entry) => entry[1] !== undefined)) as Record<
+    string,
+    string
+  >;
+};
+
+/** For a lease that must be created again. */
+export const withoutVersion = ({ metadata: { name, namespace, annotations }, ...lease }: Lease): Lease => ({
+  ...lease,
+  metadata: { name, namespace, ...(annotations && { annotations }) },
+});
+
 /** One Lease: read, and written by compare-and-swap only. */
 export class LeaseStore {
   readonly #client: KubeClient;

@@ -3,7 +3,7 @@ import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
 
 /** client-go's page size. Pages are small, and other requests to etcd can run between them. */
-export const PAGE_SIZE_DEFAULT = 500;
+const PAGE_SIZE_DEFAULT = 500;
 
 export interface ListOptions {
   readonly query?: Query | undefined;

@@ -119,6 +119,10 @@ export const workQueueMetrics = perRegistry((registry) => {
     new Counter({ name, help, labelNames: ['controller'], registers });
   const controllerGauge = (name: string, help: string) =>
     new Gauge({ name, help, labelNames: ['controller'], registers });
+  controllerCounter(
+    'controller_runtime_terminal_reconcile_errors_total',
+    'Reconciliations that failed and are not retried. There are none: every failure is retried.',
+  );
   return {
     queues,
     adds: queueCounter('workqueue_adds_total', 'Items added.'),
@@ -132,10 +136,6 @@ export const workQueueMetrics = perRegistry((registry) => {
       registers,
     }),
     errors: controllerCounter('controller_runtime_reconcile_errors_total', 'Reconciliations that failed.'),
-    terminalErrors: controllerCounter(
-      'controller_runtime_terminal_reconcile_errors_total',
-      'Reconciliations that failed and are not retried.',
-    ),
     reconcileSeconds: new Histogram({
       name: 'controller_runtime_reconcile_time_seconds',
       help: 'Seconds per reconciliation.',

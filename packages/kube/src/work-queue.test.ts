@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { recordingLogger } from '../testing/fake-api-server.ts';
 import { until } from '../testing/until.ts';
-import { TerminalError, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 const queueOf = (reconcile: WorkQueueOptions<string>['reconcile'], options: Partial<WorkQueueOptions<string>> = {}) =>
   new WorkQueue<string>({ name: 'test', logger: recordingLogger(), reconcile, ...options });
@@ -91,18 +91,6 @@ describe('WorkQueue', () => {
     await new Promise((resolve) => setTimeout(resolve, 0));
     queue.add('a');
     await until('the second run', () => runs === 2);
-    await queue.stop();
-  });
-
-  it('does not retry a terminal error', async () => {
-    let runs = 0;
-    const queue = queueOf(() => {
-      runs += 1;
-      return Promise.reject(new TerminalError('never'));
-    });
-    queue.add('a');
-    await until('rest', () => queue.size === 0);
-    expect(runs).toBe(1);
     await queue.stop();
   });
 

@@ -4,11 +4,6 @@ import { systemClock, type Clock } from './clock.ts';
 import type { KubeLogger } from './logger.ts';
 import { workQueueMetrics, type QueueProbe } from './metrics.ts';
 
-/** A reconciler throws it if only a change of the object can help, so there is no retry. */
-export class TerminalError extends Error {
-  override readonly name = 'TerminalError';
-}
-
 export interface ReconcileResult {
   /** Reconcile this key again after this time, although nothing failed. */
   readonly requeueAfterMs?: number;
@@ -24,7 +19,7 @@ export interface WorkQueueOptions<Key extends string> {
   readonly concurrency?: number;
   /**
    * Reconciles the actual with the desired state of `key`. It receives the key, not the event. An error means a retry with
-   * backoff (`TerminalError`: no retry). `signal` aborts when the queue stops.
+   * backoff. `signal` aborts when the queue stops.
    */
   readonly reconcile: (key: Key, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   readonly backoff?: BackoffOptions;
@@ -164,12 +159,6 @@ export class WorkQueue<Key extends string = string> {
     if (this.#stopping.signal.aborted) return;
     const { name: controller, logger, backoff = BACKOFF_DEFAULT } = this.#options;
     this.#metrics?.errors.inc({ controller });
-    if (error instanceof TerminalError) {
-      this.#metrics?.terminalErrors.inc({ controller });
-      this.#failures.delete(key);
-      logger.error({ controller, key, err: error }, 'reconciliation failed permanently');
-      return;
-    }
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     const delayMs = exponentialMs(failures, backoff);

@@ -33,7 +33,7 @@ export interface Usage {
   readonly endpoints: readonly EndpointUsage[];
 }
 
-export const USAGE_ENDPOINTS_MAX = 100;
+const USAGE_ENDPOINTS_MAX = 100;
 
 const settings: ClickHouseSettings = {
   // Seconds.

@@ -32,7 +32,7 @@ export interface DistinctOptions {
   readonly limit: number;
 }
 
-export const DISTINCT_LIMIT_MAX = 100;
+const DISTINCT_LIMIT_MAX = 100;
 /** Longer values are not useful in a list of choices. */
 const VALUE_LENGTH_MAX = 200;
 

@@ -1,5 +1,5 @@
 import { LIMITS } from '@standin/contract';
-import { cutCharacter } from '../../../packages/logstore/src/cut-character.ts';
+import { cutCharacter } from '../../../packages/logstore/src/read-log.ts';
 import { decodeRow } from '../../../packages/logstore/src/decode-row.ts';
 import { encodeRow } from '../../../packages/logstore/src/encode-row.ts';
 import { curlCommand } from '../../../packages/exchange/src/formats/curl-command.ts';
@@ -207,7 +207,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     near: { 'fractional digits of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
   },
   {
-    of: 'packages/logstore/src/cut-character.ts#cutCharacter',
+    of: 'packages/logstore/src/read-log.ts#cutCharacter',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,

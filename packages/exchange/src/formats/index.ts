@@ -1,16 +1,7 @@
 /** Log entries in the formats of other programs. No I/O and no Node APIs, so it also works in a browser. */
-export {
-  decodeUtf8,
-  fromBase64,
-  latin1Bytes,
-  latin1Text,
-  toBase64,
-  utf8Bytes,
-  wireBytes,
-  wireText,
-} from './wire-bytes.ts';
+export { decodeUtf8, fromBase64, latin1Text, utf8Bytes, wireText } from './wire-bytes.ts';
 export type { EncodedBody, WireText } from './wire-bytes.ts';
-export { messageHead, requestHead, requestMessage } from './request-message.ts';
+export { requestHead, requestMessage } from './request-message.ts';
 export type { RequestEntry } from './request-message.ts';
 export { curlCommand } from './curl-command.ts';
 export { fetchSnippet } from './fetch-snippet.ts';
@@ -19,5 +10,4 @@ export type { Har, HarEntry, HarPair } from './har.ts';
 export { shellQuote } from './shell-quote.ts';
 export { boundaryOf, parseMultipart } from './multipart.ts';
 export type { MultipartItem } from './multipart.ts';
-export { API_KEY_VARIABLE } from './snippet.ts';
 export type { Snippet, SnippetOptions } from './snippet.ts';

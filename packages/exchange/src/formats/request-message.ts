@@ -15,7 +15,7 @@ export interface RequestEntry {
 const CRLF = '\r\n';
 
 /** A head as sent on the wire, up to its empty line; latin1, one byte per character. Whitespace around values is not recorded. */
-export const messageHead = (firstLine: string, headers: readonly HeaderPair[]): string =>
+const messageHead = (firstLine: string, headers: readonly HeaderPair[]): string =>
   [firstLine, ...headers.map(([name, value]) => (value === '' ? `${name}:` : `${name}: ${value}`)), '', ''].join(CRLF);
 
 /** The components of a request's head. */

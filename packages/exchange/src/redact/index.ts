@@ -1,8 +1,7 @@
 /** What a shared exchange hides, without ClickHouse. Runs on servers only: it needs Buffer, and hidden data must not reach a browser. */
-export { REDACTED } from './credential-shapes.ts';
 export { defaultRedaction } from './default-redaction.ts';
 export { redact, REDACTED_BODY_CHARS_MAX } from './redact.ts';
 export type { RedactedBody, RedactedEntry, WithheldReason } from './redact.ts';
-export { ALWAYS_HIDDEN, parseJsonPath } from './redaction-rules.ts';
+export { ALWAYS_HIDDEN } from './redaction-rules.ts';
 export type { RedactionRules } from './redaction-rules.ts';
 export type { HiddenField } from './redactor.ts';

@@ -15,7 +15,7 @@ const RESPONSE_TIMEOUT_MS = 5_000;
  * Reports an ended gateway process, whose records are all in the log, to the leading operator. The gateway itself does that at
  * its next start; this is for other programs. Rejects when no operator accepts it.
  */
-export const tellDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation: string): Promise<void> => {
+export const reportDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation: string): Promise<void> => {
   const failures: unknown[] = [];
   for (const url of urls) {
     try {

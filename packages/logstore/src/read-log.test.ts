@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { cutCharacter } from './cut-character.ts';
+import { cutCharacter } from './read-log.ts';
 
 it('leaves whole characters: the result is UTF-8, and at most three bytes shorter', () => {
   const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -1,0 +1,35 @@
+import type { ResourceObject, ResourceSource } from '@standin/contract';
+import type { LogStore } from '@standin/logstore';
+import type { TranslateSettings } from '@standin/operator';
+import { expect, it } from 'vitest';
+import { localBackend } from './local-backend.ts';
+import type { Observation } from './observe-source.ts';
+
+const SHOP = { kind: 'Project', metadata: { namespace: 'default', name: 'shop' } } as ResourceObject;
+
+/** Whether the log of a project can be opened. `rowsOf` is the only project that has captured rows. */
+const isOpened = async (namespace: string, name: string, rowsOf?: string): Promise<boolean> => {
+  const store: Partial<LogStore> = {
+    summaries: ({ project }) => Promise.resolve(project === rowsOf ? [{} as never] : []),
+  };
+  const observed: Partial<Observation> = { objects: () => [SHOP] };
+  const { logs } = localBackend({
+    source: {} as ResourceSource,
+    observed: observed as Observation,
+    settings: {} as TranslateSettings,
+    keySecret: () => undefined,
+    store: store as LogStore,
+  });
+  return (await logs.openByName?.({ namespace, name })) !== undefined;
+};
+
+it.each([
+  ['of a project with a manifest', true, ['default', 'shop']],
+  ['of a project in any namespace', true, ['-', 'shop']],
+  ['of all projects', true, ['-', '-']],
+  ['of a project in another namespace', false, ['team-a', 'shop']],
+  ['of an unknown project', false, ['default', 'nope']],
+  ['of a project that has captured rows but no manifest', true, ['default', 'nope', 'nope']],
+] as const)('the log %s can be opened: %s', async (_what, expected, [namespace, name, rowsOf]) => {
+  expect(await isOpened(namespace, name, rowsOf)).toBe(expected);
+});
