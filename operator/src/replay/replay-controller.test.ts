@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AWAY } from './memory-log.testing.ts';
+import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-term.testing.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -30,7 +30,7 @@ test('a log store that goes away is waited for, and nothing is lost or doubled',
   let calls = 0;
   log.disturb = () => {
     calls += 1;
-    if (calls % 3 !== 0) throw AWAY;
+    if (calls % 3 !== 0) throw UNAVAILABLE;
   };
   replay({ ...FAST, order: 'Original' });
   await lead();
@@ -130,6 +130,26 @@ test('a day after its end it is removed, and not before', async () => {
   clock.offsetMs = DAY_MS + 60_000;
   await lead();
   await expect.poll(() => source.has('Replay', 'again')).toBe(false);
+});
+
+test('a new Replay of the same name is not removed with its predecessor', async () => {
+  const { lead, replay, ended, status, source, clock } = setUp();
+  replay(FAST);
+  const first = await lead();
+  await ended();
+  await first.stop();
+  clock.offsetMs = DAY_MS + 60_000;
+  // The source has not reported the change yet.
+  source.isQuick = false;
+  source.remove('Replay', 'again');
+  const { uid } = replay({ ...FAST, state: 'Suspended' }).metadata;
+  let reads = 0;
+  source.disturb = (call) => {
+    if (call === 'get' || call === 'delete') reads += 1;
+  };
+  await lead();
+  await expect.poll(() => [reads, status().phase]).toEqual([1, 'Suspended']);
+  expect(source.object('Replay', 'again').metadata.uid).toBe(uid);
 });
 
 test('a status that cannot be written is written later', async () => {

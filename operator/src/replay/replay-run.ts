@@ -14,7 +14,7 @@ import { resolveReplay, type ReplayPlan } from './replay-plan.ts';
 import { NO_PLACE, PAUSED, ReplayReport, type ReplayReportOptions } from './replay-report.ts';
 import { ReplaySender, type SenderParts } from './replay-sender.ts';
 import type { RunControl } from './run-control.ts';
-import { sendMany, TOO_SLOW } from './send-many.ts';
+import { sendMany } from './send-many.ts';
 
 export interface ReplayParts extends SenderParts {
   readonly source: ResourceSource;
@@ -171,7 +171,7 @@ export class ReplayRun {
     const key = { projectUid: plan.project.uid, replayUid: this.#object.metadata.uid, requestId };
     const earlier = this.#counts.total === 0 ? undefined : await this.#read(ticket, () => store.replays.answer(key));
     if (earlier !== undefined) {
-      this.#sayResult(earlier.status, earlier.durationMs, earlier.error);
+      this.#reportResult(earlier.status, earlier.durationMs, earlier.error);
       return this.#finish();
     }
     const entry = await findEntry(requestId, {
@@ -189,7 +189,7 @@ export class ReplayRun {
     const result = await sender.send(entry, this.#control.stopped);
     await this.#retry(() => store.replays.insert([result]));
     this.#note(result);
-    this.#sayResult(result.status, result.durationUs / 1_000, result.error);
+    this.#reportResult(result.status, result.durationUs / 1_000, result.error);
     return this.#finish();
   }
 
@@ -230,7 +230,7 @@ export class ReplayRun {
         if (attempt > 0) this.#report.set({ complete });
         return result;
       } catch (error) {
-        const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && error.code !== TOO_SLOW;
+        const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && !error.isTooSlow;
         if (!mayHelp || this.#control.state === 'Cancelled') throw error;
         const message = `The log store is unavailable (${error.message}). The replay continues when it is back.`;
         this.#report.set({ complete: { ok: false, reason: 'Waiting', message } });
@@ -245,7 +245,7 @@ export class ReplayRun {
     this.#parts.metrics.requests.inc({ target, outcome: status === 0 ? 'failed' : 'answered' });
   }
 
-  #sayResult(status: number, durationMs: number, error: string): void {
+  #reportResult(status: number, durationMs: number, error: string): void {
     const shown = error === '' ? {} : { error: error.slice(0, LIMITS.conditionMessageLengthMax) };
     this.#report.set({ counts: this.#counts.list(), result: { status, durationMs: Math.round(durationMs), ...shown } });
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AWAY } from './memory-log.testing.ts';
+import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, setUp } from './replay-term.testing.ts';
 
 const conditionOf = (
@@ -68,16 +68,16 @@ test('when its turn is over, a Replay makes room for one that waits; each reques
 
 test('one whose search the log store cannot answer makes room, too', async () => {
   const { lead, replay, ended, log, status } = setUp();
-  let isAway = true;
+  let isUnavailable = true;
   log.disturb = (call) => {
-    if (call === 'summaries' && isAway) throw AWAY;
+    if (call === 'summaries' && isUnavailable) throw UNAVAILABLE;
   };
   for (const name of FOUR) replay(FAST, name);
   await lead();
   await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Running'));
   replay({ requestId: '0190c2f0-0000-7000-8000-000000000003' }, 'one');
   await ended('one');
-  isAway = false;
+  isUnavailable = false;
   for (const name of FOUR) await ended(name);
 });
 

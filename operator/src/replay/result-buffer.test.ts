@@ -8,14 +8,14 @@ const result = (bytes = 0): ReplayResult =>
 
 const setUp = (gatherMs = 1) => {
   const batches: number[] = [];
-  let isAway = false;
+  let isUnavailable = false;
   const insert = (results: readonly ReplayResult[]): Promise<void> => {
-    if (isAway) return Promise.reject(new Error('away'));
+    if (isUnavailable) return Promise.reject(new Error('away'));
     batches.push(results.length);
     return Promise.resolve();
   };
   const buffer = new ResultBuffer({ store: { insert }, gatherMs, retry: (work) => work() });
-  return { batches, buffer, goAway: () => (isAway = true) };
+  return { batches, buffer, disconnect: () => (isUnavailable = true) };
 };
 
 test('what comes close together is stored together', async () => {
@@ -46,7 +46,7 @@ test('when too much waits there is no room until it is stored', async () => {
 });
 
 test('what cannot be stored is told to whoever waits for it', async () => {
-  const { buffer, goAway } = setUp();
-  goAway();
+  const { buffer, disconnect } = setUp();
+  disconnect();
   await expect(buffer.add(result())).rejects.toThrow('away');
 });
