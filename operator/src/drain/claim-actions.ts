@@ -46,7 +46,7 @@ export class ClaimActions {
     if (made === undefined) return undefined;
     const { name: job, uid } = made.metadata;
     logger.info({ claim: claim.metadata.name, job }, 'a volume without a gateway: a Job delivers what is on it');
-    await this.#say(claim, 'Normal', 'Draining', `The Job "${job}" delivers what a gateway has left on it.`);
+    await this.#recordEvent(claim, 'Normal', 'Draining', `The Job "${job}" delivers what a gateway has left on it.`);
     return uid;
   }
 
@@ -62,7 +62,7 @@ export class ClaimActions {
     await this.#annotate(claim, job.completedAt ?? new Date().toISOString(), use);
     logger.info({ claim: name, job: job.name }, 'a volume without a gateway is drained');
     const message = `Everything on it is in ClickHouse. To be rid of it: "kubectl delete pvc ${name} -n ${namespace}".`;
-    await this.#say(claim, 'Normal', 'Drained', message);
+    await this.#recordEvent(claim, 'Normal', 'Drained', message);
   }
 
   /** A gateway uses the volume again, so the annotations are no longer true. */
@@ -70,7 +70,7 @@ export class ClaimActions {
     await this.#annotate(claim, null, null);
   }
 
-  async sayFailed(claim: Claim, { name: job }: DrainJob): Promise<void> {
+  async reportFailure(claim: Claim, { name: job }: DrainJob): Promise<void> {
     const { namespace, logger } = this.#options;
     logger.error(
       { claim: claim.metadata.name, job },
@@ -79,7 +79,7 @@ export class ClaimActions {
     const why = `"kubectl logs job/${job} -n ${namespace}" says why`;
     const again = `Another is made when this one is gone: a day later, or after "kubectl delete job ${job} -n ${namespace}"`;
     const message = `The Job "${job}" has not delivered everything that is on it: ${why}. ${again}.`;
-    await this.#say(claim, 'Warning', 'DrainFailed', message);
+    await this.#recordEvent(claim, 'Warning', 'DrainFailed', message);
   }
 
   async #annotate({ metadata: { name } }: Claim, at: string | null, use: Use | null): Promise<void> {
@@ -89,7 +89,7 @@ export class ClaimActions {
     await client.mergePatch(path, { metadata: { annotations } }).catch(ignoreNotFound);
   }
 
-  #say({ metadata }: Claim, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void> {
+  #recordEvent({ metadata }: Claim, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void> {
     const { name, uid = '', resourceVersion } = metadata;
     const place = { namespace: this.#options.namespace, name, uid, resourceVersion };
     const subject = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: place };

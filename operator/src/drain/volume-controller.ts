@@ -117,7 +117,7 @@ export class VolumeController implements Controller {
         this.#states.set(name, 'drained');
         break;
       case 'failed':
-        if (before !== 'failed') await this.#actions.sayFailed(claim, verdict.job);
+        if (before !== 'failed') await this.#actions.reportFailure(claim, verdict.job);
         break;
       case 'drained':
         unused.isDrained = true;

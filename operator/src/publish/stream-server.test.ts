@@ -54,7 +54,7 @@ beforeEach(async () => {
     quota: {
       report: (report) => reports.push(report),
       drained: (instance) => (instance === 'uncountable' ? Promise.reject(new Error('away')) : Promise.resolve()),
-      ask: (wanted) =>
+      request: (wanted) =>
         Promise.resolve({ kind: 'granted', block: `${wanted.gateway}-1`, period: '2026-11', permits: wanted.want }),
     },
   };

@@ -34,7 +34,7 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
     },
     logger: pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }),
   });
-  await audit.look(new AbortController().signal);
+  await audit.run(new AbortController().signal);
   const [metric] = await registry.getMetricsAsJSON();
   return { lines, mismatches: metric?.values[0]?.value, changed, audit };
 };

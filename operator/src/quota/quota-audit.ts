@@ -54,7 +54,7 @@ export class QuotaAudit implements Controller {
 
   start(): void {
     this.#stopping = new AbortController();
-    void this.#run(this.#stopping.signal);
+    void this.#repeat(this.#stopping.signal);
   }
 
   /** Does not wait: a call that hangs must not outlast the term. */
@@ -69,7 +69,7 @@ export class QuotaAudit implements Controller {
   }
 
   /** Runs one audit. Rejects if ledgers or the log cannot be read. */
-  async look(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { store, logger, onChange } = this.#options;
     const audited = new Map<string, Audited>();
     for (const [accountUid, { period }] of await store.list(unreadableIsLogged(logger))) {
@@ -79,14 +79,15 @@ export class QuotaAudit implements Controller {
     }
     const before = this.#audited;
     this.#audited = audited;
-    const said = (uid: string, looks: ReadonlyMap<string, Audited>) => looks.get(uid)?.mismatch?.message;
-    for (const uid of audited.keys()) if (!before.has(uid) || said(uid, before) !== said(uid, audited)) onChange(uid);
+    const messageOf = (uid: string, results: ReadonlyMap<string, Audited>) => results.get(uid)?.mismatch?.message;
+    for (const uid of audited.keys())
+      if (!before.has(uid) || messageOf(uid, before) !== messageOf(uid, audited)) onChange(uid);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
+  async #repeat(signal: AbortSignal): Promise<void> {
     const { intervalMs = HOUR_MS, logger } = this.#options;
     while (!signal.aborted) {
-      await this.look(signal).catch((error: unknown) => {
+      await this.run(signal).catch((error: unknown) => {
         if (!signal.aborted) logger.warn({ err: error }, 'quotas cannot be compared with the log now');
       });
       await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);

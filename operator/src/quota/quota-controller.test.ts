@@ -59,7 +59,7 @@ test('a grant is in the ledger before it is answered', async () => {
   const written = Promise.withResolvers<undefined>();
   store.disturb = (when) => (when === 'after' ? written.promise : undefined);
   const answered = vi.fn();
-  const asked = controller.ask(request('a', 1)).then(answered);
+  const asked = controller.request(request('a', 1)).then(answered);
   await vi.waitFor(() => expect(store.writes).toHaveLength(1), WITHIN);
   expect(answered).not.toHaveBeenCalled();
   written.resolve(undefined);
@@ -70,7 +70,7 @@ test('a grant is in the ledger before it is answered', async () => {
 
 test('requests that come together share a write', async () => {
   const controller = newController();
-  const answers = await Promise.all(['a', 'b', 'c'].map((instance) => controller.ask(request(instance, 1))));
+  const answers = await Promise.all(['a', 'b', 'c'].map((instance) => controller.request(request(instance, 1))));
   expect(new Set(answers.map(blockOf)).size).toBe(3);
   expect(store.writes).toHaveLength(1);
 });
@@ -78,9 +78,14 @@ test('requests that come together share a write', async () => {
 test('an account without a quota costs no ledger; one whose quota is nothing gets nothing', async () => {
   limit = undefined;
   const controller = newController();
-  expect(await controller.ask(request('a', 1))).toEqual({ kind: 'no_quota' });
+  expect(await controller.request(request('a', 1))).toEqual({ kind: 'no_quota' });
   limit = 0;
-  expect(await controller.ask(request('a', 2))).toEqual({ kind: 'exhausted', period: '2026-11', limit: 0, used: 0 });
+  expect(await controller.request(request('a', 2))).toEqual({
+    kind: 'exhausted',
+    period: '2026-11',
+    limit: 0,
+    used: 0,
+  });
   expect(store.writes).toEqual([]);
 });
 
@@ -90,21 +95,21 @@ describe('when the ledger cannot be written', () => {
     store.disturb = (when) => {
       if (when === 'after') throw new Error('the answer got lost');
     };
-    await expect(controller.ask(request('a', 1))).rejects.toThrow('the answer got lost');
+    await expect(controller.request(request('a', 1))).rejects.toThrow('the answer got lost');
     store.disturb = () => undefined;
-    const answer = await controller.ask(request('b', 1, { want: 1_000 }));
+    const answer = await controller.request(request('b', 1, { want: 1_000 }));
     // Both attempts of `a` are still in the ledger: 100 − 20, half of it.
     expect(answer).toMatchObject({ permits: 40 });
     // `a` did not receive its blocks, and reports that by omitting them.
-    await controller.ask(request('a', 2, { want: 0 }));
+    await controller.request(request('a', 2, { want: 0 }));
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(40);
   });
 
   test('a leader that is not the only one finds out, and grants from what is really left', async () => {
     const old = newController();
-    await old.ask(request('a', 1, { want: 50 }));
-    await newController().ask(request('b', 1, { want: 25 }));
-    const answer = await old.ask(request('c', 1, { want: 50 }));
+    await old.request(request('a', 1, { want: 50 }));
+    await newController().request(request('b', 1, { want: 25 }));
+    const answer = await old.request(request('c', 1, { want: 50 }));
     expect(answer).toMatchObject({ kind: 'granted', permits: 12 });
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(87);
   });
@@ -114,7 +119,7 @@ describe('when all permits are granted', () => {
   const exhaust = async (controller: QuotaController, instance: string): Promise<string[]> => {
     const blocks: string[] = [];
     for (let serial = 1; committed(store.writes.at(-1) ?? newLedger('')) < (limit ?? 0); serial++) {
-      blocks.push(blockOf(await controller.ask(request(instance, serial, { want: 100, held: blocks }))));
+      blocks.push(blockOf(await controller.request(request(instance, serial, { want: 100, held: blocks }))));
     }
     return blocks;
   };
@@ -122,10 +127,10 @@ describe('when all permits are granted', () => {
   test('gateways that hold some are asked for them, and one that has none gets what comes back', async () => {
     const controller = newController();
     const held = await exhaust(controller, 'a');
-    const waiting = controller.ask(request('b', 1));
+    const waiting = controller.request(request('b', 1));
     await vi.waitFor(() => expect(recalled).toEqual(['account-1']), WITHIN);
     const closed = held.map((block) => ({ block, used: 1 }));
-    expect(await controller.ask(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
+    expect(await controller.request(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
     expect(await waiting).toMatchObject({ kind: 'granted', permits: 10 });
   });
 
@@ -133,10 +138,10 @@ describe('when all permits are granted', () => {
     const controller = newController();
     await exhaust(controller, 'a');
     const exhausted = { kind: 'exhausted', period: '2026-11', limit: 100, used: 100 };
-    expect(await controller.ask(request('b', 1))).toEqual(exhausted);
+    expect(await controller.request(request('b', 1))).toEqual(exhausted);
     connected.delete('a');
     recalled = [];
-    expect(await controller.ask(request('b', 2))).toEqual(exhausted);
+    expect(await controller.request(request('b', 2))).toEqual(exhausted);
     expect(recalled).toEqual([]);
   });
 
@@ -145,14 +150,18 @@ describe('when all permits are granted', () => {
     await exhaust(controller, 'a');
     connected.clear();
     limit = 50;
-    expect(await controller.ask(request('b', 1))).toMatchObject({ kind: 'exhausted', limit: 50, used: 100 });
+    expect(await controller.request(request('b', 1))).toMatchObject({ kind: 'exhausted', limit: 50, used: 100 });
     limit = 110;
-    expect(await controller.ask(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
+    expect(await controller.request(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
     now = Date.UTC(2026, 11, 1);
-    expect(await controller.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 11, period: '2026-12' });
+    expect(await controller.request(request('b', 3))).toMatchObject({
+      kind: 'granted',
+      permits: 11,
+      period: '2026-12',
+    });
     // Setting the clock back does not start a month again.
     now = Date.UTC(2026, 10, 30, 23);
-    expect(await newController().ask(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
+    expect(await newController().request(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
   });
 });
 
@@ -165,12 +174,12 @@ describe('the usage', () => {
   test('is what closed blocks have used and open ones are said to, in the present month', async () => {
     const controller = newController();
     expect(controller.usage('account-1')).toBeUndefined();
-    const first = blockOf(await controller.ask(request('a', 1)));
+    const first = blockOf(await controller.request(request('a', 1)));
     const usage = { period: '2026-11', accepted: 0, granted: 10, quota: 100, isExhausted: false };
     expect(controller.usage('account-1')).toEqual(usage);
     report(controller, first, 4);
     expect(controller.usage('account-1')).toEqual({ ...usage, accepted: 4 });
-    await controller.ask(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
+    await controller.request(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
     report(controller, first, 5);
     expect(controller.usage('account-1')).toEqual({ ...usage, accepted: 6, granted: 6 });
     expect(changed.length).toBeGreaterThan(2);
@@ -181,7 +190,7 @@ describe('the usage', () => {
   });
 
   test('is known again to a new leader when a gateway reports', async () => {
-    const block = blockOf(await newController().ask(request('a', 1)));
+    const block = blockOf(await newController().request(request('a', 1)));
     const next = newController();
     report(next, block, 7);
     await vi.waitFor(() => expect(next.usage('account-1')).toMatchObject({ accepted: 7 }), WITHIN);
@@ -192,15 +201,15 @@ describe('the usage', () => {
   test('says whether a gateway got nothing, until the quota is another or something came back', async () => {
     limit = 1;
     const controller = newController();
-    const block = blockOf(await controller.ask(request('a', 1)));
+    const block = blockOf(await controller.request(request('a', 1)));
     connected.clear();
-    await controller.ask(request('b', 1));
+    await controller.request(request('b', 1));
     expect(controller.usage('account-1')).toMatchObject({ isExhausted: true });
     limit = 2;
     expect(controller.usage('account-1')).toMatchObject({ isExhausted: false });
     limit = 1;
-    await controller.ask(request('a', 2, { want: 0, closed: [{ block, used: 0 }] }));
-    await controller.ask(request('b', 2));
+    await controller.request(request('a', 2, { want: 0, closed: [{ block, used: 0 }] }));
+    await controller.request(request('b', 2));
     expect(controller.usage('account-1')).toMatchObject({ isExhausted: false });
   });
 });
@@ -208,12 +217,12 @@ describe('the usage', () => {
 test('at the end of the term, requests that wait get an error', async () => {
   const controller = newController();
   store.disturb = () => new Promise((resolve) => setTimeout(resolve, 20));
-  const asked = controller.ask(request('a', 1));
-  const late = controller.ask(request('b', 1));
+  const asked = controller.request(request('a', 1));
+  const late = controller.request(request('b', 1));
   const outcomes = Promise.allSettled([asked, late]);
   await controller.stop();
   expect((await outcomes).map(({ status }) => status)).toContain('rejected');
-  await expect(controller.ask(request('c', 1))).rejects.toThrow('stopped leading');
+  await expect(controller.request(request('c', 1))).rejects.toThrow('stopped leading');
 });
 
 describe('what a lost process held', () => {
@@ -225,9 +234,9 @@ describe('what a lost process held', () => {
   /** Grants two blocks to `a`, which then disappears. */
   const lose = async (controller: QuotaController): Promise<string[]> => {
     asked = [];
-    const first = blockOf(await controller.ask(request('a', 1)));
-    const second = blockOf(await controller.ask(request('a', 2, { held: [first] })));
-    await controller.ask(request('b', 1));
+    const first = blockOf(await controller.request(request('a', 1)));
+    const second = blockOf(await controller.request(request('a', 2, { held: [first] })));
+    await controller.request(request('b', 1));
     connected.delete('a');
     return [first, second];
   };
@@ -300,7 +309,7 @@ describe('ledgers in files', () => {
     const files = ledgerFiles(dir);
     const controller = newController({ store: files, countPermits: () => Promise.resolve(new Map()) });
     const gone = request('gone', 1);
-    await controller.ask({ ...gone, account: 'u2' });
+    await controller.request({ ...gone, account: 'u2' });
     await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
     await writeFile(path.join(dir, 'u3.json'), '{}');
     await controller.drained('gone');

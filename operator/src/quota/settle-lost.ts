@@ -12,7 +12,7 @@ export interface SettleLostParts {
   /** Whether this process of a gateway has an open stream. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
   /** Records the spent permits of blocks. */
-  readonly ask: (request: PermitRequest) => Promise<PermitAnswer>;
+  readonly request: (request: PermitRequest) => Promise<PermitAnswer>;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -31,7 +31,7 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
  * permits it spent; the rest goes back. Rejects if the rows cannot be counted, or the result cannot be written.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
-  const { store, countPermits, isConnected, ask, logger, clock } = parts;
+  const { store, countPermits, isConnected, request, logger, clock } = parts;
   for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
     const held = ledger.blocks.filter((block) => block.instance === instance);
     const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
@@ -42,7 +42,7 @@ export const settleLost = async (instance: string, parts: SettleLostParts): Prom
     const since = new Date(grantedAtMs - CLOCK_SKEW_MS_MAX);
     const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
     const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
-    await ask({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
+    await request({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
     logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
   }
 };

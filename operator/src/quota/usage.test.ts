@@ -27,7 +27,7 @@ test.each([
 
 describe('what is shown', () => {
   const NOVEMBER = { quota: 10_000, period: '2026-11' };
-  const said = (reason: string, usage: object = {}) => ({
+  const statusWith = (reason: string, usage: object = {}) => ({
     usage: { period: '2026-11', accepted: 8_500, quota: 10_000, ...usage },
     conditions: [
       {
@@ -46,22 +46,32 @@ describe('what is shown', () => {
   };
 
   test.each([
-    ['gateways report to a new leader', reported(4_500), said('QuotaNearlyUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
-    ['they report more', reported(8_700), said('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
-    ['no gateway has been refused again yet', reported(4_500), said('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
-    ['one got some', reported(4_500, { isExhausted: false }), said('QuotaUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
-    ['the quota is another', reported(4_500, { quota: 20_000 }), said('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
-    ['the ledger was removed', reported(0, { granted: 3 }), said('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
-    ['the status is of another month', reported(7), said('QuotaUsedUp', { period: '2026-10' }), 7, 'QuotaAvailable'],
+    ['gateways report to a new leader', reported(4_500), statusWith('QuotaNearlyUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
+    ['they report more', reported(8_700), statusWith('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
+    ['no gateway has been refused again yet', reported(4_500), statusWith('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
+    ['one got some', reported(4_500, { isExhausted: false }), statusWith('QuotaUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
+    ['the quota is another', reported(4_500, { quota: 20_000 }), statusWith('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
+    ['the ledger was removed', reported(0, { granted: 3 }), statusWith('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
+    [
+      'the status is of another month',
+      reported(7),
+      statusWith('QuotaUsedUp', { period: '2026-10' }),
+      7,
+      'QuotaAvailable',
+    ],
     ['the status is none of ours', reported(7), 'text', 7, 'QuotaAvailable'],
   ] as const)('while %s', (...[, usage, status, accepted, reason]) => {
     expect(shown(usage, status)).toEqual(['2026-11', accepted, reason]);
   });
 
   test('of an account that nobody asked about stands until its month is over', () => {
-    expect(shown(undefined, said('QuotaUsedUp'))).toBeUndefined();
-    expect(shown(undefined, said('QuotaUsedUp', { period: '2026-12' }))).toBeUndefined();
+    expect(shown(undefined, statusWith('QuotaUsedUp'))).toBeUndefined();
+    expect(shown(undefined, statusWith('QuotaUsedUp', { period: '2026-12' }))).toBeUndefined();
     expect(shown(undefined, {})).toBeUndefined();
-    expect(shown(undefined, said('QuotaUsedUp', { period: '2026-10' }))).toEqual(['2026-11', 0, 'QuotaAvailable']);
+    expect(shown(undefined, statusWith('QuotaUsedUp', { period: '2026-10' }))).toEqual([
+      '2026-11',
+      0,
+      'QuotaAvailable',
+    ]);
   });
 });

@@ -166,10 +166,10 @@ export class FolderReader {
       }
       const isNoted = this.#noted.delete(file);
       if (!isNoted && !force && this.#fingerprints.get(file) === fingerprint) continue;
-      const isThere = await this.#readFile(file);
-      if (isThere) this.#fingerprints.set(file, fingerprint);
+      const isRead = await this.#readFile(file);
+      if (isRead) this.#fingerprints.set(file, fingerprint);
       else isMoving = true;
-      changed ||= isThere;
+      changed ||= isRead;
     }
     for (const file of gone) {
       if (isMoving && this.#isNoted(file, RENAME_MS_MAX)) continue;

@@ -1,6 +1,6 @@
 import { API_KEY_DATA_KEY, apiKeySecretName, configKey, type AccountConfig } from '@standin/contract';
 import type { AccountSpec } from '@standin/crds';
-import { ACCEPTED, fails, holds, invalid, NOT_LOOKED_AT } from './findings.ts';
+import { ACCEPTED, fails, holds, invalid, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
 /** @param holder the object that holds the key, if the key is known */
@@ -16,7 +16,7 @@ export const evaluateAccount = (
     const verdict = {
       ...base,
       accepted: invalid(problems),
-      resolvedRefs: NOT_LOOKED_AT,
+      resolvedRefs: NOT_CHECKED,
       configKey: undefined,
       status: {},
     };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { configKey, type ProjectConfig } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
-import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, invalid, NOT_CHECKED, title } from './findings.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 /** 100 bits, 5 per character: URIs cannot be guessed and do not collide. */
@@ -39,7 +39,7 @@ export const evaluateProject = (
       verdict: {
         ...base,
         accepted: invalid(problems),
-        resolvedRefs: NOT_LOOKED_AT,
+        resolvedRefs: NOT_CHECKED,
         configKey: undefined,
         status: NOTHING_DERIVED,
       },

@@ -286,13 +286,13 @@ describe('for any world', () => {
       const services = new Map<string, ServiceObject>();
       translator.servicesIn(undefined, undefined);
       const served = new Map<string, ConfigObject>();
-      const told = new Map<string, Verdict>();
+      const reported = new Map<string, Verdict>();
       let made = 0;
       const flush = (): void => {
         const { put, remove, verdicts } = translator.flush();
         for (const removed of remove) expect(served.delete(removed)).toBe(true);
         for (const object of put) served.set(`${object.kind}/${object.uid}`, object);
-        for (const verdict of verdicts) told.set(verdict.uid, verdict);
+        for (const verdict of verdicts) reported.set(verdict.uid, verdict);
       };
       for (const { ref, act, spec: wanted, key: state, second: age } of [...steps, { act: 'flush' } as Step]) {
         if (act === 'flush') {
@@ -303,13 +303,13 @@ describe('for any world', () => {
         const known = world.get(id);
         if (act === 'remove' && known !== undefined) {
           translator.remove(ref, known.metadata.uid);
-          told.delete(known.metadata.uid);
+          reported.delete(known.metadata.uid);
           keys.delete(known.metadata.uid);
           world.delete(id);
         }
         if (act === 'put' || act === 'recreate') {
           if (act === 'recreate' && known !== undefined) {
-            told.delete(known.metadata.uid);
+            reported.delete(known.metadata.uid);
             keys.delete(known.metadata.uid);
           }
           const isSame = act === 'put' && known !== undefined;
@@ -337,7 +337,7 @@ describe('for any world', () => {
       const whole = translate({ objects: world.values(), keys, services: services.values() }, SETTINGS);
       expect(byUid(served.values())).toEqual(byUid(whole.objects));
       expect(byUid(translator.objects())).toEqual(byUid(whole.objects));
-      expect(byUid(told.values())).toEqual(byUid(whole.verdicts));
+      expect(byUid(reported.values())).toEqual(byUid(whole.verdicts));
       expect(byUid(translator.verdicts())).toEqual(byUid(whole.verdicts));
     };
     fc.assert(fc.property(fc.array(step, { maxLength: 40 }), run), { numRuns: 400 });
