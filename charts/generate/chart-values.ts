@@ -3,7 +3,6 @@ import { isCidr, isTarget } from '@standin/egress';
 import { z } from 'zod';
 import { clickhouse } from './clickhouse-values.ts';
 import { settingsValues } from './settings-values.ts';
-import { tls } from './tls-values.ts';
 import {
   clickHouseSecret,
   count,
@@ -147,6 +146,26 @@ const monitoring = group({
   grafanaDashboard: group({
     enabled: enabled(false, 'Make a ConfigMap with the Grafana dashboard.'),
     labels: stringMap.default({ grafana_dashboard: '1' }).describe('Labels by which your Grafana’s sidecar finds it.'),
+  }),
+});
+
+/** Which component issues the certificates of the config stream between operator and gateways. */
+const tls = group({
+  certManager: group({
+    enabled: enabled(
+      false,
+      'Have cert-manager make the certificates between operator and gateways, in place of the operator; its CRDs have to be installed.',
+    ),
+    issuerRef: group({
+      name: z
+        .string()
+        .default('')
+        .describe(
+          'Issuer of both certificates. It has to be a CA’s (not ACME), best one that signs nothing else. Empty: the chart makes such a one.',
+        ),
+      kind: z.string().min(1).default('Issuer').describe('Its kind: Issuer, ClusterIssuer, or one of your own.'),
+      group: z.string().min(1).default('cert-manager.io').describe('API group of that kind.'),
+    }),
   }),
 });
 

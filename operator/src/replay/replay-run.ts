@@ -6,7 +6,7 @@ import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logsto
 import type { Logger } from 'pino';
 import { secondsOf } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
-import { findEntry } from './find-entry.ts';
+import { findEntry } from './captured-requests.ts';
 import type { Places, Ticket } from './places.ts';
 import { ReplayCounts } from './replay-counts.ts';
 import type { ReplayMetrics } from './replay-metrics.ts';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { certificateFolder } from './certificate-folder.ts';
+import { certificateFolder } from './certificate-files.ts';
 import { planCertificates, serverCertificate, type ServerCertificate } from './certificates.ts';
 
 let dir: string;
