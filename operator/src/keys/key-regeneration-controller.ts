@@ -136,10 +136,7 @@ export class KeyRegenerationController implements Controller {
       return this.#awaitAccount(act, pending('AccountNotFound', `There is no Account ${name} in this namespace.`));
     const secret = owner(account.metadata.uid);
     if (secret === undefined)
-      return this.#awaitAccount(
-        act,
-        pending('AccountNotReady', `Account ${name} is not valid: see its own conditions.`),
-      );
+      return this.#awaitAccount(act, pending('AccountNotReady', `Account ${name} is not valid: see its conditions.`));
     if (!secret.generated) return this.#report(act, managedElsewhere(`its own Secret ${secret.secretName}`, name));
     const begun = await this.#begin(act, account);
     if (begun !== true) return begun;
@@ -155,10 +152,13 @@ export class KeyRegenerationController implements Controller {
     if (current?.uid === uid) return true;
     if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
       // The Account is reported when the other one ends, and `removed` is called when it is deleted.
-      return this.#report(act, pending('Pending', `KeyRegeneration ${current.name} of the same account is under way.`));
+      return this.#report(
+        act,
+        pending('Pending', `KeyRegeneration ${current.name} of the same Account is in progress.`),
+      );
     }
     if (left === 0) {
-      const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The next one is possible at ${String(resetsAt)}; nothing was changed.`;
+      const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The next regeneration is possible at ${String(resetsAt)}. Nothing was changed.`;
       await source.recordEvent(account, { type: 'Warning', reason: 'LimitReached', message });
       return this.#report(act, refused('LimitReached', message, resetsAt));
     }
@@ -167,7 +167,7 @@ export class KeyRegenerationController implements Controller {
     const apiKey = { regenerations, windowResetsAt, regenerating: { name, uid } };
     const outdated = await this.#write(account, { apiKey });
     if (outdated !== undefined) return outdated;
-    logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'API key is being regenerated');
+    logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'regenerating API key');
     return true;
   }
 
@@ -184,7 +184,7 @@ export class KeyRegenerationController implements Controller {
       await source.replaceSecret(account, secretName, { [API_KEY_DATA_KEY]: generateApiKey() }, act.metadata.uid);
     } catch (error) {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
-      const what = `the Secret ${secretName}, which the operator did not make`;
+      const what = `the Secret ${secretName}, which the operator did not create`;
       const outdated = await this.#withdraw(act, account);
       return outdated ?? this.#report(act, managedElsewhere(what, account.metadata.name));
     }
@@ -261,7 +261,4 @@ export class KeyRegenerationController implements Controller {
 }
 
 const managedElsewhere = (what: string, account: string): RegenerationFacts =>
-  refused(
-    'ManagedElsewhere',
-    `Account ${account} uses ${what}: replace the key there, and the gateways follow. Nothing was changed.`,
-  );
+  refused('ManagedElsewhere', `Account ${account} uses ${what}: replace the key there. Nothing was changed.`);

@@ -103,7 +103,7 @@ export class StreamServer {
     const server = new StreamServer(app, logger);
     server.#addRoutes();
     app.server.maxConnections = connectionsMax;
-    app.server.on('drop', () => logger.warn({ connectionsMax }, 'connection of a gateway refused: there are too many'));
+    app.server.on('drop', () => logger.warn({ connectionsMax }, 'gateway connection refused, too many connections'));
     boundHandshakes(app.server, Math.ceil(connectionsMax * HANDSHAKING_PART));
     await app.listen({ host, port });
     return server;

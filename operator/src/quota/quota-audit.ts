@@ -6,7 +6,7 @@ import type { Controller } from '../controller.ts';
 import { holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import { committed } from './ledger.ts';
-import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
+import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** The result of an account's last audit. Without `mismatch`, there is no problem. */
 export interface Audited {
@@ -44,7 +44,7 @@ export class QuotaAudit implements Controller {
     const mismatches = (): number => [...this.#audited.values()].filter(({ mismatch }) => mismatch).length;
     new Gauge({
       name: 'standin_quota_mismatches',
-      help: 'Accounts of which the log has more requests than their quota’s ledger granted, or two with one permit.',
+      help: 'Accounts whose log has more requests than granted permits, or two requests with one permit',
       registers: [options.registry],
       collect() {
         this.set(mismatches());
@@ -72,7 +72,7 @@ export class QuotaAudit implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { store, logger, onChange } = this.#options;
     const audited = new Map<string, Audited>();
-    for (const [accountUid, { period }] of await store.list(unreadableIsLogged(logger))) {
+    for (const [accountUid, { period }] of await store.list(logUnreadable(logger))) {
       const mismatch = await this.#mismatch(accountUid, period);
       if (signal.aborted) return;
       audited.set(accountUid, mismatch === undefined ? {} : { mismatch });
@@ -88,7 +88,7 @@ export class QuotaAudit implements Controller {
     const { intervalMs = HOUR_MS, logger } = this.#options;
     while (!signal.aborted) {
       await this.run(signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error }, 'quotas cannot be compared with the log now');
+        if (!signal.aborted) logger.warn({ err: error }, 'cannot compare quotas with the log');
       });
       await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
@@ -105,7 +105,7 @@ export class QuotaAudit implements Controller {
     if (requests <= granted && permits === requests) return undefined;
     logger.error(
       { account: nameOf(accountUid), accountUid, period, requests, permits, granted },
-      'QuotaMismatch: the log has more requests than permits were granted, or two with one permit',
+      'QuotaMismatch: the log has more requests than granted permits, or two requests with one permit',
     );
     return mismatchFinding({ requests, permits }, { period, granted });
   }

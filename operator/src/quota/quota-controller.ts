@@ -136,7 +136,7 @@ export class QuotaController implements Controller {
     const { store, logger } = this.#options;
     void Promise.resolve(account?.running)
       .then(() => store.remove(uid))
-      .catch((error: unknown) => logger.warn({ accountUid: uid, err: error }, 'the quota’s ledger cannot be removed'));
+      .catch((error: unknown) => logger.warn({ accountUid: uid, err: error }, 'cannot remove the quota ledger'));
   }
 
   /** Resolves when no write is in progress. */
@@ -178,7 +178,7 @@ export class QuotaController implements Controller {
         for (const { pending, answer } of await this.#serve(uid, account, batch)) pending.answer(answer);
       } catch (error) {
         account.stored = undefined;
-        this.#options.logger.warn({ accountUid: uid, err: error }, 'the quota’s ledger cannot be read or written');
+        this.#options.logger.warn({ accountUid: uid, err: error }, 'cannot read or write the quota ledger');
         for (const { fail } of batch) fail(error);
       }
     }

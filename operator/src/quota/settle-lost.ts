@@ -1,7 +1,7 @@
 import type { PermitAnswer, PermitRequest } from '@standin/contract';
 import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
-import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
+import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** Counts the requests in the log for each block of permits. */
 export type CountPermits = (filter: PermitFilter) => Promise<ReadonlyMap<string, number>>;
@@ -32,17 +32,17 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
   const { store, countPermits, isConnected, request, logger, clock } = parts;
-  for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
+  for (const [accountUid, ledger] of await store.list(logUnreadable(logger))) {
     const held = ledger.blocks.filter((block) => block.instance === instance);
     const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
     const [oldest] = blocks;
     if (oldest === undefined) continue;
     const { gateway, grantedAtMs } = oldest;
-    if (isConnected(gateway, instance)) throw new Error('this process of the gateway still has a stream');
+    if (isConnected(gateway, instance)) throw new Error('the gateway process still has an open stream');
     const since = new Date(grantedAtMs - CLOCK_SKEW_MS_MAX);
     const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
     const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
     await request({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
-    logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
+    logger.info({ accountUid, gateway, instance, closed }, 'permits of a stopped gateway settled');
   }
 };

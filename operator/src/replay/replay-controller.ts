@@ -109,7 +109,7 @@ export class ReplayController implements Controller {
     const ended = run
       .run()
       .catch((error: unknown) => {
-        this.#parts.logger.error({ err: error, namespace, replay: name }, 'a replay broke off; it is taken up again');
+        this.#parts.logger.error({ err: error, namespace, replay: name }, 'replay failed unexpectedly, retrying');
         return 'defect' as const;
       })
       .then((end) => {

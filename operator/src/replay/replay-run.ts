@@ -42,7 +42,7 @@ const RETRY_BACKOFF = { baseMs: 200, capMs: 10_000 };
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
-const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The operator reads it when it has a place.' };
+const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The Replay is checked when a place is free.' };
 
 interface Turn {
   readonly plan: ReplayPlan;
@@ -145,7 +145,7 @@ export class ReplayRun {
     if (this.#control.state === 'Cancelled' && startedAt === undefined) return this.#end('Cancelled');
     if (resolution.kind === 'waiting') return this.#block(resolution.finding);
     if (store === undefined) {
-      const message = 'The operator has no log store: set STANDIN_CLICKHOUSE_URL for it.';
+      const message = 'The operator has no log store: set STANDIN_CLICKHOUSE_URL.';
       return this.#block({ ok: false, reason: 'NoLogStore', message });
     }
     await this.#read(ticket, () => this.#parts.prepareStore());
@@ -232,7 +232,7 @@ export class ReplayRun {
       } catch (error) {
         const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && !error.isTooSlow;
         if (!mayHelp || this.#control.state === 'Cancelled') throw error;
-        const message = `The log store is unavailable (${error.message}). The replay continues when it is back.`;
+        const message = `The log store is unavailable (${error.message}). The replay continues when it is available again.`;
         this.#report.set({ complete: { ok: false, reason: 'Waiting', message } });
         await this.#parts.clock.sleep(exponentialMs(attempt, RETRY_BACKOFF), this.#control.ending);
         beforeAgain();
@@ -282,7 +282,7 @@ export class ReplayRun {
     await this.#report.flush(this.#control.stopped);
     const type = phase === 'Failed' ? 'Warning' : 'Normal';
     await this.#parts.source.recordEvent(this.#object, { type, reason: phase, message });
-    this.#logger.info({ phase, sent: this.#counts.total }, 'a replay has ended');
+    this.#logger.info({ phase, sent: this.#counts.total }, 'replay ended');
     return 'over';
   }
 }

@@ -117,7 +117,7 @@ export class FolderReader {
       found = files === undefined ? await this.#findAll() : await this.#find(files);
     } catch (error) {
       if (!(error instanceof FolderGoneError)) throw error;
-      this.#problem = 'the directory is gone; what it held stays in force until it is back';
+      this.#problem = 'the directory is missing; its objects stay active until it is back';
     }
     const changed = found !== undefined && (await this.#read(found, force));
     if (!changed && this.#problem === problemBefore && this.#published) return;

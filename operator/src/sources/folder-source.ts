@@ -87,7 +87,7 @@ export class FolderSource implements LocatingSource {
     this.#reader = new FolderReader(this.#folder, {
       kinds,
       onDesired: (desired) => this.#publish(desired),
-      onError: (error) => logger.error({ err: error, dir: folder.path }, 'cannot look at the directory; looking again'),
+      onError: (error) => logger.error({ err: error, dir: folder.path }, 'cannot read the directory, retrying'),
     });
     this.#writer = new ManifestWriter(this.#folder);
     this.#records = new ObjectRecords(records, (error) =>
@@ -142,7 +142,7 @@ export class FolderSource implements LocatingSource {
       await this.#reader.look({ files: [written], force: true });
       const resource = this.#active.get(key)?.resource;
       if (resource === undefined)
-        throw new SourceError('Unavailable', `${written} was written and changed again at once`);
+        throw new SourceError('Unavailable', `${written} changed again right after it was written`);
       return resource;
     });
   }
@@ -249,7 +249,7 @@ export class FolderSource implements LocatingSource {
     const manifest = this.#desired.objects.get(key);
     if (manifest === undefined) return undefined;
     const file = this.#reader.fileOf(manifest);
-    if (this.#reader.isBroken(file)) throw new SourceError('Invalid', `${file} is broken; repair it first`);
+    if (this.#reader.isBroken(file)) throw new SourceError('Invalid', `${file} is broken; fix it first`);
     return file;
   }
 

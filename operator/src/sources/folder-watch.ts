@@ -100,7 +100,7 @@ export class FolderWatch {
       note(watchedPath.endsWith(`${sep}${path}`) ? watchedPath : join(watchedPath, path));
     });
     watcher.on('error', (error) =>
-      logger.warn({ err: error }, 'cannot watch part of the directory; looking at intervals'),
+      logger.warn({ err: error }, 'cannot watch part of the directory, scanning at intervals'),
     );
     const ready = new Promise<void>((resolve) => {
       watcher.once('ready', resolve);

@@ -208,7 +208,7 @@ export class StatusController implements Controller {
     try {
       onStatus?.(written);
     } catch (error) {
-      logger.error({ err: error }, 'a listener of statuses threw');
+      logger.error({ err: error }, 'status listener failed');
     }
     return written;
   }

@@ -56,7 +56,7 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
   const path = 'spec.apiKey.secretName';
   switch (key.kind) {
     case 'pending':
-      return fails('Pending', `The API key in Secret ${secretName} was not read yet.`, path);
+      return fails('Pending', `The API key in Secret ${secretName} has not been read yet.`, path);
     case 'missing':
       return fails(
         'SecretNotFound',
@@ -68,10 +68,10 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
     case 'key':
       // The holder is not named: it may belong to another team.
       return holdsKey
-        ? holds('ResolvedRefs', 'The API key is in force.')
+        ? holds('ResolvedRefs', 'The API key is active.')
         : fails(
             'Conflicted',
-            `An older Account already has the API key in Secret ${secretName}: every Account needs a key of its own.`,
+            `An older Account already has the API key in Secret ${secretName}: every Account needs its own key.`,
             path,
           );
   }

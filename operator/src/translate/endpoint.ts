@@ -21,7 +21,7 @@ const bodyProblems = ({ json }: EndpointSpec): readonly Problem[] => {
 const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
   if (forward?.url === undefined) return [];
   const path = 'spec.forward.url';
-  if (!URL.canParse(forward.url)) return [{ path, message: 'is not a URL: look at the host and the port' }];
+  if (!URL.canParse(forward.url)) return [{ path, message: 'is not a URL: check the host and the port' }];
   const refusal = settings.checkUpstream(new URL(forward.url));
   return refusal === undefined ? [] : [{ path, message: refusal }];
 };
@@ -78,7 +78,7 @@ const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined
   const other = holder === undefined ? 'another Endpoint' : title(holder.ref);
   return fails(
     'Conflicted',
-    `${other} came first and already answers ${route} of this project: change spec.slug or spec.method, or delete one of the two.`,
+    `${other} is older and already answers ${route} in this Project: change spec.slug or spec.method, or delete one of them.`,
     'spec.slug',
   );
 };

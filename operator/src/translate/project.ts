@@ -79,13 +79,13 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number): Finding =>
     ? ACCEPTED
     : holds(
         'Accepted',
-        `The object is valid; log entries are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the most that this installation allows.`,
+        `The object is valid. Log entries are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum of this installation.`,
       );
 
 const uriConflict = (uri: string, { ref }: Entry): Finding =>
   fails(
     'Conflicted',
-    `${title(ref)} came first and has the URI ${uri}: remove one of the two, or pin another spec.uri in a new Project.`,
+    `${title(ref)} is older and has the URI ${uri}: delete one of them, or set another spec.uri in a new Project.`,
     'spec.uri',
   );
 
