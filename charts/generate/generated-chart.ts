@@ -19,7 +19,7 @@ const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}
 
 const COLUMNS = 118;
 
-const HEADER = ` Generated from charts/generate by \`npm run generate\`; README.md has the same as a table. values.schema.json refuses what is not here.`;
+const HEADER = ` Generated from charts/generate by \`npm run generate\`; README.md has the same as a table. values.schema.json refuses unknown values.`;
 
 const wrap = (text: string, columns: number): string => {
   const lines: string[] = [];
@@ -35,7 +35,7 @@ const wrap = (text: string, columns: number): string => {
 const valuesYaml = (): string => {
   const document = new Document(defaultValues());
   const comments = new Map(describeValues().map(({ path, description }) => [path.join('.'), description]));
-  const settings = 'The process’s own settings; README.md lists them. What is not set keeps its default.';
+  const settings = 'Settings of the process, listed in README.md. An unset value keeps its default.';
   for (const component of ['operator', 'gateway', 'dashboard']) comments.set(`${component}.settings`, settings);
   comment(document.contents, [], comments);
   document.commentBefore = HEADER;

@@ -1,4 +1,4 @@
-{{/* Values that contradict each other, said before anything is rendered from them. */}}
+{{/* Fails if values contradict each other. */}}
 {{- define "standin.checkClickhouse" -}}
 {{- $clickhouse := .Values.clickhouse -}}
 {{- if $clickhouse.embedded.enabled -}}
@@ -41,7 +41,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Secret with the ClickHouse user of a component; empty: the user `default`. Call with (dict "root" $ "component" "gateway"). */}}
+{{/* Secret with the ClickHouse user of a component. Empty: the user `default`. Call with (dict "root" $ "component" "gateway"). */}}
 {{- define "standin.clickhouseSecret" -}}
 {{- $clickhouse := .root.Values.clickhouse -}}
 {{- $own := "" -}}
@@ -54,7 +54,7 @@
 {{- $own | default $clickhouse.existingSecret | default $made -}}
 {{- end -}}
 
-{{/* Whether gateways and operator bring the tables up to date themselves. */}}
+{{/* Whether gateways and operator update the tables themselves. */}}
 {{- define "standin.clickhouseMigrate" -}}
 {{- and .Values.clickhouse.migrate (not .Values.clickhouse.migrationsJob.enabled) -}}
 {{- end -}}

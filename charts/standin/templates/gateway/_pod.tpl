@@ -1,4 +1,4 @@
-{{/* The same in a StatefulSet and in a Deployment; the volume "data" is theirs to add. */}}
+{{/* Shared by StatefulSet and Deployment, which add the volume "data". */}}
 {{- define "standin.gatewayPod" -}}
 {{- $call := dict "root" . "component" "gateway" "usesApi" false -}}
 {{- $settings := .Values.gateway.settings -}}
@@ -26,7 +26,7 @@ spec:
   containers:
     - name: gateway
       {{- include "standin.container" $call | nindent 6 }}
-      # On SIGTERM it answers on until load balancers have noticed (drainMs), ends its requests, and delivers its spool.
+      # On SIGTERM, it answers until load balancers have noticed (drainMs), finishes its requests, and delivers its spool.
       command: [node, gateway/src/main.ts]
       env:
         {{- include "standin.podNameEnv" . | nindent 8 }}
@@ -52,7 +52,7 @@ spec:
         httpGet: { path: /healthz, port: metrics }
         periodSeconds: 1
         failureThreshold: 120
-      # Not before it has a configuration; not while its spool is full, or it drains.
+      # Ready when it has a configuration, unless its spool is full or it drains.
       readinessProbe:
         httpGet: { path: /readyz, port: metrics }
         periodSeconds: 2
