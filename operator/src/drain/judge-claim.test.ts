@@ -3,7 +3,7 @@ import { judgeClaim, type ClaimFacts, type DrainJob } from './judge-claim.ts';
 
 const BOUNDS = { quietMs: 600_000, freeJobs: 1 };
 
-/** A claim whose gateway was scaled away some time ago. */
+/** A claim whose gateway was scaled down some time ago. */
 const ORPHAN: ClaimFacts = {
   isDeleting: false,
   isUsed: false,

@@ -49,5 +49,5 @@ const hasClaim = async (client: Pick<KubeClient, 'get'>, namespace: string, pod:
   return items.some(({ metadata }) => metadata.name.endsWith(`-${pod}`));
 };
 
-/** For an operator with a single gateway: a gateway that is not heard has ended. */
+/** For an operator with a single gateway: a disconnected gateway has ended. */
 export const noGatewayPods: IsGatewayGone = () => Promise.resolve(true);

@@ -266,7 +266,7 @@ export class QuotaController implements Controller {
     this.#options.onUsage(uid);
   }
 
-  /** Looks at the waiting requests again when permits come back, or at the latest when the first wait ends. */
+  /** Serves the waiting requests again when permits come back, at the latest when the first wait ends. */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
     if (account.awaitingRecall.length === 0) return;

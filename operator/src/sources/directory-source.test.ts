@@ -65,7 +65,7 @@ describe('a directory of manifests', () => {
           puts.push(object.metadata.name);
         },
         remove: (object) => objects.delete(object.metadata.name),
-        problems: (told) => (problems = told),
+        problems: (reported) => (problems = reported),
       },
       stop.signal,
     );
@@ -208,15 +208,15 @@ describe('a directory of manifests', () => {
   it('waits until a file has stopped changing', async () => {
     await start();
     const text = endpoint('a');
-    const told: number[] = [];
+    const reported: number[] = [];
     for (let length = 10; length <= text.length; length += 15) {
       await write('a.yaml', text.slice(0, length));
-      told.push(problems.length);
+      reported.push(problems.length);
       await pause(5);
     }
     await write('a.yaml', text);
     await until('a', () => objects.has('a'));
-    expect(Math.max(...told)).toBe(0);
+    expect(Math.max(...reported)).toBe(0);
   });
 
   it('ends with the last version after rapid writes', async () => {
@@ -258,7 +258,7 @@ describe('a directory of manifests', () => {
     await write('a.yaml', endpoint('a'));
     await write('b.yaml', endpoint('b'));
     await start();
-    await rename(dir, `${dir}-away`);
+    await rename(dir, `${dir}-moved`);
     await until('the problem', () => problems.length > 0);
     expect(problems[0]?.message).toBe('the directory is missing; its objects stay active until it is back');
     expect(objects.size).toBe(2);
@@ -281,14 +281,14 @@ describe('a directory of manifests', () => {
     await source.writeStatus(account, { ...status, usage: { accepted: 1 } });
     await source.writeStatus(ref('a'), { url: 'http://x' });
     const move = async (restarts: boolean): Promise<void> => {
-      await rename(dir, `${dir}-away`);
+      await rename(dir, `${dir}-moved`);
       await mkdir(dir);
       await until('the removal', () => objects.size === 0);
       if (restarts) await restart();
       await write('team.json', text);
       await write('a.yaml', endpoint('a'));
       await until('both', () => objects.size === 2);
-      await rm(`${dir}-away`, { recursive: true });
+      await rm(`${dir}-moved`, { recursive: true });
     };
     await move(false);
     expect(objects.get('team')).toMatchObject({ status, metadata: { generation: 2 } });

@@ -104,7 +104,7 @@ export class FolderSource implements LocatingSource {
     const watch = new FolderWatch({
       folder: this.#folder,
       onChange: (file) => this.#reader.note(file),
-      lookMs: () => this.#reader.lookMs,
+      checkMs: () => this.#reader.checkMs,
       logger: this.#options.logger,
     });
     const stop = (): void => {
@@ -119,14 +119,14 @@ export class FolderSource implements LocatingSource {
     };
     signal.addEventListener('abort', stop, { once: true });
     await watch.start();
-    // Finds changes between the first look and the start of the watch.
-    await this.#reader.look();
+    // Finds changes between the first check and the start of the watch.
+    await this.#reader.check();
     if (signal.aborted) stop();
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
     const key = manifestKey(ref);
-    await this.#lookAt(key);
+    await this.#checkFileOf(key);
     return this.#active.get(key)?.resource;
   }
 
@@ -139,7 +139,7 @@ export class FolderSource implements LocatingSource {
       const key = manifestKey({ kind: object.kind, ...object.metadata });
       const file = await this.#fileOf(key);
       const written = await this.#writer.write(object, file);
-      await this.#reader.look({ files: [written], force: true });
+      await this.#reader.check({ files: [written], force: true });
       const resource = this.#active.get(key)?.resource;
       if (resource === undefined)
         throw new SourceError('Unavailable', `${written} changed again right after it was written`);
@@ -153,7 +153,7 @@ export class FolderSource implements LocatingSource {
       const file = await this.#fileOf(key);
       if (file === undefined) throw notFound(ref);
       await this.#writer.remove(ref, file);
-      await this.#reader.look({ files: [file], force: true });
+      await this.#reader.check({ files: [file], force: true });
       if (!this.#active.has(key)) await this.#secrets.removeAllOf(ref.namespace, uidOf(key));
     });
   }
@@ -232,20 +232,20 @@ export class FolderSource implements LocatingSource {
       const message = `cannot use ${records}; fix it, or remove it to start over`;
       throw new SourceError('Invalid', message, { cause: error });
     }
-    await this.#reader.look();
+    await this.#reader.check();
   }
 
-  /** Looks at the file that contains or contained the object. A new object may be in any file. */
-  async #lookAt(key: string): Promise<void> {
+  /** Checks the file that contains or contained the object. A new object may be in any file. */
+  async #checkFileOf(key: string): Promise<void> {
     await this.#open();
     const manifest = this.#desired.objects.get(key);
-    if (manifest !== undefined) await this.#reader.look({ files: [this.#reader.fileOf(manifest)] });
-    if (!this.#desired.objects.has(key)) await this.#reader.look();
+    if (manifest !== undefined) await this.#reader.check({ files: [this.#reader.fileOf(manifest)] });
+    if (!this.#desired.objects.has(key)) await this.#reader.check();
   }
 
   /** The file that contains an object now. Rejects if that file cannot be edited. */
   async #fileOf(key: string): Promise<string | undefined> {
-    await this.#lookAt(key);
+    await this.#checkFileOf(key);
     const manifest = this.#desired.objects.get(key);
     if (manifest === undefined) return undefined;
     const file = this.#reader.fileOf(manifest);
