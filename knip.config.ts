@@ -11,7 +11,6 @@ const config: KnipConfig = {
   // In the same folder of the plugin's archive.
   ignoreUnresolved: ['./lib/main.js'],
   workspaces: {
-    'packages/process': { entry: ['src/run-process.testing.ts'] },
     'packages/engine': { entry: ['src/{main,first-process}.ts!'] },
     'packages/process': { entry: ['src/run-process.testing.ts'] },
     cli: {

@@ -1,21 +1,21 @@
 import { globSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
-/** Processes, sockets and timers on a busy machine: once may be chance. `npm test` names what needed it. */
+/** On a busy machine, a test with processes, sockets and timers may fail once. `npm test` lists the tests that were retried. */
 const RETRY = 1;
 
-/** Tests mostly wait: for sockets, timers, a browser, the start of a process. Two files side by side use what one leaves idle. */
+/** Tests mostly wait for sockets, timers, a browser or the start of a process, so two files can run at the same time. */
 const WORKERS = 2;
 
-/** These files measure time, memory or the whole machine, or load all of it: no other file runs at the same time. */
+/** These files measure time or memory, or load the whole machine, so no other file runs at the same time. */
 const ALONE = [
   'test/e2e/{dashboard-traffic-load,high-availability,key-regeneration,main-job}.test.ts',
   'test/integration/{images,kube-leader-election}.test.ts',
   'test/node/**/*.test.ts',
 ];
 
-/** Listed, because a project with an `exclude` of its own would ignore that of the command line. */
-const sideBySide = (): string[] => {
+/** A list instead of `exclude`: a project with its own `exclude` would ignore that of the command line. */
+const concurrentFiles = (): string[] => {
   const alone = new Set(globSync(ALONE, { cwd: import.meta.dirname }));
   const all = globSync('test/{integration,e2e}/**/*.test.ts', { cwd: import.meta.dirname });
   return all.filter((file) => !alone.has(file));
@@ -26,27 +26,27 @@ const INTEGRATION = {
   retry: RETRY,
   testTimeout: 60_000,
   hookTimeout: 120_000,
-  // One second, vitest's default, is short on a machine that runs a cluster and a browser.
+  // Vitest's default of one second is too short on a machine that runs a cluster and a browser.
   expect: { poll: { timeout: 15_000 } },
 };
 
-/** vitest starts a group when the one before has ended. Projects with one worker are last: with two cores also `unit`, which has no retry. */
-const SIDE_BY_SIDE = { maxWorkers: WORKERS, sequence: { groupOrder: 1 } };
+/** Vitest starts a group when the previous one has ended. Projects with one worker run last: on two cores, this includes `unit`, which has no retry. */
+const CONCURRENT = { maxWorkers: WORKERS, sequence: { groupOrder: 1 } };
 
 /**
- * Projects by what they need: `unit` nothing, `integration` the ClickHouse engine, real sockets and a real Kubernetes API server
- * (test/harness starts them), `clickhouse-cluster` reads and writes of the log once more, as a cluster of ClickHouse has it; `torture` the same under
- * faults. `alone`, `growth` and `torture` run file after file, because they measure time and memory of whole processes.
+ * Projects by their requirements. `unit` has none. `integration` needs the ClickHouse engine, real sockets and a real Kubernetes
+ * API server, which test/harness starts. `clickhouse-cluster` repeats the reads and writes of the log on a ClickHouse cluster.
+ * `torture` adds faults. `alone`, `growth` and `torture` run one file at a time, because they measure time and memory of processes.
  */
 export default defineConfig({
   test: {
-    // Offers the cluster that all projects share; starts it when a test asks.
+    // Provides the cluster that all projects share. Starts it when a test needs it.
     globalSetup: ['test/harness/global-setup.ts'],
     projects: [
       {
         test: {
           name: 'unit',
-          // Five seconds, vitest's default, are few where everything else runs at the same time.
+          // Vitest's default of five seconds is too short while other projects run.
           testTimeout: 20_000,
           include: [
             '{packages,crds,operator,gateway,dashboard,cli,charts}/**/*.test.ts',
@@ -57,9 +57,9 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: sideBySide(),
+          include: concurrentFiles(),
           ...INTEGRATION,
-          ...SIDE_BY_SIDE,
+          ...CONCURRENT,
         },
       },
       {
@@ -68,7 +68,7 @@ export default defineConfig({
           include: ['test/integration/{logstore,log-tail,search,replay-results,usage,settled-permits}.test.ts'],
           env: { STANDIN_TEST_CLICKHOUSE_CLUSTER: '1' },
           ...INTEGRATION,
-          ...SIDE_BY_SIDE,
+          ...CONCURRENT,
         },
       },
       { test: { name: 'alone', include: ALONE, fileParallelism: false, ...INTEGRATION } },

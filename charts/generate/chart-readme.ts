@@ -16,27 +16,27 @@ export const chartReadme = (): string => {
 
 <!-- Generated from charts/generate by \`npm run generate\`. -->
 
-Operator, gateways and dashboard of Standin. [docs/install.md](../../docs/install.md) leads through an installation,
+Operator, gateways and dashboard of Standin. [docs/install.md](../../docs/install.md) describes the installation,
 [docs/security.md](../../docs/security.md) lists every right.
 
 \`\`\`console
-$ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true    # to try it out
+$ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true    # for evaluation
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.url=http://clickhouse:8123
 \`\`\`
 
-Kubernetes 1.31 or newer, Helm 3.17 or newer. One release per namespace. All values are checked against \`values.schema.json\`: one that is not below is refused.
+Kubernetes 1.31 or newer, Helm 3.17 or newer. One release per namespace. Helm checks all values against \`values.schema.json\` and refuses unknown ones.
 
 ## Values
 
-${table(['value', 'default', 'what it does'], rows(values.filter((value) => !isSetting(value))))}
+${table(['value', 'default', 'description'], rows(values.filter((value) => !isSetting(value))))}
 
 ## Settings of the processes
 
-What is not set keeps the default of the process. [docs/configuration.md](../../docs/configuration.md) lists them with their environment
-variables; those that are not here follow from the values above.
+An unset value keeps the default of the process. [docs/configuration.md](../../docs/configuration.md) lists all settings with their environment
+variables. The chart sets those that are missing here from the values above.
 
 ${table(
-  ['value', 'what it does'],
+  ['value', 'description'],
   values.filter(isSetting).map(({ path, description }) => [`\`${path.join('.')}\``, description]),
 )}
 `;

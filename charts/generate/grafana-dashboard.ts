@@ -19,7 +19,7 @@ const PANELS: readonly Panel[] = [
     queries: { '{{code}}': `sum by (code) (rate(standin_receive_rejections_total{${WHERE}}[$__rate_interval]))` },
   },
   {
-    title: 'Time to answer, 95th percentile',
+    title: 'Response time, 95th percentile',
     unit: 's',
     queries: {
       '{{action}}': `histogram_quantile(0.95, sum by (action, le) (rate(standin_respond_duration_seconds_bucket{${WHERE}}[$__rate_interval])))`,
@@ -34,12 +34,12 @@ const PANELS: readonly Panel[] = [
     },
   },
   {
-    title: 'Spool: not yet delivered',
+    title: 'Spool: undelivered',
     unit: 'bytes',
     queries: { '{{pod}}': `standin_deliver_backlog_bytes{${WHERE}}` },
   },
   {
-    title: 'Room on the spool’s disk',
+    title: 'Free space on the spool’s disk',
     unit: 'bytes',
     queries: { '{{pod}}': `standin_record_disk_free_bytes{${WHERE}}` },
   },
@@ -58,7 +58,7 @@ const PANELS: readonly Panel[] = [
     queries: { '{{pod}}': `standin_config_age_seconds{${WHERE}}` },
   },
   {
-    title: 'From a change to all gateways, 95th percentile',
+    title: 'Time from a change to all gateways, 95th percentile',
     unit: 's',
     queries: {
       seconds: `histogram_quantile(0.95, sum by (le) (rate(standin_publish_programmed_seconds_bucket{${WHERE}}[$__rate_interval])))`,
@@ -70,7 +70,7 @@ const PANELS: readonly Panel[] = [
     queries: { '{{kind}}': `max by (kind) (standin_translate_objects{${WHERE}})` },
   },
   {
-    title: 'Who leads',
+    title: 'Leader',
     unit: 'short',
     queries: { '{{pod}}': `leader_election_master_status{${WHERE}}` },
   },

@@ -34,31 +34,31 @@ export const resources = (requests: Readonly<Record<string, string>>, limits: Re
 /** The values that all components' pods have in common. */
 export const podValues = {
   serviceAccount: group({
-    annotations: stringMap.default({}).describe('Annotations of its ServiceAccount.'),
+    annotations: stringMap.default({}).describe('Annotations of the ServiceAccount.'),
   }),
-  podAnnotations: stringMap.default({}).describe('Annotations of its pods.'),
-  podLabels: stringMap.default({}).describe('Labels of its pods besides the chart’s own.'),
-  extraEnv: kubernetesList.default([]).describe('More environment variables, such as `NODE_EXTRA_CA_CERTS`.'),
-  extraVolumes: kubernetesList.default([]).describe('More volumes of its pods.'),
-  extraVolumeMounts: kubernetesList.default([]).describe('Where the container sees them.'),
-  nodeSelector: stringMap.default({}).describe('Nodes that its pods may run on.'),
-  tolerations: kubernetesList.default([]).describe('Taints that its pods accept.'),
-  affinity: kubernetesMap.default({}).describe('Affinity of its pods.'),
+  podAnnotations: stringMap.default({}).describe('Annotations of the pods.'),
+  podLabels: stringMap.default({}).describe('Additional labels of the pods.'),
+  extraEnv: kubernetesList.default([]).describe('Additional environment variables, such as `NODE_EXTRA_CA_CERTS`.'),
+  extraVolumes: kubernetesList.default([]).describe('Additional volumes of the pods.'),
+  extraVolumeMounts: kubernetesList.default([]).describe('Additional volume mounts of the container.'),
+  nodeSelector: stringMap.default({}).describe('Labels of the nodes on which the pods may run.'),
+  tolerations: kubernetesList.default([]).describe('Tolerations of the pods.'),
+  affinity: kubernetesMap.default({}).describe('Affinity of the pods.'),
   topologySpreadConstraints: kubernetesList
     .default([])
-    .describe('How its pods spread; empty: over nodes and zones where that is possible.'),
-  priorityClassName: z.string().default('').describe('PriorityClass of its pods.'),
+    .describe('Topology spread constraints of the pods. Empty: spread over nodes and zones if possible.'),
+  priorityClassName: z.string().default('').describe('PriorityClass of the pods.'),
 };
 
 export const clickHouseSecret = group({
   existingSecret: z
     .string()
     .default('')
-    .describe('Secret with this component’s own ClickHouse user; empty: `clickhouse.existingSecret`.'),
+    .describe('Secret with the ClickHouse user of this component. Empty: `clickhouse.existingSecret`.'),
 });
 
 export const podDisruptionBudget = group({
-  enabled: enabled(true, 'Keep evictions from taking all of its pods at once.'),
+  enabled: enabled(true, 'Prevent the eviction of all pods at the same time.'),
   maxUnavailable: z
     .union([count, z.string().regex(/^[0-9]+%$/)])
     .default(1)
@@ -67,22 +67,24 @@ export const podDisruptionBudget = group({
 
 export const service = (byDefault: { readonly port: number }) =>
   group({
-    type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP').describe('Type of its Service.'),
-    port: port.default(byDefault.port).describe('Port of its Service.'),
-    annotations: stringMap.default({}).describe('Annotations of its Service.'),
+    type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP').describe('Type of the Service.'),
+    port: port.default(byDefault.port).describe('Port of the Service.'),
+    annotations: stringMap.default({}).describe('Annotations of the Service.'),
   });
 
 export const ingress = group({
-  enabled: enabled(false, 'Make an Ingress.'),
-  className: z.string().default('').describe('Its IngressClass; empty: the cluster’s default.'),
-  annotations: stringMap.default({}).describe('Its annotations.'),
-  host: z.string().default('').describe('Host name; required where it is enabled.'),
-  tlsSecret: z.string().default('').describe('Secret with the host’s certificate; empty: no TLS here.'),
+  enabled: enabled(false, 'Create an Ingress.'),
+  className: z.string().default('').describe('IngressClass. Empty: the default of the cluster.'),
+  annotations: stringMap.default({}).describe('Annotations of the Ingress.'),
+  host: z.string().default('').describe('Host name. Required if the Ingress is enabled.'),
+  tlsSecret: z.string().default('').describe('Secret with the certificate of the host. Empty: no TLS on the Ingress.'),
 });
 
 export const httpRoute = group({
-  enabled: enabled(false, 'Make a Gateway API HTTPRoute; its CRD has to be installed.'),
-  parentRefs: kubernetesList.default([]).describe('Gateways that it is attached to; required where it is enabled.'),
-  hostnames: z.array(z.string()).default([]).describe('Its host names; empty: those of the Gateway.'),
-  annotations: stringMap.default({}).describe('Its annotations.'),
+  enabled: enabled(false, 'Create an HTTPRoute of the Gateway API. Requires its CRD.'),
+  parentRefs: kubernetesList
+    .default([])
+    .describe('Gateways to attach the HTTPRoute to. Required if the HTTPRoute is enabled.'),
+  hostnames: z.array(z.string()).default([]).describe('Host names. Empty: those of the Gateway.'),
+  annotations: stringMap.default({}).describe('Annotations of the HTTPRoute.'),
 });

@@ -75,6 +75,6 @@ export const checkCrds = async (client: KubeClient, logger: Logger): Promise<voi
     }
   } catch (error) {
     // The sources also report problems with the API server, and they retry.
-    logger.info({ err: error }, 'the CRDs cannot be compared with those of this operator');
+    logger.info({ err: error }, 'cannot compare the CRDs with this operator');
   }
 };

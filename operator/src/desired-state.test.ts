@@ -54,7 +54,7 @@ beforeEach(() => {
 const verdicts = (): string[] =>
   changes.flatMap((each) => each.verdicts.map(({ ref, generation }) => `${ref.name} ${generation}`));
 
-test('what comes within the hold-off comes out together, and at once what is flushed', async () => {
+test('changes within the hold-off come out together, and a flush ends the hold-off', async () => {
   desired.put(endpoint('a'));
   desired.put(endpoint('b'));
   expect([seen, changes, desired.hasPending]).toEqual([['a', 'b'], [], true]);
@@ -65,7 +65,7 @@ test('what comes within the hold-off comes out together, and at once what is flu
   expect(verdicts()).toEqual(['a 1', 'b 1', 'a 2']);
 });
 
-test('an object of which nothing follows anew is shown, and changes nothing', () => {
+test('an object without relevant changes is reported and changes nothing', () => {
   desired.put(endpoint('a'));
   desired.flush();
   desired.put({ ...endpoint('a'), status: {} });
@@ -73,7 +73,7 @@ test('an object of which nothing follows anew is shown, and changes nothing', ()
   expect([seen.length, changes.length, desired.objects.size]).toEqual([2, 1, 1]);
 });
 
-test('a database that was restored takes objects back to what they were', () => {
+test('objects return to earlier generations when the database is restored', () => {
   desired.put(endpoint('a', 7));
   desired.flush();
   desired.put(endpoint('a', 5));
@@ -81,7 +81,7 @@ test('a database that was restored takes objects back to what they were', () => 
   expect(verdicts()).toEqual(['a 7', 'a 5']);
 });
 
-test('a removed object is told, and its successor of the same name is another one', () => {
+test('a removed object is reported, and its successor of the same name is another object', () => {
   desired.put(endpoint('a'));
   desired.remove(endpoint('a'));
   desired.put({ ...endpoint('a'), metadata: { ...endpoint('a').metadata, uid: 'uid-successor' } });
@@ -89,10 +89,10 @@ test('a removed object is told, and its successor of the same name is another on
   expect([removed, [...desired.objects.keys()]]).toEqual([['a'], ['uid-successor']]);
 });
 
-test('an object on which the translation fails costs that object only, and says so', () => {
+test('an object that the translation fails on gets a condition and does not affect others', () => {
   desired = desiredState({
     checkUpstream: () => {
-      throw new Error('a defect');
+      throw new Error('a bug');
     },
   });
   desired.put(forward('bad'));
@@ -100,11 +100,11 @@ test('an object on which the translation fails costs that object only, and says 
   desired.flush();
   const [bad, good] = changes[0]?.verdicts ?? [];
   expect(bad?.accepted).toMatchObject({ ok: false, reason: 'Invalid' });
-  expect(bad?.accepted.message).toContain('a defect of Standin');
+  expect(bad?.accepted.message).toContain('a bug in Standin');
   expect(good?.accepted.ok).toBe(true);
 });
 
-test('nothing follows after the end', () => {
+test('there is no output after the end', () => {
   vi.useFakeTimers();
   desired.put(endpoint('a'));
   desired.close();

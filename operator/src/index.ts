@@ -1,6 +1,6 @@
 export { runOperator, type Operator } from './operator.ts';
 export type { OperatorParts } from './operator-parts.ts';
-export { certificateFile } from './publish/certificate-file.ts';
+export { certificateFile } from './publish/certificate-files.ts';
 export type { Certificates, ServerCertificate } from './publish/certificates.ts';
 export { ownCertificates, type CertificateSource, type CertificateStore } from './publish/certificate-renewal.ts';
 export { noGatewayPods } from './gateways/gateway-pods.ts';

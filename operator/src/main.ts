@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { checkCrds } from './check-crds.ts';
 import { runOperator } from './operator.ts';
-import { certificateFolder } from './publish/certificate-folder.ts';
+import { certificateFolder } from './publish/certificate-files.ts';
 import { ownCertificates, type CertificateSource } from './publish/certificate-renewal.ts';
 import { certificateSecret } from './publish/certificate-secret.ts';
 import { gatewayPods } from './gateways/gateway-pods.ts';

@@ -27,7 +27,7 @@ export class MemorySource implements ResourceSource {
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
   /** What `start` waits for. */
   starting: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
-  /** Whether the listener receives writes immediately. Otherwise, `deliver` passes on them. */
+  /** Whether the listener receives writes immediately. Otherwise, `deliver` passes them on. */
   isQuick = true;
   readonly #stored = new Map<string, Stored>();
   readonly #undelivered: (() => void)[] = [];

@@ -25,11 +25,11 @@ export interface OperatorParts {
   readonly certificates: CertificateSource;
   readonly leadership: Leadership;
   readonly gatewayMemory: GatewayMemory;
-  /** Whether a gateway that is not heard has stopped running. */
+  /** Whether a disconnected gateway has stopped running. */
   readonly isGatewayGone: IsGatewayGone;
   /** The permits that were granted of each account's quota. */
   readonly ledgers: LedgerStore;
-  /** Volumes that gateways leave behind when they are scaled away. Without it, they are not drained. */
+  /** Volumes of gateways that were scaled down. Undefined: they are not drained. */
   readonly spoolVolumes?: SpoolVolumes | undefined;
   readonly logger: Logger;
   readonly registry: Registry;

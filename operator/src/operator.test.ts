@@ -25,7 +25,7 @@ import { operatorSettings, translateSettings } from './settings.ts';
 type Callbacks = Parameters<Leadership['run']>[0];
 
 /** Leads when the test calls `lead`. */
-class Hand implements Leadership {
+class ManualLeadership implements Leadership {
   #callbacks: Callbacks | undefined;
   #epoch = 0;
 
@@ -37,7 +37,7 @@ class Hand implements Leadership {
   /** Resolves with a function that ends the term, once the operator leads. */
   async lead(): Promise<{ readonly term: Term; readonly done: Promise<void>; readonly end: () => Promise<void> }> {
     const callbacks = await vi.waitFor(() => {
-      if (this.#callbacks === undefined) throw new Error('the operator does not take part');
+      if (this.#callbacks === undefined) throw new Error('the operator does not take part in the election');
       return this.#callbacks;
     });
     const ending = new AbortController();
@@ -62,7 +62,7 @@ class Hand implements Leadership {
 
 let certificates: Certificates;
 let source: MemorySource;
-let hand: Hand;
+let leadership: ManualLeadership;
 let operator: Operator;
 let memory: GatewayMemory;
 let ledgers: MemoryLedgers;
@@ -85,7 +85,7 @@ const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
   });
   registry = new Registry();
   operator = await runOperator({
-    ...{ settings, source, registry, translateSettings: translateSettings(settings), leadership: hand },
+    ...{ settings, source, registry, translateSettings: translateSettings(settings), leadership },
     ...{
       certificates: ownCertificates(certificateStore),
       gatewayMemory: memory,
@@ -99,7 +99,7 @@ const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
 
 beforeEach(() => {
   source = new MemorySource();
-  hand = new Hand();
+  leadership = new ManualLeadership();
   memory = noGatewayMemory;
   ledgers = new MemoryLedgers();
   source.put('Account', 'team', { plan: 'Free' });
@@ -159,15 +159,15 @@ const conditionOf = (kind: 'Account' | 'Project' | 'Endpoint', name: string, typ
 };
 const untilReady = (name: string): Promise<void> =>
   vi.waitFor(() => expect(conditionOf('Endpoint', name)).toBe('True Ready'), { timeout: 5_000 });
-const answerOf = async (path: string): Promise<unknown> => {
+const responseOf = async (path: string): Promise<unknown> => {
   const response = await call('GET', path);
   return JSON.parse((await response.toArray()).join('')) as unknown;
 };
 
 describe('a leader', () => {
-  test('makes the key, publishes, and says when gateways have it', async () => {
+  test('creates the key, publishes, and reports when gateways have acknowledged', async () => {
     await start();
-    const { end } = await hand.lead();
+    const { end } = await leadership.lead();
     const gateway = await connectGateway('g');
     await untilReady('orders');
     expect(source.secrets.get('default/team-api-key')).toBeDefined();
@@ -180,9 +180,9 @@ describe('a leader', () => {
     await end();
   });
 
-  test('says that no gateway is there, and whom it waits for', async () => {
+  test('reports that no gateway is connected, and which gateways it waits for', async () => {
     await start();
-    await hand.lead();
+    await leadership.lead();
     await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NoGateway'));
     const slow = await connectGateway('slow');
     await untilReady('orders');
@@ -191,16 +191,16 @@ describe('a leader', () => {
     await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NotProgrammed'));
   });
 
-  test('restarted with nothing changed writes no status, though its gateways come late', async () => {
+  test('writes no status after a restart without changes, although its gateways connect late', async () => {
     memory = { read: () => Promise.resolve([{ name: 'g', maxStalenessMs: 0 }]), write: () => Promise.resolve() };
     await start();
-    const first = await hand.lead();
+    const first = await leadership.lead();
     await connectGateway('g');
     await untilReady('orders');
     await vi.waitFor(() => expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { ready: 1 } }));
     await first.end();
     const written = source.statusWrites.length;
-    await hand.lead();
+    await leadership.lead();
     // All objects have been reconciled when the queue is empty, and again when the gateway has reconnected.
     await vi.waitFor(async () => expect(await registry.metrics()).toMatch(/^workqueue_depth\{name="status".*\} 0$/m));
     await connectGateway('g');
@@ -210,9 +210,9 @@ describe('a leader', () => {
     expect(source.statusWrites.slice(written).map(({ ref }) => ref.name)).not.toContain('orders');
   });
 
-  test('counts endpoints that are not ready, and those that are gone', async () => {
+  test('counts endpoints that are not ready, and notices deleted ones', async () => {
     await start();
-    await hand.lead();
+    await leadership.lead();
     await connectGateway('g');
     source.put('Endpoint', 'broken', endpoint('/broken', '{'));
     const counts = (total: number, ready: number) =>
@@ -226,9 +226,9 @@ describe('a leader', () => {
     await counts(0, 0);
   });
 
-  test('mends a status that somebody else changed', async () => {
+  test('restores a status that another client changed', async () => {
     await start();
-    await hand.lead();
+    await leadership.lead();
     await connectGateway('g');
     await untilReady('orders');
     await source.writeStatus({ kind: 'Endpoint', namespace: 'default', name: 'orders' }, { conditions: [] });
@@ -237,7 +237,7 @@ describe('a leader', () => {
   });
 });
 
-describe('a key that is replaced while a gateway is cut off', () => {
+describe('a key that is replaced while a gateway is disconnected', () => {
   const [OLD, NEW] = ['old-own-key-of-at-least-32-characters', 'new-own-key-of-at-least-32-characters'];
   let isGone: boolean;
   const settings = operatorSettings.parse({
@@ -252,7 +252,7 @@ describe('a key that is replaced while a gateway is cut off', () => {
   };
   const metricLines = async (name: string): Promise<string[]> =>
     (await registry.metrics()).split('\n').filter((line) => line.startsWith(`standin_publish_${name}{`));
-  const says = (condition: string): Promise<void> =>
+  const untilCondition = (condition: string): Promise<void> =>
     vi.waitFor(() => expect(conditionOf('Account', 'own')).toBe(condition), { timeout: 5_000 });
 
   beforeEach(async () => {
@@ -260,43 +260,46 @@ describe('a key that is replaced while a gateway is cut off', () => {
     source.put('Account', 'own', { plan: 'Free', apiKey: { secretName: 'own-key' } });
     source.secrets.set('default/own-key', { 'api-key': OLD });
     await start({ settings, isGatewayGone: () => Promise.resolve(isGone) });
-    await hand.lead();
+    await leadership.lead();
     await connectGateway('a');
   });
 
-  test.each(['acknowledged', 'read'])('the Account names it until it is gone; it had %s the old one', async (what) => {
-    const cutOff = await connectGateway('b');
-    if (what === 'read') {
-      cutOff.acks = false;
-      await vi.waitFor(() => expect(cutOff.held.size).toBeGreaterThan(0));
-    } else await untilForgotten(2);
-    await says('True Ready');
-    cutOff.response.destroy();
-    await untilForgotten(1);
-    source.secrets.set('default/own-key', { 'api-key': NEW });
-    await says('False PartiallyProgrammed');
-    expect(messageOf()).toBe('Waiting for b.');
-    // Other changes and other Accounts do not wait for it.
-    source.put('Account', 'team', { plan: 'Pro' });
-    await vi.waitFor(() => {
-      const { metadata, status } = source.object('Account', 'team');
-      const ready = conditionsIn(status).find(({ type }) => type === 'Ready');
-      expect(ready).toMatchObject({ status: 'True', observedGeneration: metadata.generation });
-    });
-    // This Account still waits for it after the next write of its status.
-    source.put('Account', 'own', { plan: 'Pro', apiKey: { secretName: 'own-key' } });
-    await vi.waitFor(() => {
-      const { metadata, status } = source.object('Account', 'own');
-      expect((status as { observedGeneration?: number }).observedGeneration).toBe(metadata.generation);
-    });
-    expect(conditionOf('Account', 'own')).toBe('False PartiallyProgrammed');
-    isGone = true;
-    await says('True Ready');
-  });
+  test.each(['acknowledged', 'read'])(
+    'the Account names the gateway until it is gone, after it %s the old key',
+    async (what) => {
+      const cutOff = await connectGateway('b');
+      if (what === 'read') {
+        cutOff.acks = false;
+        await vi.waitFor(() => expect(cutOff.held.size).toBeGreaterThan(0));
+      } else await untilForgotten(2);
+      await untilCondition('True Ready');
+      cutOff.response.destroy();
+      await untilForgotten(1);
+      source.secrets.set('default/own-key', { 'api-key': NEW });
+      await untilCondition('False PartiallyProgrammed');
+      expect(messageOf()).toBe('Waiting for b.');
+      // Other changes and other Accounts do not wait for it.
+      source.put('Account', 'team', { plan: 'Pro' });
+      await vi.waitFor(() => {
+        const { metadata, status } = source.object('Account', 'team');
+        const ready = conditionsIn(status).find(({ type }) => type === 'Ready');
+        expect(ready).toMatchObject({ status: 'True', observedGeneration: metadata.generation });
+      });
+      // This Account still waits for it after the next write of its status.
+      source.put('Account', 'own', { plan: 'Pro', apiKey: { secretName: 'own-key' } });
+      await vi.waitFor(() => {
+        const { metadata, status } = source.object('Account', 'own');
+        expect((status as { observedGeneration?: number }).observedGeneration).toBe(metadata.generation);
+      });
+      expect(conditionOf('Account', 'own')).toBe('False PartiallyProgrammed');
+      isGone = true;
+      await untilCondition('True Ready');
+    },
+  );
 });
 
-describe('what changes while a leader begins', () => {
-  test('is part of what it publishes first', async () => {
+describe('a change while a leader starts', () => {
+  test('is part of the first revision', async () => {
     await start();
     const reading = Promise.withResolvers<undefined>();
     const came = Promise.withResolvers<undefined>();
@@ -305,7 +308,7 @@ describe('what changes while a leader begins', () => {
       came.resolve(undefined);
       await reading.promise;
     };
-    await hand.lead();
+    await leadership.lead();
     await came.promise;
     source.put('Account', 'late', { plan: 'Free' });
     source.put('Endpoint', 'late', endpoint('/late'));
@@ -323,34 +326,34 @@ describe('what changes while a leader begins', () => {
     await vi.waitFor(() => expect(source.secrets.get('default/late-api-key')).toBeDefined());
   });
 
-  test('an Account that was deleted, and one that was made anew, is what the source says when it is asked', async () => {
+  test('a deleted and a recreated Account are published as the source has them', async () => {
     source.put('Account', 'deleted', { plan: 'Free' });
-    source.put('Account', 'anew', { plan: 'Free' });
+    source.put('Account', 'recreated', { plan: 'Free' });
     await start();
     await operator.synced;
     source.isQuick = false;
     source.remove('Account', 'deleted');
-    source.remove('Account', 'anew');
-    const { uid } = source.put('Account', 'anew', { plan: 'Pro' }).metadata;
-    await hand.lead();
+    source.remove('Account', 'recreated');
+    const { uid } = source.put('Account', 'recreated', { plan: 'Pro' }).metadata;
+    await leadership.lead();
     const gateway = await vi.waitFor(async () => {
       const connected = await connectGateway('g');
       expect(connected.response.statusCode).toBe(200);
       return connected;
     });
-    await vi.waitFor(() => expect(gateway.held.get('Account/anew')).toMatchObject({ uid, plan: 'Pro' }));
+    await vi.waitFor(() => expect(gateway.held.get('Account/recreated')).toMatchObject({ uid, plan: 'Pro' }));
     expect(gateway.held.has('Account/deleted')).toBe(false);
     source.deliver();
     source.isQuick = true;
     await untilReady('orders');
-    expect(gateway.held.get('Account/anew')).toMatchObject({ uid });
+    expect(gateway.held.get('Account/recreated')).toMatchObject({ uid });
   });
 
-  test('a term that ends meanwhile serves nobody', async () => {
+  test('a term that ends during the start serves no gateway', async () => {
     await start();
     const reading = Promise.withResolvers<undefined>();
     source.disturb = (callName) => (callName === 'readSecret' ? reading.promise : undefined);
-    const { end } = await hand.lead();
+    const { end } = await leadership.lead();
     const ended = end();
     reading.resolve(undefined);
     await ended;
@@ -359,15 +362,15 @@ describe('what changes while a leader begins', () => {
   });
 });
 
-describe('one bad thing costs that thing only', () => {
-  test('an Account whose Secret may not be read says so, the others are served', async () => {
+describe('one problem affects one object only', () => {
+  test('an Account whose Secret is forbidden reports it, and the others are served', async () => {
     source.put('Account', 'closed', { plan: 'Free' });
     source.disturb = (callName, name) => {
       if (callName === 'readSecret' && name === 'closed-api-key')
         throw new SourceError('Forbidden', 'secrets "closed-api-key" is forbidden: cannot get resource "secrets"');
     };
     await start();
-    await hand.lead();
+    await leadership.lead();
     await connectGateway('g');
     await untilReady('orders');
     expect(conditionOf('Account', 'closed')).toBe('False SecretInvalid');
@@ -375,13 +378,13 @@ describe('one bad thing costs that thing only', () => {
     await vi.waitFor(() => expect(conditionOf('Account', 'closed')).toBe('True Ready'), { timeout: 5_000 });
   });
 
-  test('a listener that throws does not disturb the statuses', async () => {
+  test('a listener that throws does not affect the statuses', async () => {
     await start({
       onStatus: () => {
-        throw new Error('a listener’s defect');
+        throw new Error('a bug of the listener');
       },
     });
-    await hand.lead();
+    await leadership.lead();
     await connectGateway('g');
     await untilReady('orders');
     await vi.waitFor(() => expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { ready: 1 } }));
@@ -389,45 +392,45 @@ describe('one bad thing costs that thing only', () => {
 });
 
 describe('terms', () => {
-  test('a leader whose beginning fails gives up, and can lead again', async () => {
+  test('a leader whose start fails gives up, and can lead again', async () => {
     await start();
     source.disturb = (callName) => {
-      if (callName === 'get') throw new SourceError('Unavailable', 'away');
+      if (callName === 'get') throw new SourceError('Unavailable', 'unavailable');
     };
-    const failed = await hand.lead();
-    await expect(failed.done).rejects.toThrow('away');
+    const failed = await leadership.lead();
+    await expect(failed.done).rejects.toThrow('unavailable');
     source.disturb = () => undefined;
-    await hand.lead();
+    await leadership.lead();
     await connectGateway('g');
     await untilReady('orders');
   });
 
-  test('a leader that was demoted names the new one, never itself', async () => {
+  test('a former leader names the new one, never itself', async () => {
     await start();
     await operator.synced;
-    const first = await hand.lead();
-    hand.announce('https://self:9443');
+    const first = await leadership.lead();
+    leadership.announce('https://self:9443');
     await connectGateway('g');
     await untilReady('orders');
     // The new leader is announced before the term ends.
-    hand.announce('https://other:9443');
+    leadership.announce('https://other:9443');
     await first.end();
     const path = '/v1/config?gateway=g&instance=i';
-    expect(await answerOf(path)).toEqual({ error: 'not_leader', leader: 'https://other:9443' });
-    hand.announce('https://self:9443');
-    expect(await answerOf(path)).toEqual({ error: 'not_leader', leader: null });
+    expect(await responseOf(path)).toEqual({ error: 'not_leader', leader: 'https://other:9443' });
+    leadership.announce('https://self:9443');
+    expect(await responseOf(path)).toEqual({ error: 'not_leader', leader: null });
   });
 });
 
 describe('the end', () => {
-  test('a source that never can be read ends the operator with its reason', async () => {
+  test('a source that can never be read ends the operator with its error', async () => {
     source.starting = () => Promise.reject(new Error('the directory cannot be read'));
     await start();
     await expect(operator.synced).rejects.toThrow('cannot be read');
     await expect(operator.ended).rejects.toThrow('cannot be read');
   });
 
-  test('a stop before the sources were read is no failure', async () => {
+  test('a stop before the sources are read is not a failure', async () => {
     source.starting = async (signal) => {
       await once(signal, 'abort');
       throw new Error('stopped');
@@ -437,7 +440,7 @@ describe('the end', () => {
     await operator.ended;
   });
 
-  test('a port in use is said', async () => {
+  test('a port in use is an error', async () => {
     await start();
     const { port } = new URL(operator.adminUrl);
     const settings = operatorSettings.parse({ admin: { host: '127.0.0.1', port } });
@@ -447,7 +450,7 @@ describe('the end', () => {
         source,
         registry: new Registry(),
         translateSettings: translateSettings(settings),
-        leadership: hand,
+        leadership,
       },
       ...{
         certificates: ownCertificates(certificateStore),
@@ -461,7 +464,7 @@ describe('the end', () => {
   });
 });
 
-test('a new leader removes ledgers of months that are over, of accounts that went while nobody led', async () => {
+test('a new leader removes past ledgers of accounts that were deleted while no operator led', async () => {
   const [old, present] = ['2026-01', '9999-12'].map((period) => ({ period, used: 3, blocks: [] }));
   assert(old && present);
   const kept = source.object('Account', 'team').metadata.uid;
@@ -470,16 +473,16 @@ test('a new leader removes ledgers of months that are over, of accounts that wen
   await ledgers.write('not watched now', present, undefined);
   await start();
   expect(ledgers.ledgers.size).toBe(3);
-  await hand.lead();
+  await leadership.lead();
   await vi.waitFor(() => expect([...ledgers.ledgers.keys()]).toEqual([kept, 'not watched now']));
 });
 
-test('a log that has more requests than the ledger granted is a condition of the Account', async () => {
+test('an Account gets a condition if the log has more requests than granted permits', async () => {
   const { uid } = source.object('Account', 'team').metadata;
   await ledgers.write(uid, { period: '9999-12', used: 3, blocks: [] }, undefined);
   const logStore = { spentPermits: () => Promise.resolve({ requests: 4, permits: 4 }) } as unknown as LogStore;
   await start({ logStore });
-  await hand.lead();
+  await leadership.lead();
   await vi.waitFor(() => {
     const found = conditionsIn(source.object('Account', 'team').status).find(({ type }) => type === 'QuotaMismatch');
     expect(found?.status).toBe('True');

@@ -62,7 +62,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
 
   // Probes respond from the start. The rest may have to wait for the API server.
   let isSynced = false;
-  const notReadyBecause = (): string[] => (isSynced ? [] : ['the sources were not read yet']);
+  const notReadyBecause = (): string[] => (isSynced ? [] : ['the sources have not been read yet']);
   const admin = await listenAdmin({ ...settings.admin, registry, notReadyBecause });
   const { server, certificate } = await listenForGateways(parts, signal).catch(async (error: unknown) => {
     await admin.close();

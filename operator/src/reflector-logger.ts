@@ -2,16 +2,16 @@ import { ApiError, type KubeLogger } from '@standin/kube';
 import type { Logger } from 'pino';
 
 /** A lasting refusal is logged again after this time. */
-const SAID_AGAIN_MS = 300_000;
+const REPEAT_MS = 300_000;
 
 /** Logs a missing right in one line that names it, and repeats the line while it is missing. */
 export const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
-  let said = { message: '', at: 0 };
-  const say = (fields: object): void => {
+  let logged = { message: '', at: 0 };
+  const logRefusal = (fields: object): void => {
     const { err } = fields as { err?: unknown };
     const now = performance.now();
-    if (!(err instanceof ApiError) || (err.message === said.message && now - said.at < SAID_AGAIN_MS)) return;
-    said = { message: err.message, at: now };
+    if (!(err instanceof ApiError) || (err.message === logged.message && now - logged.at < REPEAT_MS)) return;
+    logged = { message: err.message, at: now };
     const where = namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`;
     if (err.status === 403) {
       logger.error(
@@ -24,12 +24,12 @@ export const reflectorLogger = (logger: Logger, resource: string, namespace: str
   };
   return {
     debug: (fields, message) => {
-      say(fields);
+      logRefusal(fields);
       logger.debug(fields, message);
     },
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => {
-      say(fields);
+      logRefusal(fields);
       logger.warn(fields, message);
     },
     error: (fields, message) => logger.error(fields, message),

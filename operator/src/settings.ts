@@ -18,20 +18,20 @@ export const operatorSettings = z.object({
     .string()
     .min(1)
     .default(hostname())
-    .describe('Name of this operator, unique among its replicas: the pod’s name.'),
+    .describe('Name of this operator, unique among its replicas. Usually the name of the pod.'),
   namespace: z
     .string()
     .min(1)
     .default('standin-system')
-    .describe('Namespace of the operator’s own Lease and of the Secret with the stream’s certificates.'),
+    .describe('Namespace of the operator’s Lease and of the Secret with the stream certificates.'),
   watch: z
     .object({
       namespaces: listSetting(z.string().min(1))
         .default([])
-        .describe('Namespaces whose resources are reconciled, separated by commas; empty: all.'),
+        .describe('Namespaces whose resources are reconciled, separated by commas. Empty: all.'),
     })
     .prefault({}),
-  kubeconfig: z.string().optional().describe('Path of a kubeconfig; unset: the pod’s own ServiceAccount.'),
+  kubeconfig: z.string().optional().describe('Path of a kubeconfig. Unset: the ServiceAccount of the pod.'),
   stream: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address on which the config stream for gateways listens.'),
@@ -39,18 +39,18 @@ export const operatorSettings = z.object({
       url: z
         .url({ protocol: /^https$/ })
         .optional()
-        .describe('URL under which gateways reach this replica’s stream, told by followers; unset: none is told.'),
+        .describe('URL of this replica’s stream, which followers send to gateways. Unset: they send none.'),
       certificateSecret: z
         .string()
         .min(1)
         .default('standin-stream-tls')
-        .describe('Secret with the stream’s CA and certificates, which the operator makes.'),
+        .describe('Secret in which the operator stores the stream’s CA and certificates.'),
       certificateDir: z
         .string()
         .min(1)
         .optional()
         .describe(
-          'Folder with ca.crt, tls.crt and tls.key of the stream, which are read again when they change; unset: the operator creates certificates.',
+          'Folder with ca.crt, tls.crt and tls.key of the stream. Changes are detected. Unset: the operator creates certificates.',
         ),
       gatewayForgetMs: z.coerce
         .number()
@@ -58,7 +58,7 @@ export const operatorSettings = z.object({
         .min(1_000)
         .default(LIMITS.gatewayForgetMs)
         .describe(
-          'A gateway whose stream is gone for longer is no longer waited for, milliseconds; a revoked key waits until its pod is gone.',
+          'Milliseconds after which the operator no longer waits for a gateway without a stream. A revoked key waits until the pod is gone.',
         ),
     })
     .prefault({}),
@@ -71,7 +71,7 @@ export const operatorSettings = z.object({
   gatewayUrl: httpUrlSetting
     .default('http://standin-gateway.standin-system.svc.cluster.local')
     .transform((url) => url.replace(/\/+$/, ''))
-    .describe('Base URL under which callers reach the gateways; the URLs in status begin with it.'),
+    .describe('Base URL at which callers reach the gateways. The URLs in status start with it.'),
   clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster, for serviceRef.'),
   egress: z
     .object({
@@ -80,38 +80,43 @@ export const operatorSettings = z.object({
         .describe('Accept upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
-        .describe('CIDRs of private upstreams that are allowed. Must be the same in the gateways.'),
+        .describe('CIDRs of allowed private upstreams. Must be the same in the gateways.'),
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
-          'Hosts with ports, separated by commas, that are never accepted besides ClickHouse and the operator itself. Must be the same in the gateways.',
+          'Hosts with ports, separated by commas, that are never accepted, in addition to ClickHouse and the operator. Must be the same in the gateways.',
         ),
       ca: z
         .string()
         .optional()
-        .describe('PEM certificates that targets of replays may have besides the machine’s own list.'),
+        .describe('PEM certificates of CAs to trust for replay targets, in addition to the system’s CAs.'),
     })
     .prefault({}),
   clickhouse: z
     .object({
-      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface; unset: nothing can be replayed.'),
+      url: httpUrlSetting
+        .optional()
+        .describe('URL of ClickHouse’s HTTP interface. Unset: replays are not possible.'),
       username: z
         .string()
         .default('default')
-        .describe('ClickHouse user; it needs SELECT on the log and INSERT and SELECT on replay_results.'),
+        .describe('ClickHouse user. Needs SELECT on the log, and INSERT and SELECT on replay_results.'),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
-      cluster: z.string().optional().describe('ClickHouse cluster whose replicas keep the log; unset: one server.'),
+      cluster: z
+        .string()
+        .optional()
+        .describe('ClickHouse cluster whose replicas store the log. Unset: a single server.'),
       migrate: booleanSetting
         .default(true)
-        .describe('Create or update the tables before the first replay; false if the user may not.'),
+        .describe('Create or update the tables before the first replay. Set to false if the user lacks the right.'),
     })
     .prefault({}),
   replay: z
     .object({
       gatewayUrl: httpUrlSetting
         .optional()
-        .describe('Base URL under which replays reach the gateways from inside; unset: gatewayUrl.'),
+        .describe('Base URL at which replays reach the gateways inside the cluster. Unset: gatewayUrl.'),
     })
     .prefault({}),
   quota: z
@@ -121,13 +126,13 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(100_000)
-        .describe('Accepted requests a month of an account on the plan Free without monthlyQuota; 0: as many as come.'),
+        .describe('Requests per month that an account on the Free plan without monthlyQuota may accept. 0: unlimited.'),
       pro: z.coerce
         .number()
         .int()
         .min(0)
         .default(10_000_000)
-        .describe('Accepted requests a month of an account on the Pro plan without monthlyQuota; 0: as many as come.'),
+        .describe('Requests per month that an account on the Pro plan without monthlyQuota may accept. 0: unlimited.'),
     })
     .prefault({}),
   retention: z
@@ -139,7 +144,7 @@ export const operatorSettings = z.object({
         .max(LIMITS.retentionDaysMax)
         .default(LIMITS.retentionDaysMax)
         .describe(
-          'Most days that log entries are kept, whatever a project asks for; entries keep what they came with.',
+          'Maximum number of days that log entries are kept, which limits every project’s setting. Existing entries are not affected.',
         ),
     })
     .prefault({}),
@@ -150,13 +155,13 @@ export const operatorSettings = z.object({
         .min(1)
         .optional()
         .describe(
-          'File with the Job that delivers what is on the volume of a gateway that was scaled away, CLAIM where the claim’s name comes; unset: none is made.',
+          'File with the template of the Job that drains the volume of a removed gateway. CLAIM stands for the name of the claim. Unset: no Jobs are created.',
         ),
       statefulSet: z
         .string()
         .min(1)
         .default('standin-gateway')
-        .describe('StatefulSet of the gateways, in the operator’s namespace.'),
+        .describe('Name of the gateways’ StatefulSet, in the operator’s namespace.'),
       claims: z
         .string()
         .min(1)
@@ -167,9 +172,7 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(LIMITS.spoolQuietMs)
-        .describe(
-          'A volume beyond the StatefulSet’s replicas that no pod has had for this long is drained, milliseconds.',
-        ),
+        .describe('Milliseconds without a pod after which a volume beyond the StatefulSet’s replicas is drained.'),
     })
     .prefault({}),
   secretPollMs: z.coerce
@@ -177,13 +180,13 @@ export const operatorSettings = z.object({
     .int()
     .min(500)
     .default(10_000)
-    .describe('How often the Secret of each account’s key is read again, milliseconds.'),
+    .describe('Interval at which the Secret of each account’s key is read, in milliseconds.'),
   writesPerSecond: z.coerce
     .number()
     .min(1)
     .default(200)
-    .describe('Most writes a second to the API server, mostly statuses; twice as many in a burst.'),
-  logLevel: logLevelSetting.describe('Least severe level that is logged.'),
+    .describe('Maximum number of writes per second to the API server, mostly statuses. Bursts may be twice as high.'),
+  logLevel: logLevelSetting.describe('Lowest level that is logged.'),
 });
 
 export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;

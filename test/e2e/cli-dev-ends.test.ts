@@ -107,7 +107,7 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
       '--gateway-port',
       '0',
     ]);
-    expect(stderr).toMatch(/^standin: the manifests cannot lie in the data folder [^\n]+; choose another one\n$/);
+    expect(stderr).toMatch(/^standin: the manifests cannot be in the data folder [^\n]+; choose another directory\n$/);
     expect(code).toBe(1);
     expect(await processesWith(path.dirname(manifests))).toBe('');
   });

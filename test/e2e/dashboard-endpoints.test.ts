@@ -143,7 +143,7 @@ describe('a form', () => {
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Twice');
       await page.getByLabel('Path', { exact: true }).fill('/v1/orders');
-      await page.getByText('Endpoint default/list-orders came first and already answers GET /v1/orders').waitFor();
+      await page.getByText('Endpoint default/list-orders is older and already answers GET /v1/orders').waitFor();
       await page.getByLabel('Path', { exact: true }).fill('/v1/orders?x');
       await page.getByText('Must not have a query or fragment').waitFor();
       await page.getByLabel('Path', { exact: true }).fill('/v1/fine');

@@ -112,10 +112,13 @@ describe('the embedded ClickHouse', () => {
 
   it.for([
     ['clickhouse.url=http://clickhouse:8123', 'clickhouse.url and clickhouse.embedded.enabled exclude each other'],
-    ['clickhouse.cluster=main', 'clickhouse.cluster is of a server of yours'],
-    ['clickhouse.migrate=false', 'Leave clickhouse.migrate true'],
-    ['clickhouse.migrationsJob.enabled=true', 'Leave clickhouse.migrate true'],
-    ['gateway.clickhouse.existingSecret=other', 'gateway.clickhouse.existingSecret: the embedded engine has one user'],
+    ['clickhouse.cluster=main', 'clickhouse.cluster requires your own server'],
+    ['clickhouse.migrate=false', 'Set clickhouse.migrate to true'],
+    ['clickhouse.migrationsJob.enabled=true', 'Set clickhouse.migrate to true'],
+    [
+      'gateway.clickhouse.existingSecret=other',
+      'gateway.clickhouse.existingSecret: the embedded engine has only one user',
+    ],
   ] as const)('rejects %s with a reason', async ([value, reason]) => {
     expect(await refusal(...EMBEDDED, value)).toContain(reason);
   });
@@ -126,7 +129,9 @@ describe('a ClickHouse server', () => {
   const OWN = ['operator', 'gateway', 'dashboard'].map((name) => `${name}.clickhouse.existingSecret=${name}-login`);
 
   it('needs a password or explicit consent to run without one', async () => {
-    expect(await refusal(WITHOUT)).toContain('ClickHouse has no password for the operator: name a Secret');
+    expect(await refusal(WITHOUT)).toContain(
+      'ClickHouse has no password for the operator: set clickhouse.existingSecret',
+    );
     expect(await refusal(WITHOUT, ...OWN.slice(0, 2))).toContain('ClickHouse has no password for the dashboard');
     expect(await refusal(WITHOUT, ...OWN.slice(0, 2), 'dashboard.enabled=false')).toBe('accepted');
     expect(await refusal(WITHOUT, ...OWN)).toBe('accepted');

@@ -154,9 +154,9 @@ describe('values', () => {
     ['watch.namespaces={a,a}', 'namespaces'],
     ['fullnameOverride=Foo_Bar', 'fullnameOverride'],
     ['networkPolicy.dnsPorts=[]', 'dnsPorts'],
-    ['gateway.persistence.size=1Gi', 'requests that were answered would be lost'],
-    ['gateway.persistence.size=2300M', 'requests that were answered would be lost'],
-    ['dashboard.settings.oidc.issuer=https://login.example.com', 'needs dashboard.url'],
+    ['gateway.persistence.size=1Gi', 'so answered requests would be lost'],
+    ['gateway.persistence.size=2300M', 'so answered requests would be lost'],
+    ['dashboard.settings.oidc.issuer=https://login.example.com', 'requires dashboard.url'],
     ['gateway.autoscaling.enabled=true gateway.autoscaling.minReplicas=11', 'minReplicas is more than maxReplicas'],
   ] as const)('are rejected if they are invalid: %s', async ([value, named]) => {
     expect(await refusal(...value.split(' '))).toContain(named);
@@ -174,9 +174,9 @@ describe('values', () => {
     const { drainMs, drainTimeoutMs } = CHART_COMPONENTS.gateway.schema.parse({});
     const seconds = Math.ceil((drainMs + 2 * drainTimeoutMs) / 1_000);
     expect(await refusal(`gateway.terminationGracePeriodSeconds=${seconds}`)).toBe('accepted');
-    expect(await refusal(`gateway.terminationGracePeriodSeconds=${seconds - 1}`)).toContain('too short for drainMs');
+    expect(await refusal(`gateway.terminationGracePeriodSeconds=${seconds - 1}`)).toContain('shorter than drainMs');
     const longer = ['gateway.settings.drainMs=60000', 'gateway.terminationGracePeriodSeconds=90'];
-    expect(await refusal(...longer)).toContain('too short for drainMs');
+    expect(await refusal(...longer)).toContain('shorter than drainMs');
   });
 
   it('that are settings reach the process unchanged', async () => {

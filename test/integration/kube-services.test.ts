@@ -90,7 +90,7 @@ it('reports a missing permission without blocking and reads all Services once it
   await kubernetesServices({ client: newcomer, namespaces: [namespace], logger }).start(known, ended.signal);
   expect(new Set(known.problems)).toEqual(
     new Set([
-      `The operator may not read Services: its ServiceAccount needs the verbs "list" and "watch" on services in namespace ${namespace}.`,
+      `The operator is not allowed to read Services: its ServiceAccount needs the verbs "list" and "watch" on services in namespace ${namespace}.`,
     ]),
   );
 

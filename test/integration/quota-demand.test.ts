@@ -48,7 +48,7 @@ class Simulation {
       const names = { gateway: `gateway-${index}`, instance: `process-${index}` };
       const gate = new BlockQuotaGate({
         ask: (request) =>
-          this.isOperatorDown ? Promise.reject(new Error('away')) : controller.ask({ ...names, ...request }),
+          this.isOperatorDown ? Promise.reject(new Error('away')) : controller.request({ ...names, ...request }),
         reportUsage: () => Promise.resolve(),
         ...{ logger, clock, uptime: clock },
       });

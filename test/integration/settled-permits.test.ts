@@ -45,7 +45,7 @@ test.each([
       countPermits: (filter) => store.permits(filter),
     });
     const request = { gateway: 'a', instance: 'a', account: uid, serial: 1, want: 50, held: [], closed: [] };
-    const answer = await controller.ask(request);
+    const answer = await controller.request(request);
     assert(answer.kind === 'granted');
     const rows = Array.from({ length: USED }, (_, quotaPermit) =>
       encodeRow(

@@ -90,7 +90,7 @@ describe('the quota', () => {
     expect(stand.accepted).toBeLessThanOrEqual(QUOTA);
     expect(stand.accepted + stand.unknown).toBeGreaterThanOrEqual(QUOTA);
     const logLines = stand.deployment.operators.flatMap((operator) => operator.process.logTail(1_000));
-    expect(logLines.filter((line) => line.includes('what a lost gateway held is settled'))).not.toEqual([]);
+    expect(logLines.filter((line) => line.includes('permits of a stopped gateway settled'))).not.toEqual([]);
     [stand.accepted, stand.unknown] = [QUOTA, 0];
     expect(last).toMatchObject({ code: 'quota_exceeded', problem: { limit: QUOTA, used: QUOTA } });
     const reset = new Date(String(last?.problem['reset']));

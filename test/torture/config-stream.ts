@@ -34,7 +34,7 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     onChange: () => undefined,
   });
   const quota: Publication['quota'] = {
-    ask: () => Promise.resolve({ kind: 'no_quota' }),
+    request: () => Promise.resolve({ kind: 'no_quota' }),
     report: () => undefined,
     drained: () => Promise.resolve(),
   };

@@ -1,32 +1,32 @@
-{{/* Values that contradict each other, said before anything is rendered from them. */}}
+{{/* Fails if values contradict each other. */}}
 {{- define "standin.checkClickhouse" -}}
 {{- $clickhouse := .Values.clickhouse -}}
 {{- if $clickhouse.embedded.enabled -}}
 {{- if $clickhouse.url -}}
-{{- fail "clickhouse.url and clickhouse.embedded.enabled exclude each other: a server of yours, or the one that the chart runs" -}}
+{{- fail "clickhouse.url and clickhouse.embedded.enabled exclude each other: use your own server, or the one that the chart runs" -}}
 {{- end -}}
 {{- if $clickhouse.cluster -}}
-{{- fail "clickhouse.cluster is of a server of yours: clickhouse.embedded.enabled runs one process" -}}
+{{- fail "clickhouse.cluster requires your own server: clickhouse.embedded.enabled runs one process" -}}
 {{- end -}}
 {{- if or (not $clickhouse.migrate) $clickhouse.migrationsJob.enabled -}}
-{{- fail "clickhouse.embedded.enabled: gateways make the tables, once the engine is there. Leave clickhouse.migrate true and clickhouse.migrationsJob.enabled false" -}}
+{{- fail "clickhouse.embedded.enabled: gateways create the tables when the engine is ready. Set clickhouse.migrate to true and clickhouse.migrationsJob.enabled to false" -}}
 {{- end -}}
 {{- range $component := list "operator" "gateway" "dashboard" -}}
 {{- if (index $.Values $component).clickhouse.existingSecret -}}
-{{- fail (printf "%s.clickhouse.existingSecret: the embedded engine has one user, that of clickhouse.existingSecret" $component) -}}
+{{- fail (printf "%s.clickhouse.existingSecret: the embedded engine has only one user, set by clickhouse.existingSecret" $component) -}}
 {{- end -}}
 {{- end -}}
 {{- else -}}
 {{- if eq $clickhouse.existingSecret (include "standin.componentName" (dict "root" . "component" "clickhouse")) -}}
-{{- fail (printf "clickhouse.existingSecret: %s is the name of the Secret that Helm makes for the embedded engine, and removes with it; choose another" $clickhouse.existingSecret) -}}
+{{- fail (printf "clickhouse.existingSecret: %s is the name of the Secret that Helm creates for the embedded engine and deletes with it. Choose another name" $clickhouse.existingSecret) -}}
 {{- end -}}
-{{- $_ := required "clickhouse.url is required: the URL of ClickHouse's HTTP interface, such as http://clickhouse:8123; or clickhouse.embedded.enabled=true, to try Standin out" $clickhouse.url -}}
+{{- $_ := required "clickhouse.url is required: the URL of ClickHouse's HTTP interface, such as http://clickhouse:8123; or set clickhouse.embedded.enabled=true to evaluate Standin" $clickhouse.url -}}
 {{- $components := list "operator" "gateway" -}}
 {{- if .Values.dashboard.enabled }}{{ $components = append $components "dashboard" }}{{ end -}}
 {{- if $clickhouse.migrationsJob.enabled }}{{ $components = append $components "migrations" }}{{ end -}}
 {{- range $component := $components -}}
 {{- if not (or $clickhouse.dangerouslyAllowNoPassword (include "standin.clickhouseSecret" (dict "root" $ "component" $component))) -}}
-{{- fail (printf "ClickHouse has no password for the %s: name a Secret with user and password in clickhouse.existingSecret (docs/install.md). Endpoints can reach ClickHouse through Services of other namespaces, so its password is what protects the log. clickhouse.dangerouslyAllowNoPassword=true waives it" $component) -}}
+{{- fail (printf "ClickHouse has no password for the %s: set clickhouse.existingSecret to a Secret with user name and password (docs/install.md). Endpoints can reach ClickHouse through Services of other namespaces, so only its password protects the log. clickhouse.dangerouslyAllowNoPassword=true disables this check" $component) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -41,7 +41,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Secret with the ClickHouse user of a component; empty: the user `default`. Call with (dict "root" $ "component" "gateway"). */}}
+{{/* Secret with the ClickHouse user of a component. Empty: the user `default`. Call with (dict "root" $ "component" "gateway"). */}}
 {{- define "standin.clickhouseSecret" -}}
 {{- $clickhouse := .root.Values.clickhouse -}}
 {{- $own := "" -}}
@@ -54,7 +54,7 @@
 {{- $own | default $clickhouse.existingSecret | default $made -}}
 {{- end -}}
 
-{{/* Whether gateways and operator bring the tables up to date themselves. */}}
+{{/* Whether gateways and operator update the tables themselves. */}}
 {{- define "standin.clickhouseMigrate" -}}
 {{- and .Values.clickhouse.migrate (not .Values.clickhouse.migrationsJob.enabled) -}}
 {{- end -}}

@@ -9,7 +9,7 @@ metadata:
     {{- include "standin.labels" $call | nindent 4 }}
 spec:
   backoffLimit: 10
-  # Its log is there for a day. One that has failed is tried again after that.
+  # Its log is available for a day. A failed Job is retried after that.
   ttlSecondsAfterFinished: 86400
   template:
     metadata:
@@ -17,7 +17,7 @@ spec:
         {{- include "standin.labels" $call | nindent 8 }}
     spec:
       restartPolicy: OnFailure
-      # Has no right at all.
+      # Has no rights.
       serviceAccountName: {{ include "standin.componentName" (dict "root" . "component" "gateway") }}
       automountServiceAccountToken: false
       enableServiceLinks: false
@@ -49,7 +49,7 @@ spec:
             {{- end }}
           env:
             {{- include "standin.clickhouseEnv" (dict "root" . "component" "gateway") | trim | nindent 12 }}
-            # Told what is delivered, so that what the gateway held of quotas comes back.
+            # Receives a report of the delivery, so that the gateway's unused quota permits are given back.
             - name: STANDIN_OPERATOR_URLS
               value: {{ include "standin.operatorUrl" . }}
             - name: STANDIN_OPERATOR_TLS_DIR

@@ -1,6 +1,6 @@
 {{/*
 A process's settings as variables: apiKeyHeader.name is STANDIN_API_KEY_HEADER_NAME, as parseSettings of packages/contract reads it.
-Lists are joined by commas; whole numbers keep their digits (YAML's become 2.147483648e+09 otherwise). Call with (dict "settings" … "prefix" "STANDIN").
+Lists are joined with commas. Integers keep their digits (otherwise, YAML's become 2.147483648e+09). Call with (dict "settings" … "prefix" "STANDIN").
 */}}
 {{- define "standin.settingsEnv" -}}
 {{- $prefix := .prefix -}}
@@ -26,7 +26,7 @@ Lists are joined by commas; whole numbers keep their digits (YAML's become 2.147
 {{- end -}}
 {{- end -}}
 
-{{/* What is never an upstream besides ClickHouse, which each process knows: the operators, everybody's metrics, the API server. */}}
+{{/* Targets that are never upstreams: the operators, all metrics ports, the API server. Each process adds ClickHouse itself. */}}
 {{- define "standin.refusedTargets" -}}
 {{- $place := printf "%s.svc.%s" .Release.Namespace .Values.clusterDomain -}}
 {{- $operator := printf "%s.%s" (include "standin.componentName" (dict "root" . "component" "operator")) $place -}}

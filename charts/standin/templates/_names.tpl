@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The beginning of all names. 40 characters, so that the longest suffix and a StatefulSet's hash fit into a label. */}}
+{{/* The prefix of all names. 40 characters, so that the longest suffix and a StatefulSet's hash fit into a label. */}}
 {{- define "standin.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -42,7 +42,7 @@ labels:
   {{- include "standin.labels" . | nindent 2 }}
 {{- end -}}
 
-{{/* Call with (dict "root" $ "image" .Values.image), or that of the engine; the tag is the same. */}}
+{{/* Call with (dict "root" $ "image" .Values.image), or that of the engine. The tag is the same. */}}
 {{- define "standin.imageOf" -}}
 {{- $registry := .root.Values.global.imageRegistry -}}
 {{- $name := ternary (printf "%s/%s" $registry .image.repository) .image.repository (ne $registry "") -}}
@@ -53,7 +53,7 @@ labels:
 {{- end -}}
 {{- end -}}
 
-{{/* Of all components. */}}
+{{/* The labels of all components. */}}
 {{- define "standin.image" -}}
 {{- include "standin.imageOf" (dict "root" . "image" .Values.image) -}}
 {{- end -}}
@@ -66,19 +66,19 @@ labels:
 {{- mulf (float64 $number) (get $units (trimPrefix $number $text)) -}}
 {{- end -}}
 
-{{/* Where pods of the cluster reach the gateways, without a slash at the end. */}}
+{{/* URL at which pods reach the gateways, without a trailing slash. */}}
 {{- define "standin.gatewayServiceUrl" -}}
 {{- $port := int .Values.gateway.service.port -}}
 {{- $host := printf "%s-gateway.%s.svc.%s" (include "standin.fullname" .) .Release.Namespace .Values.clusterDomain -}}
 {{- eq $port 80 | ternary (printf "http://%s" $host) (printf "http://%s:%d" $host $port) -}}
 {{- end -}}
 
-{{/* Where the gateways' config stream is, and what else they ask of operators. */}}
+{{/* URL of the config stream, which gateways also use for other requests to operators. */}}
 {{- define "standin.operatorUrl" -}}
 {{- printf "https://%s-operator.%s.svc.%s:9443" (include "standin.fullname" .) .Release.Namespace .Values.clusterDomain -}}
 {{- end -}}
 
-{{/* What an Ingress or HTTPRoute is reached by; empty where there is none. Call with the component's values. */}}
+{{/* URL of the Ingress or HTTPRoute. Empty if there is none. Call with the component's values. */}}
 {{- define "standin.publicUrl" -}}
 {{- if .url -}}
 {{- .url -}}

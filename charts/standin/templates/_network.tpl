@@ -1,4 +1,4 @@
-{{/* Without peers no rule: one without `from` lets everybody in. */}}
+{{/* No rule without peers: a rule without `from` allows all peers. */}}
 {{- define "standin.metricsIngress" -}}
 {{- with .Values.networkPolicy.metricsFrom }}
 - ports: [{ port: metrics, protocol: TCP }]
@@ -17,16 +17,16 @@
 {{- end }}
 {{- end -}}
 
-{{/* Everything but the link-local addresses, where clouds keep a node's credentials. */}}
+{{/* All addresses except link-local ones, where clouds serve a node's credentials. */}}
 {{- define "standin.anyEgress" -}}
 - to:
     - ipBlock: { cidr: 0.0.0.0/0, except: [169.254.0.0/16] }
     - ipBlock: { cidr: '::/0', except: ['fe80::/10'] }
-    # Pods again: Cilium does not take their addresses for any block's.
+    # Pods, too: in Cilium, IP blocks do not match pod addresses.
     - namespaceSelector: {}
 {{- end -}}
 
-{{/* By port alone: it may run on the nodes themselves, which are of no block for some network plugins. */}}
+{{/* By port only: it may run on the nodes, which IP blocks do not match in some network plugins. */}}
 {{- define "standin.apiServerEgress" -}}
 {{- with .Values.networkPolicy.apiServerPorts }}
 - ports:

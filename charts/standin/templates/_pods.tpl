@@ -1,12 +1,12 @@
 {{/*
-What every pod has. Call with (dict "root" $ "component" "gateway" "usesApi" false). Where they are not the usual ones: "values" in place of
+The common part of all pods. Call with (dict "root" $ "component" "gateway" "usesApi" false). Optional: "values" in place of
 .Values.<component>, "image" of .Values.image, "serviceAccount" of the component's own.
 */}}
 {{- define "standin.podSpec" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
 serviceAccountName: {{ .serviceAccount | default (include "standin.componentName" .) }}
 automountServiceAccountToken: {{ .usesApi }}
-# Kubernetes would add STANDIN_…_SERVICE_HOST for each Service beside, and a process refuses settings that it does not know.
+# Otherwise, Kubernetes adds STANDIN_…_SERVICE_HOST for each Service, and a process refuses unknown settings.
 enableServiceLinks: false
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
@@ -46,7 +46,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* OpenShift gives each namespace ids of its own, and refuses others. */}}
+{{/* OpenShift assigns IDs to each namespace, and refuses others. */}}
 {{- define "standin.podSecurityContext" -}}
 runAsNonRoot: true
 {{- if not .Values.openshift.enabled }}
@@ -60,7 +60,7 @@ seccompProfile: { type: RuntimeDefault }
 
 {{- define "standin.podMetadata" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
-# Without the chart's version, which is no reason to replace a pod.
+# Without the chart's version: a new version alone must not replace pods.
 labels:
   {{- include "standin.selectorLabels" . | nindent 2 }}
   {{- with merge (dict) ($values.podLabels | default dict) .root.Values.commonLabels }}
@@ -72,7 +72,7 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* Image, rights and resources of a component's container. */}}
+{{/* Image, security context and resources of a component's container. */}}
 {{- define "standin.container" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
 image: {{ include "standin.imageOf" (dict "root" .root "image" (.image | default .root.Values.image)) }}
@@ -89,7 +89,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/* Settings from values, and the environment that people add. */}}
+{{/* Settings from values, and the additional environment. */}}
 {{- define "standin.componentEnv" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
 {{- include "standin.settingsEnv" (dict "settings" $values.settings "prefix" "STANDIN") }}

@@ -32,7 +32,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   const registers = [registry];
   new Gauge({
     name: 'standin_translate_objects',
-    help: 'Objects known, valid or not',
+    help: 'Known objects, valid or invalid',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -42,7 +42,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   });
   new Gauge({
     name: 'standin_publish_revision',
-    help: 'Number of the newest revision; its leader’s epoch is a label',
+    help: 'Number of the newest revision. The epoch label identifies the leader',
     labelNames: ['epoch'],
     registers,
     collect() {
@@ -65,7 +65,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   });
   new Gauge({
     name: 'standin_drain_volumes',
-    help: 'Volumes of gateways, by what is to be done about them',
+    help: 'Volumes of gateways, by drain state',
     labelNames: ['state'],
     registers,
     collect() {
@@ -77,14 +77,14 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   return {
     programmedSeconds: new Histogram({
       name: 'standin_publish_programmed_seconds',
-      help: 'From a revision to its acknowledgement by all known gateways',
+      help: 'Time from a revision to its acknowledgement by all known gateways',
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
       registers,
     }),
     statusWrites: new Counter({ name: 'standin_status_writes_total', help: 'Statuses written', registers }),
     ledgerWrites: new Counter({
       name: 'standin_quota_ledger_writes_total',
-      help: 'Writes of what is granted of accounts’ quotas',
+      help: 'Writes of quota ledgers',
       registers,
     }),
   };
@@ -110,7 +110,7 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
     });
   usageGauge(
     'standin_quota_accepted',
-    'Requests accepted this month, of accounts with a quota',
+    'Requests accepted this month, by accounts with a quota',
     (usage) => usage.accepted,
   );
   usageGauge('standin_quota_limit', 'Requests that may be accepted in a month', (usage) => usage.quota);

@@ -45,24 +45,24 @@ export class ClaimActions {
       });
     if (made === undefined) return undefined;
     const { name: job, uid } = made.metadata;
-    logger.info({ claim: claim.metadata.name, job }, 'a volume without a gateway: a Job delivers what is on it');
-    await this.#say(claim, 'Normal', 'Draining', `The Job "${job}" delivers what a gateway has left on it.`);
+    logger.info({ claim: claim.metadata.name, job }, 'draining an orphaned volume');
+    await this.#recordEvent(claim, 'Normal', 'Draining', `Job "${job}" delivers the rows on this volume.`);
     return uid;
   }
 
   async stop(claim: Claim, { name: job }: DrainJob): Promise<void> {
     const { client, namespace, logger } = this.#options;
     await client.remove(jobPath(namespace, job), { query: { propagationPolicy: 'Background' } }).catch(ignoreNotFound);
-    logger.info({ claim: claim.metadata.name, job }, 'a gateway has its volume again: the Job that drained it goes');
+    logger.info({ claim: claim.metadata.name, job }, 'gateway uses its volume again, drain Job deleted');
   }
 
   async finish(claim: Claim, job: DrainJob, use: Use): Promise<void> {
     const { namespace, logger } = this.#options;
     const { name } = claim.metadata;
     await this.#annotate(claim, job.completedAt ?? new Date().toISOString(), use);
-    logger.info({ claim: name, job: job.name }, 'a volume without a gateway is drained');
-    const message = `Everything on it is in ClickHouse. To be rid of it: "kubectl delete pvc ${name} -n ${namespace}".`;
-    await this.#say(claim, 'Normal', 'Drained', message);
+    logger.info({ claim: name, job: job.name }, 'orphaned volume drained');
+    const message = `All rows on this volume are in ClickHouse. To delete it, run "kubectl delete pvc ${name} -n ${namespace}".`;
+    await this.#recordEvent(claim, 'Normal', 'Drained', message);
   }
 
   /** A gateway uses the volume again, so the annotations are no longer true. */
@@ -70,16 +70,13 @@ export class ClaimActions {
     await this.#annotate(claim, null, null);
   }
 
-  async sayFailed(claim: Claim, { name: job }: DrainJob): Promise<void> {
+  async reportFailure(claim: Claim, { name: job }: DrainJob): Promise<void> {
     const { namespace, logger } = this.#options;
-    logger.error(
-      { claim: claim.metadata.name, job },
-      'a volume without a gateway cannot be drained: see the Job’s log',
-    );
-    const why = `"kubectl logs job/${job} -n ${namespace}" says why`;
-    const again = `Another is made when this one is gone: a day later, or after "kubectl delete job ${job} -n ${namespace}"`;
-    const message = `The Job "${job}" has not delivered everything that is on it: ${why}. ${again}.`;
-    await this.#say(claim, 'Warning', 'DrainFailed', message);
+    logger.error({ claim: claim.metadata.name, job }, 'cannot drain an orphaned volume, see the log of the Job');
+    const why = `See "kubectl logs job/${job} -n ${namespace}"`;
+    const retry = `To retry within a day, run "kubectl delete job ${job} -n ${namespace}"`;
+    const message = `Job "${job}" did not deliver all rows on this volume. ${why}. ${retry}.`;
+    await this.#recordEvent(claim, 'Warning', 'DrainFailed', message);
   }
 
   async #annotate({ metadata: { name } }: Claim, at: string | null, use: Use | null): Promise<void> {
@@ -89,7 +86,7 @@ export class ClaimActions {
     await client.mergePatch(path, { metadata: { annotations } }).catch(ignoreNotFound);
   }
 
-  #say({ metadata }: Claim, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void> {
+  #recordEvent({ metadata }: Claim, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void> {
     const { name, uid = '', resourceVersion } = metadata;
     const place = { namespace: this.#options.namespace, name, uid, resourceVersion };
     const subject = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: place };

@@ -26,7 +26,7 @@ spec:
 const CLAIM = { metadata: { name: 'data-standin-gateway-3', uid: '9c4b' } };
 const OPTIONS = { namespace: 'standin-system', statefulSet: 'standin-gateway', use: 'set/5' };
 
-test('a Job is the template with the claim in it, and goes with the claim', () => {
+test('a Job is the template with the claim’s name, and is deleted with the claim', () => {
   const label = { app: 'standin', 'standin.dev/claim-uid': '9c4b' };
   expect(drainJob(parseJobTemplate(TEMPLATE), CLAIM, OPTIONS)).toMatchObject({
     metadata: {
@@ -55,7 +55,7 @@ test('a Job is the template with the claim in it, and goes with the claim', () =
   });
 });
 
-test('the same claim has one name of a Job for each use, which fits into a label', () => {
+test('a claim has one Job name per use, which fits into a label', () => {
   const template = parseJobTemplate(TEMPLATE);
   const nameOf = (options: Partial<typeof OPTIONS>, claim = CLAIM): string =>
     (drainJob(template, claim, { ...OPTIONS, ...options }) as { metadata: { name: string } }).metadata.name;
@@ -69,8 +69,8 @@ test.for([
   ['kind: Job\n', 'apiVersion'],
   ['', 'expected object'],
   [TEMPLATE.replace('claimName: CLAIM', 'claimName: data'), 'claimName: CLAIM'],
-] as const)('a template that is none is refused with what is wrong: %#', ([text, said]) => {
-  expect(() => parseJobTemplate(text)).toThrow(said);
+] as const)('an invalid template is refused with a reason: %#', ([text, problem]) => {
+  expect(() => parseJobTemplate(text)).toThrow(problem);
 });
 
 test.for([

@@ -37,12 +37,10 @@ export type JobTemplate = z.infer<typeof templateSchema>;
 /** Parses a Job in YAML, in which `CLAIM` stands for the name of the claim to drain. Throws an error that describes the problem. */
 export const parseJobTemplate = (text: string): JobTemplate => {
   const { success, data, error } = templateSchema.safeParse(parse(text));
-  if (!success) throw new Error(`the template of the drain Job is not one: ${z.prettifyError(error)}`);
+  if (!success) throw new Error(`the drain Job template is invalid: ${z.prettifyError(error)}`);
   const { volumes } = data.spec.template.spec;
   if (!volumes.some(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName === CLAIM_PLACEHOLDER)) {
-    throw new Error(
-      `the template of the drain Job has no volume with persistentVolumeClaim.claimName: ${CLAIM_PLACEHOLDER}`,
-    );
+    throw new Error(`the drain Job template has no volume with persistentVolumeClaim.claimName: ${CLAIM_PLACEHOLDER}`);
   }
   return data;
 };

@@ -3,7 +3,7 @@ import { judgeClaim, type ClaimFacts, type DrainJob } from './judge-claim.ts';
 
 const BOUNDS = { quietMs: 600_000, freeJobs: 1 };
 
-/** A claim whose gateway was scaled away some time ago. */
+/** A claim whose gateway was scaled down some time ago. */
 const ORPHAN: ClaimFacts = {
   isDeleting: false,
   isUsed: false,
@@ -24,7 +24,7 @@ const running = job('running');
 const succeeded = job('succeeded');
 const failed = job('failed');
 
-test('an orphan that is quiet gets a Job', () => {
+test('an orphaned claim gets a Job after the quiet time', () => {
   expect(judgeClaim(ORPHAN, BOUNDS)).toEqual({ kind: 'start' });
 });
 
@@ -72,7 +72,7 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
   expect(judgeClaim({ ...ORPHAN, ...facts }, BOUNDS)).toEqual(verdict);
 });
 
-test('no more Jobs than are allowed run at once', () => {
+test('the number of concurrent Jobs is limited', () => {
   expect(judgeClaim(ORPHAN, { ...BOUNDS, freeJobs: 0 })).toEqual({ kind: 'queued' });
   expect(judgeClaim({ ...ORPHAN, jobs: [succeeded] }, { ...BOUNDS, freeJobs: 0 })).toMatchObject({ kind: 'finished' });
 });

@@ -35,7 +35,7 @@ interface Unused {
 const BACKOFF = { baseMs: 500, capMs: 60_000 };
 
 /**
- * Creates a Job for each volume of a gateway that was scaled away, which drains it. Runs for one leader's term. Never deletes a
+ * Creates a Job for each volume of a gateway that was scaled down, which drains it. Runs for one leader's term. Never deletes a
  * volume.
  */
 export class VolumeController implements Controller {
@@ -86,7 +86,7 @@ export class VolumeController implements Controller {
     return this.#states;
   }
 
-  /** Resolves with the delay until the next look at the claim. */
+  /** Resolves with the delay until the next check of the claim. */
   async #reconcile(name: string): Promise<number | undefined> {
     const claim = this.#volumes.claim(name);
     if (claim === undefined) {
@@ -117,7 +117,7 @@ export class VolumeController implements Controller {
         this.#states.set(name, 'drained');
         break;
       case 'failed':
-        if (before !== 'failed') await this.#actions.sayFailed(claim, verdict.job);
+        if (before !== 'failed') await this.#actions.reportFailure(claim, verdict.job);
         break;
       case 'drained':
         unused.isDrained = true;

@@ -52,7 +52,7 @@ const connect = (gateway: KnownGateway, instance = `${gateway.name}-1`, cut = ()
 describe('a gateway', () => {
   beforeEach(start);
 
-  test('that the previous leader wrote down is stored already', async () => {
+  test('that the previous leader stored is already stored', async () => {
     await gateways.stored('a');
     expect(written).toEqual([]);
   });
@@ -60,7 +60,7 @@ describe('a gateway', () => {
   test.each<[string, readonly KnownGateway[], KnownGateway]>([
     ['that is new', [], B],
     ['that answers longer than before', [{ name: 'b', maxStalenessMs: 5_000 }], { name: 'b', maxStalenessMs: 7_000 }],
-  ])('%s is stored when it is written, however often that fails first', async (_what, before, gateway) => {
+  ])('%s is stored when the write succeeds, after any number of failures', async (_what, before, gateway) => {
     for (const earlier of before) connect(earlier, 'b-0');
     await gateways.stored('b');
     written = [];
@@ -108,7 +108,7 @@ describe('as time passes', () => {
     expect(cut).toHaveBeenCalledOnce();
   });
 
-  test('a lost gateway is waited for while it runs, and not from then on', async () => {
+  test('a lost gateway is waited for only while it runs', async () => {
     await vi.advanceTimersByTimeAsync(FORGET_MS + 10 * LOOK_UP_MS);
     expect([revoked(), gateways.answeringCount]).toEqual([waiting(['a'], 1), 1]);
     await vi.advanceTimersByTimeAsync(LOOK_UP_MS / 2);

@@ -204,4 +204,4 @@ export class GatewayController implements Controller {
   }
 }
 
-const stopped = (): Error => new Error('this operator stopped leading before it had written down the gateway');
+const stopped = (): Error => new Error('this operator stopped leading before it stored the gateway');

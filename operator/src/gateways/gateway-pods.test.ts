@@ -37,7 +37,7 @@ test.each([
   expect(await isGone('standin-gateway-1')).toBe(gone);
 });
 
-test('a pod of a StatefulSet is gone with its claim only: the next of its name has the same volume', async () => {
+test('a pod of a StatefulSet is gone only when its claim is gone: the next pod has the same volume', async () => {
   claims = ['data-standin-gateway-1', 'data-standin-gateway-12'];
   expect(await isGone('standin-gateway-1')).toBe(false);
   pods.set('standin-gateway-1', 'Failed');
@@ -46,7 +46,7 @@ test('a pod of a StatefulSet is gone with its claim only: the next of its name h
   expect(await isGone('standin-gateway-1')).toBe(true);
 });
 
-test('where claims cannot be listed, the state is unknown; a Deployment’s pods have none, and never come back', async () => {
+test('without the right to list claims, the state is unknown, except for pods of a Deployment', async () => {
   claims = undefined;
   await expect(isGone('standin-gateway-1')).rejects.toThrow('Forbidden');
   expect(await isGone('standin-gateway-5d4f7c9b68-x2x4z')).toBe(true);

@@ -28,11 +28,11 @@ const OF_STATEFUL_SET = /-\d{1,4}$/;
 export const gatewayPods =
   (client: Pick<KubeClient, 'get'>, namespace: string): IsGatewayGone =>
   async (name) => {
-    if (await isThere(client, namespace, name)) return false;
+    if (await isRunning(client, namespace, name)) return false;
     return !OF_STATEFUL_SET.test(name) || !(await hasClaim(client, namespace, name));
   };
 
-const isThere = async (client: Pick<KubeClient, 'get'>, namespace: string, name: string): Promise<boolean> => {
+const isRunning = async (client: Pick<KubeClient, 'get'>, namespace: string, name: string): Promise<boolean> => {
   try {
     const pod = await client.get<Pod>(resourcePath({ group: '', version: 'v1', plural: 'pods', namespace, name }));
     return !ENDED.has(pod.status?.phase);
@@ -49,5 +49,5 @@ const hasClaim = async (client: Pick<KubeClient, 'get'>, namespace: string, pod:
   return items.some(({ metadata }) => metadata.name.endsWith(`-${pod}`));
 };
 
-/** For an operator with a single gateway: a gateway that is not heard has ended. */
+/** For an operator with a single gateway: a disconnected gateway has ended. */
 export const noGatewayPods: IsGatewayGone = () => Promise.resolve(true);

@@ -4,7 +4,7 @@ import type { ConfigKey, RejectedObject, Revision } from '@standin/contract';
 export interface KnownGateway {
   readonly name: string;
   /**
-   * The gateway stops answering this long after it last heard from an operator. 0: it keeps answering with its current
+   * The gateway stops answering this long after its last contact with an operator. 0: it keeps answering with its current
    * configuration.
    */
   readonly maxStalenessMs: number;
@@ -18,7 +18,7 @@ export type ProgrammedState =
       readonly kind: 'waiting';
       readonly gateways: readonly string[];
       readonly known: number;
-      /** None of the waiting gateways was heard in this term. They may still have the object from an earlier term. */
+      /** None of the waiting gateways had contact in this term. They may still have the object from an earlier term. */
       readonly unheard: boolean;
     }
   | { readonly kind: 'rejected'; readonly gateway: string; readonly message: string };

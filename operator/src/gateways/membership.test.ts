@@ -81,9 +81,9 @@ test('a gateway that connects is not waited for before its first acknowledgement
   expect(membership.known.map(({ name }) => name)).toEqual(['a']);
 });
 
-describe('what is revoked', () => {
+describe('a revocation', () => {
   const revoked = () => membership.revoked('Account/t', 2);
-  test('waits for a gateway from when it connects: it may answer with the snapshot before its acknowledgement arrives', () => {
+  test('waits for a gateway as soon as it connects: it may answer with the snapshot before its acknowledgement arrives', () => {
     join('a', 2);
     const disconnected = connect('b');
     expect(known).toEqual([['a'], ['a', 'b']]);
@@ -98,7 +98,7 @@ describe('what is revoked', () => {
     expect(known.at(-1)).toEqual(['a', 'b']);
   });
 
-  test('does not wait for one that says goodbye before it acknowledged anything', () => {
+  test('does not wait for a gateway that says goodbye before its first acknowledgement', () => {
     connect('a');
     goodbye('a', 'a-1');
     expect([revoked(), known, progress]).toEqual([
@@ -108,7 +108,7 @@ describe('what is revoked', () => {
     ]);
   });
 
-  test('does not wait for one with a maxStalenessMs: it answers no caller before its acknowledgement was heard', () => {
+  test('does not wait for a gateway with a maxStalenessMs: it answers no caller before its acknowledgement is received', () => {
     const disconnected = connect('a', 'a-1', undefined, 5_000);
     expect([revoked(), membership.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
     // The next leader still learns about it: the acknowledgement was received, but its response may not have arrived.
@@ -117,7 +117,7 @@ describe('what is revoked', () => {
     expect([lost, known.at(-1)]).toEqual([[], []]);
   });
 
-  test('does not wait for a lost process whose successor speaks for it', () => {
+  test('does not wait for a lost process whose successor has acknowledged', () => {
     join('a', 1)();
     connect('a', 'a-2');
     pass(FORGET_MS);
@@ -135,7 +135,7 @@ describe('a lost gateway', () => {
   };
   const revoked = () => membership.revoked('Account/t', 2);
 
-  test('is waited for by a revocation, besides those that are known', () => {
+  test('is waited for by a revocation, in addition to known gateways', () => {
     lose('b');
     expect(membership.members).toEqual([{ name: 'b', maxStalenessMs: 0 }]);
     expect(revoked()).toEqual(waiting(['b'], 1));
@@ -154,7 +154,7 @@ describe('a lost gateway', () => {
     expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
   });
 
-  test('that has ended is not waited for from then on', () => {
+  test('that has ended is no longer waited for', () => {
     lose('b');
     join('a', 2);
     const before = progress.length;
@@ -165,7 +165,7 @@ describe('a lost gateway', () => {
     expect(progress).toHaveLength(before + 1);
   });
 
-  test('that is heard again is no longer lost', () => {
+  test('that reconnects is no longer lost', () => {
     lose('a', 'b');
     const before = progress.length;
     connect('a');
@@ -185,13 +185,13 @@ test('acknowledgements of another term, older ones, and those without a stream c
   expect(membership.known).toHaveLength(1);
 });
 
-test('what is acknowledged again is no progress', () => {
+test('a repeated acknowledgement is not progress', () => {
   join('a', 1);
   ack('a', 1);
   expect(progress).toHaveLength(1);
 });
 
-test('a rejected object is named with its gateway until that gateway takes it', () => {
+test('a rejected object is reported with its gateway until that gateway accepts it', () => {
   connect('a');
   ack('a', 1, [{ key: 'Endpoint/e', message: 'bad header' }]);
   expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'rejected', gateway: 'a', message: 'bad header' });
@@ -201,7 +201,7 @@ test('a rejected object is named with its gateway until that gateway takes it', 
   expect(progress.map(({ keys }) => keys)).toEqual([['Endpoint/e'], ['Endpoint/e']]);
 });
 
-test('a gateway whose stream is gone is waited for, then forgotten; one that comes back is not', () => {
+test('a gateway without a stream is waited for, then forgotten, unless it reconnects', () => {
   join('a', 2);
   const disconnected = join('b', 1);
   /** Time passes while `a` acknowledges its heartbeats, like every gateway. */
@@ -222,14 +222,14 @@ test('a gateway whose stream is gone is waited for, then forgotten; one that com
   expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
 });
 
-test('the last gateway that is forgotten leaves none to wait for', () => {
+test('when the last gateway is forgotten, there is none to wait for', () => {
   join('a', 1)();
   pass(FORGET_MS);
   expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
   expect(progress.at(-1)).toEqual({ floor: undefined, keys: [] });
 });
 
-test('a gateway that comes back before its old stream is gone stays connected when that ends', () => {
+test('a gateway that reconnects before its old stream ends stays connected', () => {
   const old = join('a', 1);
   connect('a');
   old();
@@ -237,7 +237,7 @@ test('a gateway that comes back before its old stream is gone stays connected wh
   expect(membership.known).toEqual([{ name: 'a', acked: { epoch: 3, number: 1 }, connected: true }]);
 });
 
-test('a gateway that is silent is cut off', () => {
+test('a silent gateway is disconnected', () => {
   const cut = vi.fn();
   connect('a', 'a-1', cut);
   // Reading a large snapshot takes time.
@@ -252,7 +252,7 @@ test('a gateway that is silent is cut off', () => {
   expect(cut).toHaveBeenCalledOnce();
 });
 
-test('a restarted gateway takes its predecessor’s place, whose late goodbye does nothing', () => {
+test('a restarted gateway replaces its predecessor, whose late goodbye message has no effect', () => {
   join('a', 2);
   const gone = join('b', 2);
   gone();
@@ -268,7 +268,7 @@ test('a restarted gateway takes its predecessor’s place, whose late goodbye do
   expect(membership.known).toHaveLength(1);
 });
 
-test('an acknowledgement that comes after the goodbye does not bring the gateway back', () => {
+test('an acknowledgement after the goodbye message does not bring the gateway back', () => {
   const disconnected = join('a', 1);
   goodbye('a', 'a-1');
   expect(ack('a', 1)).toBe(false);
@@ -311,7 +311,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
   const STALE_MS = 5_000;
   const MARGIN_MS = 500;
 
-  test('is waited for exactly so long after its last acknowledgement, its stream gone or not', () => {
+  test('is waited for exactly that long after its last acknowledgement, with or without a stream', () => {
     const disconnected = connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
     pass(STALE_MS);
@@ -329,7 +329,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     expect(membership.known).toEqual([]);
   });
 
-  test('is waited for longer than others where that is longer', () => {
+  test('is waited for longer than others if its maxStalenessMs is longer', () => {
     connect('a', 'a-1', undefined, 3 * FORGET_MS);
     ack('a', 1);
     pass(2 * FORGET_MS);
@@ -338,7 +338,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
   });
 
-  test('connecting again does not prolong it: only an acknowledgement does', () => {
+  test('is waited for longer after an acknowledgement, not after a reconnect', () => {
     connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
     pass(STALE_MS - 1);
@@ -347,7 +347,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
   });
 
-  test('is handed to the next leader, which counts from the beginning of its term', () => {
+  test('is stored for the next leader, which counts from the start of its term', () => {
     connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
     const { members } = membership;

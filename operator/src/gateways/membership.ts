@@ -116,7 +116,7 @@ export class Membership {
   programmed(key: ConfigKey, since: number): ProgrammedState {
     if (!this.#revocations.has(key)) return stateOf(this.#known(), key, since);
     const state = this.revoked(key, since);
-    // A gateway that was not heard in this term may have the old state, regardless of what earlier leaders heard from it.
+    // A gateway without contact in this term may have the old state, regardless of its contact with earlier leaders.
     return state.kind === 'waiting' ? { ...state, unheard: false } : state;
   }
 
@@ -148,7 +148,7 @@ export class Membership {
       if (this.#processes.has(keyOf(name, undefined))) continue;
       const process = this.#add(name, undefined, maxStalenessMs);
       // The last message to it predates this term.
-      this.#heard(process, now);
+      this.#recordContact(process, now);
       this.#streamless(process, now);
     }
     this.#refresh();
@@ -187,7 +187,7 @@ export class Membership {
     const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
     if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;
     this.#setDue(process, now + LIMITS.streamSilenceMsMax);
-    this.#heard(process, now);
+    this.#recordContact(process, now);
     const { acked } = process;
     const order = acked === undefined ? 1 : compareRevisions(revision, acked);
     if (order < 0) return NOTHING;
@@ -264,7 +264,7 @@ export class Membership {
     return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress(rejectedBy(process)) };
   }
 
-  #heard(process: Process, now: number): void {
+  #recordContact(process: Process, now: number): void {
     if (process.maxStalenessMs === 0) return;
     process.expiresAt = now + process.maxStalenessMs + EXPIRY_MARGIN_MS;
     this.#wakeAt = Math.min(this.#wakeAt, process.expiresAt);

@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 describe('a generated key', () => {
-  test('is made once, with an Event, and only its digest is reported', async () => {
+  test('is created once, with an Event, and only its digest is reported', async () => {
     expect(await keys.read('uid-1')).toBe(true);
     const key = source.secrets.get('default/team-api-key')?.['api-key'] ?? '';
     expect(reported).toEqual([{ kind: 'key', sha256: apiKeySha256(key) }]);
@@ -44,7 +44,7 @@ describe('a generated key', () => {
     expect(keys.known('uid-1')).toEqual({ secretName: 'team-api-key', key: reported[0] });
   });
 
-  test('is made again when its Secret was deleted', async () => {
+  test('is created again when its Secret was deleted', async () => {
     await keys.read('uid-1');
     source.secrets.clear();
     await keys.read('uid-1');
@@ -52,7 +52,7 @@ describe('a generated key', () => {
     expect(reported[1]).not.toEqual(reported[0]);
   });
 
-  test('that another operator makes at the same moment is that one’s', async () => {
+  test('that another operator creates at the same time is used', async () => {
     source.disturb = (call) => {
       if (call === 'createSecret') setSecret('team-api-key', OWN);
     };
@@ -61,7 +61,7 @@ describe('a generated key', () => {
     expect(source.events).toEqual([]);
   });
 
-  test('is not written into a Secret of that name that holds something else', async () => {
+  test('is not written into a Secret of that name with other content', async () => {
     source.secrets.set('default/team-api-key', { password: 'x' });
     await keys.read('uid-1');
     expect(reported).toMatchObject([
@@ -70,12 +70,12 @@ describe('a generated key', () => {
   });
 });
 
-describe('an own key', () => {
+describe('a user-provided key', () => {
   beforeEach(() => {
     owner = named('own', false);
   });
 
-  test('is never made, and reported as soon as it is there, or another one', async () => {
+  test('is never created, and reported when it appears or changes', async () => {
     await keys.read('uid-1');
     setSecret('own', OWN);
     await keys.read('uid-1');
@@ -88,19 +88,19 @@ describe('an own key', () => {
     ]);
   });
 
-  test('that is too short says so', async () => {
+  test('that is too short is reported as invalid', async () => {
     setSecret('own', 'short');
     await keys.read('uid-1');
     expect(reported).toMatchObject([{ kind: 'invalid', message: expect.stringContaining('at least 32') as string }]);
   });
 });
 
-describe('what the API server refuses', () => {
+describe('a refusal of the API server', () => {
   test.each([
     ['readSecret', 'Forbidden', 'cannot get resource "secrets"'],
     ['createSecret', 'Forbidden', 'cannot create resource "secrets"'],
     ['createSecret', 'Invalid', 'the name is too long'],
-  ] as const)('%s: %s is reported as what is wrong with the Secret', async (refused, kind, message) => {
+  ] as const)('to %s (%s) is reported as a problem of the Secret', async (refused, kind, message) => {
     source.disturb = (call) => {
       if (call === refused) throw new SourceError(kind, message);
     };
@@ -108,7 +108,7 @@ describe('what the API server refuses', () => {
     expect(reported).toMatchObject([{ kind: 'invalid', message: expect.stringContaining(message) as string }]);
   });
 
-  test('leaves a key in force that was read before, and is tried again', async () => {
+  test('keeps an active key, and is retried', async () => {
     await keys.read('uid-1');
     source.disturb = () => {
       throw new SourceError('Forbidden', 'no more');
@@ -118,23 +118,23 @@ describe('what the API server refuses', () => {
     expect(keys.known('uid-1')?.key.kind).toBe('key');
   });
 
-  test('only for a moment is tried again, and reported as nothing', async () => {
+  test('that is temporary is retried and not reported', async () => {
     source.disturb = () => {
-      throw new SourceError('Unavailable', 'away');
+      throw new SourceError('Unavailable', 'unavailable');
     };
-    await expect(keys.read('uid-1')).rejects.toThrow('away');
+    await expect(keys.read('uid-1')).rejects.toThrow('unavailable');
     expect(reported).toEqual([]);
   });
 });
 
 describe('an Account', () => {
-  test('that is not there, or not valid, has no key', async () => {
+  test('that does not exist or is invalid has no key', async () => {
     owner = undefined;
     expect(await keys.read('uid-1')).toBe(false);
     expect(reported).toEqual([]);
   });
 
-  test('that is deleted, or names another Secret, while its Secret is read leaves nothing behind', async () => {
+  test('that is deleted or names another Secret during the read has no key', async () => {
     setSecret('team-api-key', OWN);
     source.disturb = () => {
       owner = undefined;

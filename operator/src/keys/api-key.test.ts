@@ -21,7 +21,7 @@ test.each([
   [`${'k'.repeat(32)}\n`, 'whitespace'],
   [`${'k'.repeat(32)} x`, 'visible ASCII'],
   [`${'k'.repeat(32)}é`, 'visible ASCII'],
-])('an own key that cannot be used says why: %j', (key, problem) => {
+])('an unusable user-provided key has a reason: %j', (key, problem) => {
   expect(apiKeyProblem(key)).toContain(problem);
 });
 

@@ -25,7 +25,7 @@ export const generateApiKey = (): string => {
 /** Why a user-provided key cannot be used. Undefined if it can. */
 export const apiKeyProblem = (key: string): string | undefined => {
   const { ownApiKeyLengthMin: min, ownApiKeyLengthMax: max } = LIMITS;
-  if (/^\s|\s$/.test(key)) return 'the key begins or ends with whitespace (often a line break): store it without';
+  if (/^\s|\s$/.test(key)) return 'the key begins or ends with whitespace (often a line break): remove the whitespace';
   if (!/^[\x21-\x7e]*$/.test(key))
     return 'the key has characters that a header value cannot carry: use visible ASCII only';
   if (key.length < min) return `the key has ${key.length} characters: use at least ${min}`;

@@ -89,7 +89,7 @@ beforeEach(async () => {
 afterEach(() => regenerations?.stop());
 
 describe('a KeyRegeneration', () => {
-  it('replaces the key, counts it, and lets go of the account', async () => {
+  it('replaces the key, is counted, and releases the account', async () => {
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Completed');
     expect(key()).toMatch(/^standin_[0-9A-Za-z]{49}$/);
@@ -105,7 +105,7 @@ describe('a KeyRegeneration', () => {
     expect(JSON.stringify([source.statusWrites, source.events])).not.toContain(key());
   });
 
-  it('waits for every gateway, and says for whom', async () => {
+  it('waits for every gateway, and names those it waits for', async () => {
     waiting = ['gateway-1', 'gateway-2'];
     source.put('KeyRegeneration', 'one', SPEC);
     await expect.poll(() => statusOf('one')['waitingFor']).toEqual(['gateway-1', 'gateway-2']);
@@ -122,7 +122,7 @@ describe('a KeyRegeneration', () => {
     expect(key()).toBe(replaced);
   });
 
-  it('completes once, also while the source has not reported that', async () => {
+  it('completes once, even before the source reports it', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);
     await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
@@ -137,7 +137,7 @@ describe('a KeyRegeneration', () => {
     expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
   });
 
-  it('of an account that brings its own Secret is refused, and changes nothing', async () => {
+  it('of an account with its own Secret is refused, and changes nothing', async () => {
     isGenerated = false;
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Refused');
@@ -146,13 +146,13 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerations).toBeUndefined();
   });
 
-  it('of an account whose Secret somebody else made is refused, and not counted', async () => {
+  it('of an account whose Secret the operator did not create is refused, and not counted', async () => {
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Completed');
     const before = key();
     const counted = apiKey().regenerations;
     source.disturb = (call) => {
-      if (call === 'replaceSecret') throw new SourceError('Invalid', 'the operator did not make it');
+      if (call === 'replaceSecret') throw new SourceError('Invalid', 'the operator did not create it');
     };
     source.put('KeyRegeneration', 'two', SPEC);
     await expectPhase('two', 'Refused');
@@ -171,7 +171,7 @@ describe('a KeyRegeneration', () => {
     await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);
   });
 
-  it('waits for an account that is not there yet', async () => {
+  it('waits for an account that does not exist yet', async () => {
     now = CREATED;
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'later' } });
     await expectPhase('one', 'Pending');
@@ -180,7 +180,7 @@ describe('a KeyRegeneration', () => {
     await expectPhase('one', 'Completed');
   });
 
-  it('of which there were six within the hour is refused, with the time when the next is possible', async () => {
+  it('is refused after six within the hour, with the time of the next possible one', async () => {
     for (let count = 1; count <= LIMITS.keyRegenerationsMax; count += 1) {
       source.put('KeyRegeneration', `number-${count}`, SPEC);
       await expectPhase(`number-${count}`, 'Completed');
@@ -201,7 +201,7 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerations).toHaveLength(6);
   });
 
-  it('takes its turn: of twenty at once six replace the key, and each of those once', async () => {
+  it('runs in turn: of twenty created together, six replace the key, each once', async () => {
     const keys = new Set<string>();
     source.disturb = (call) => {
       if (call === 'readSecret') keys.add(key());
@@ -226,7 +226,7 @@ describe('a KeyRegeneration', () => {
         // After the crash, no call of the first leader succeeds.
         source.disturb = (made) => {
           if (made === call) calls += 1;
-          if (calls >= crashAt) throw new SourceError('Unavailable', 'the operator is dead');
+          if (calls >= crashAt) throw new SourceError('Unavailable', 'the operator crashed');
         };
         source.put('KeyRegeneration', name, SPEC);
         await expect.poll(() => calls >= crashAt || statusOf(name)['phase'] === 'Completed').toBe(true);
@@ -243,7 +243,7 @@ describe('a KeyRegeneration', () => {
   );
 
   // Prevents: thousands of KeyRegenerations of one account read it every second.
-  it('that waits for its predecessor is not looked at until that ends', async () => {
+  it('that waits for its predecessor is not checked until the predecessor ends', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Running');
@@ -253,7 +253,7 @@ describe('a KeyRegeneration', () => {
     source.disturb = (call, name) => {
       if (call === 'get' && (name === 'team' || name === 'one')) reads[name] += 1;
     };
-    // The first one looks at its gateways once a second. Only the second one reads the first.
+    // The first one checks its gateways once a second. Only the second one reads the first.
     await expect.poll(() => reads.team, { timeout: 10_000 }).toBeGreaterThan(2);
     expect(reads.one).toBe(0);
     waiting = [];
@@ -261,7 +261,7 @@ describe('a KeyRegeneration', () => {
     await expectPhase('two', 'Completed');
   });
 
-  it('whose predecessor was deleted under way goes on', async () => {
+  it('whose predecessor was deleted while running continues', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Running');

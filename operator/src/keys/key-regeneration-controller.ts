@@ -4,6 +4,7 @@ import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
+import { deleteObject } from '../delete-object.ts';
 import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import { contextOf, secondsOf } from '../status/conditions.ts';
 import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
@@ -113,7 +114,7 @@ export class KeyRegenerationController implements Controller {
     if (seen === undefined) return undefined;
     const act = this.#writer.newest(seen);
     try {
-      return await (isOver(act) ? this.#cleanUp(act) : this.#goOn(act));
+      return await (isOver(act) ? this.#cleanUp(act) : this.#resume(act));
     } catch (error) {
       // The object changed or was deleted since it was read. The retry reads it again.
       if (isOutdated(error)) return SOON;
@@ -121,12 +122,12 @@ export class KeyRegenerationController implements Controller {
     }
   }
 
-  async #goOn(act: ResourceObject): Promise<ReconcileResult | undefined> {
+  async #resume(act: ResourceObject): Promise<ReconcileResult | undefined> {
     const { source, owner } = this.#options;
     const parsed = parseObject(act);
     if (!parsed.ok) {
       const { reason, message } = invalid(parsed.problems);
-      return this.#say(act, refused(reason, message));
+      return this.#report(act, refused(reason, message));
     }
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
     // Bypasses all caches: the current status is required.
@@ -135,11 +136,8 @@ export class KeyRegenerationController implements Controller {
       return this.#awaitAccount(act, pending('AccountNotFound', `There is no Account ${name} in this namespace.`));
     const secret = owner(account.metadata.uid);
     if (secret === undefined)
-      return this.#awaitAccount(
-        act,
-        pending('AccountNotReady', `Account ${name} is not valid: see its own conditions.`),
-      );
-    if (!secret.generated) return this.#say(act, managedElsewhere(`its own Secret ${secret.secretName}`, name));
+      return this.#awaitAccount(act, pending('AccountNotReady', `Account ${name} is not valid: see its conditions.`));
+    if (!secret.generated) return this.#report(act, managedElsewhere(`its own Secret ${secret.secretName}`, name));
     const begun = await this.#begin(act, account);
     if (begun !== true) return begun;
     return this.#replaceKey(act, { ...secret, account });
@@ -154,19 +152,22 @@ export class KeyRegenerationController implements Controller {
     if (current?.uid === uid) return true;
     if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
       // The Account is reported when the other one ends, and `removed` is called when it is deleted.
-      return this.#say(act, pending('Pending', `KeyRegeneration ${current.name} of the same account is under way.`));
+      return this.#report(
+        act,
+        pending('Pending', `KeyRegeneration ${current.name} of the same Account is in progress.`),
+      );
     }
     if (left === 0) {
-      const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The next one is possible at ${String(resetsAt)}; nothing was changed.`;
+      const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The next regeneration is possible at ${String(resetsAt)}. Nothing was changed.`;
       await source.recordEvent(account, { type: 'Warning', reason: 'LimitReached', message });
-      return this.#say(act, refused('LimitReached', message, resetsAt));
+      return this.#report(act, refused('LimitReached', message, resetsAt));
     }
     const regenerations = [...recent, new Date(now).toISOString()];
     const windowResetsAt = new Date(Date.parse(regenerations[0] ?? '') + LIMITS.keyRegenerationWindowMs).toISOString();
     const apiKey = { regenerations, windowResetsAt, regenerating: { name, uid } };
     const outdated = await this.#write(account, { apiKey });
     if (outdated !== undefined) return outdated;
-    logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'API key is being regenerated');
+    logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'regenerating API key');
     return true;
   }
 
@@ -183,19 +184,19 @@ export class KeyRegenerationController implements Controller {
       await source.replaceSecret(account, secretName, { [API_KEY_DATA_KEY]: generateApiKey() }, act.metadata.uid);
     } catch (error) {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
-      const what = `the Secret ${secretName}, which the operator did not make`;
-      const outdated = await this.#takeBack(act, account);
-      return outdated ?? this.#say(act, managedElsewhere(what, account.metadata.name));
+      const what = `the Secret ${secretName}, which the operator did not create`;
+      const outdated = await this.#withdraw(act, account);
+      return outdated ?? this.#report(act, managedElsewhere(what, account.metadata.name));
     }
     const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
     const state = key === undefined ? undefined : programmed(uid, apiKeySha256(Buffer.from(key).toString('utf8')));
     if (state === undefined) {
       readSoon(uid);
-      await this.#say(act, WRITING);
+      await this.#report(act, WRITING);
       return SOON;
     }
     const facts = progressOf(state, gatewayCount(), secondsOf(new Date(this.#now)));
-    const outdated = await this.#say(act, facts);
+    const outdated = await this.#report(act, facts);
     if (outdated !== undefined) return outdated;
     if (facts.phase !== 'Completed') return LATER;
     const message = `API key regenerated by KeyRegeneration ${act.metadata.name}. ${facts.complete.message}`;
@@ -203,7 +204,7 @@ export class KeyRegenerationController implements Controller {
     return undefined;
   }
 
-  #say(act: ResourceObject, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
+  #report(act: ResourceObject, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
     return this.#write(act, statusOf(facts, contextOf(act, new Date(this.#now))));
   }
 
@@ -216,7 +217,7 @@ export class KeyRegenerationController implements Controller {
    * Removes the regeneration from the count, since nothing was changed. Other regenerations have waited for it, so its time is the
    * last one.
    */
-  async #takeBack(act: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
+  async #withdraw(act: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
     const { namespace, name } = metadata;
     const account = await this.#options.source.get({ kind: 'Account', namespace, name });
     if (account === undefined) return undefined;
@@ -233,7 +234,7 @@ export class KeyRegenerationController implements Controller {
   async #awaitAccount(act: ResourceObject, facts: RegenerationFacts): Promise<ReconcileResult | undefined> {
     const leftMs = removableAt(act) - this.#now;
     if (leftMs <= 0) return this.#remove(act);
-    return (await this.#say(act, facts)) ?? { requeueAfterMs: leftMs };
+    return (await this.#report(act, facts)) ?? { requeueAfterMs: leftMs };
   }
 
   /** Clears the mark on the Account. A day later, removes the object. */
@@ -254,14 +255,10 @@ export class KeyRegenerationController implements Controller {
   }
 
   async #remove(act: ResourceObject): Promise<undefined> {
-    const { source } = this.#options;
-    if ((await source.get(refOf(act)))?.metadata.uid === act.metadata.uid) await source.delete(refOf(act));
+    await deleteObject(this.#options.source, act);
     return undefined;
   }
 }
 
 const managedElsewhere = (what: string, account: string): RegenerationFacts =>
-  refused(
-    'ManagedElsewhere',
-    `Account ${account} uses ${what}: replace the key there, and the gateways follow. Nothing was changed.`,
-  );
+  refused('ManagedElsewhere', `Account ${account} uses ${what}: replace the key there. Nothing was changed.`);

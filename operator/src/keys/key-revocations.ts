@@ -53,11 +53,11 @@ export class KeyRevocations implements Controller {
 }
 
 const isSettled = (account: ResourceObject | undefined, keySha256: string | undefined): boolean => {
-  const said = readStatus('Account', account?.status).apiKey?.fingerprint;
+  const reported = readStatus('Account', account?.status).apiKey?.fingerprint;
   // No gateway ever received a key of this Account.
-  if (said === undefined) return true;
+  if (reported === undefined) return true;
   const isProgrammed = conditionsIn(account?.status).some(
     ({ type, status }) => type === 'Programmed' && status === 'True',
   );
-  return isProgrammed && keySha256 !== undefined && said === keyFingerprint(keySha256);
+  return isProgrammed && keySha256 !== undefined && reported === keyFingerprint(keySha256);
 };

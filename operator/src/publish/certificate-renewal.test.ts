@@ -24,7 +24,7 @@ class MemoryStore implements CertificateStore {
     this.reads += 1;
     if (this.failures > 0) {
       this.failures -= 1;
-      return Promise.reject(new Error('away'));
+      return Promise.reject(new Error('unavailable'));
     }
     return Promise.resolve(this.held && { certificates: this.held, version: String(this.version) });
   }
@@ -42,13 +42,13 @@ beforeEach(() => {
   store = new MemoryStore();
 });
 
-test('of operators that start at once, one makes the certificates, and all use them', async () => {
+test('when operators start at the same time, one creates the certificates and all use them', async () => {
   const all = await Promise.all(Array.from({ length: 3 }, () => ensureCertificates(store, new Date())));
   expect(store.version).toBe(1);
   expect(all).toEqual([store.held, store.held, store.held]);
 });
 
-test('of operators that renew at once, one does, and nothing is renewed that need not be', async () => {
+test('when operators renew at the same time, one does, and nothing is renewed too early', async () => {
   const now = new Date();
   const first = await ensureCertificates(store, now);
   expect(await ensureCertificates(store, now)).toBe(first);
@@ -58,7 +58,7 @@ test('of operators that renew at once, one does, and nothing is renewed that nee
   expect(a).not.toEqual(first);
 });
 
-test('a store that is away is asked until it answers', async () => {
+test('an unavailable store is read again until it responds', async () => {
   store.failures = 1;
   const certificate = await awaitCertificate(ownCertificates(store), logger, never);
   expect(certificate).toEqual(store.held && serverCertificate(store.held));
@@ -73,7 +73,7 @@ test('waiting ends when the operator stops', async () => {
   await expect(waiting).rejects.toThrow('aborted');
 });
 
-test('changed certificates are handed on once, whatever fails in between; ones that cannot be used again and again', async () => {
+test('changed certificates are passed on once despite failures, and unusable ones are retried', async () => {
   const source = { ...ownCertificates(store), checkMs: 5 };
   const first = await source.read();
   const stopping = new AbortController();
@@ -84,7 +84,7 @@ test('changed certificates are handed on once, whatever fails in between; ones t
     if (refusals >= 0) throw new Error('key and certificate do not match');
     used.push(certificate);
   };
-  const keeping = renewCertificate(source, first, use, { logger, signal: stopping.signal });
+  const renewing = renewCertificate(source, first, use, { logger, signal: stopping.signal });
   await vi.waitFor(() => expect(store.reads).toBeGreaterThan(3));
   expect(used).toEqual([]);
   store.failures = 2;
@@ -94,5 +94,5 @@ test('changed certificates are handed on once, whatever fails in between; ones t
   await vi.waitFor(() => expect(store.reads).toBeGreaterThan(reads + 2));
   expect(used).toHaveLength(1);
   stopping.abort();
-  await keeping;
+  await renewing;
 });

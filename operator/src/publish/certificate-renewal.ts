@@ -48,7 +48,7 @@ export const awaitCertificate = async (
     try {
       return await source.read();
     } catch (error) {
-      logger.error({ err: error, retryMs }, 'cannot read or make the certificates of the config stream, trying again');
+      logger.error({ err: error, retryMs }, 'cannot read or create the config stream certificates, retrying');
       await delay(retryMs, undefined, { signal });
     }
   }
@@ -80,9 +80,9 @@ export const renewCertificate = async (
       if (text === held) continue;
       onChange(certificate);
       held = text;
-      logger.info('the certificates of the config stream changed');
+      logger.info('config stream certificates changed');
     } catch (error) {
-      logger.error({ err: error }, 'cannot renew the certificates of the config stream, trying again');
+      logger.error({ err: error }, 'cannot renew the config stream certificates, retrying');
     }
   }
 };

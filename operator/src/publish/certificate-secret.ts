@@ -25,7 +25,7 @@ export const certificateSecret = (client: KubeClient, namespace: string, name: s
       const certificates = certificatesSchema.safeParse(fromData(secret.data ?? {}));
       if (!certificates.success) {
         throw new Error(
-          `Secret ${namespace}/${name} is not what the operator wrote: delete it, and the operator creates it again`,
+          `Secret ${namespace}/${name} does not contain valid stream certificates: delete it, and the operator creates it again`,
         );
       }
       return { certificates: certificates.data, version: secret.metadata.resourceVersion ?? '' };

@@ -28,14 +28,14 @@ const handshake = async (server: Certificates, client: Certificates): Promise<st
   }
 };
 
-test('gateway and operator trust each other, and nobody else’s CA', async () => {
+test('gateway and operator trust each other, and no other CA', async () => {
   const real = await planCertificates(undefined, new Date());
   const other = await planCertificates(undefined, new Date());
   expect(await handshake(real, real)).toBe('standin-gateway');
   await expect(handshake(real, { ...other, caBundle: other.caBundle })).rejects.toThrow(/self-signed|unable to verify/);
 });
 
-test('nothing changes until a third of the life is left, then both certificates are renewed by the same CA', async () => {
+test('both certificates are renewed by the same CA when a third of their lifetime is left', async () => {
   const first = await planCertificates(undefined, now);
   expect(await planCertificates(first, daysLater(59))).toBe(first);
   const renewed = await planCertificates(first, daysLater(61));

@@ -15,7 +15,7 @@ const messages = (lines: readonly string[]): unknown[] =>
     return JSON.parse(line) as unknown;
   });
 
-test('a delta is one transaction, and removes only what was there', () => {
+test('a delta is one transaction, and removes only existing objects', () => {
   const log = new ConfigLog(7);
   const seen: (readonly string[])[] = [];
   log.append({ put: [account('a')], remove: [] });
@@ -32,7 +32,7 @@ test('a delta is one transaction, and removes only what was there', () => {
   expect([log.since('Account/a'), log.since('Account/b')]).toEqual([undefined, 2]);
 });
 
-test('a snapshot is what was there when it was taken, whatever is appended while it is read', () => {
+test('later changes do not affect a snapshot', () => {
   const log = new ConfigLog(1);
   log.append({ put: [account('a', 'first'), account('b')], remove: [] });
   const snapshot = log.snapshot();

@@ -38,7 +38,7 @@ export const soleLeader = (dataDir: string, logger: Logger): Leadership => ({
       try {
         await onStartedLeading({ epoch, signal });
       } catch (error) {
-        logger.error({ err: error, epoch }, 'the leader failed, trying again');
+        logger.error({ err: error, epoch }, 'leader failed, retrying');
         await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }

@@ -53,8 +53,9 @@ beforeEach(async () => {
     gateways,
     quota: {
       report: (report) => reports.push(report),
-      drained: (instance) => (instance === 'uncountable' ? Promise.reject(new Error('away')) : Promise.resolve()),
-      ask: (wanted) =>
+      drained: (instance) =>
+        instance === 'uncountable' ? Promise.reject(new Error('unavailable')) : Promise.resolve(),
+      request: (wanted) =>
         Promise.resolve({ kind: 'granted', block: `${wanted.gateway}-1`, period: '2026-11', permits: wanted.want }),
     },
   };
@@ -90,7 +91,7 @@ const follow = async (gateway: string, instance: string = randomUUID()) => {
   return { response, next: async () => JSON.parse((await lines.next()).value ?? 'null') as Record<string, unknown> };
 };
 
-test('a gateway gets the snapshot, then deltas as they come', async () => {
+test('a gateway gets the snapshot, then each delta', async () => {
   publication.log.append({ put: [account('a')], remove: [] });
   server.lead(publication);
   const { next } = await follow('gateway-0');
@@ -107,24 +108,24 @@ test('a gateway gets the snapshot, then deltas as they come', async () => {
   ]);
 });
 
-test('a gateway gets nothing before the next leader would know of it', async () => {
+test('a gateway gets nothing before it is stored for the next leader', async () => {
   const written = Promise.withResolvers<undefined>();
   storing = written.promise.then(() => undefined);
   server.lead(publication);
-  let isAnswered = false;
+  let hasResponded = false;
   const streaming = follow('gateway-0', 'i').then((stream) => {
-    isAnswered = true;
+    hasResponded = true;
     return stream;
   });
   await expect.poll(() => gateways.isConnected('gateway-0', 'i')).toBe(true);
   await delay(100);
-  expect(isAnswered).toBe(false);
+  expect(hasResponded).toBe(false);
   written.resolve(undefined);
   const { next } = await streaming;
   expect(await next()).toMatchObject({ type: 'begin', snapshot: true });
 });
 
-test('one that goes before that is not connected any more', async () => {
+test('a gateway that disconnects before it is stored is no longer connected', async () => {
   const written = Promise.withResolvers<undefined>();
   storing = written.promise.then(() => undefined);
   server.lead(publication);
@@ -136,7 +137,7 @@ test('one that goes before that is not connected any more', async () => {
   written.resolve(undefined);
 });
 
-test('a quiet stream has heartbeats', { timeout: 10_000 }, async () => {
+test('an idle stream has heartbeats', { timeout: 10_000 }, async () => {
   server.lead(publication);
   const { next } = await follow('gateway-0');
   await next();
@@ -144,7 +145,7 @@ test('a quiet stream has heartbeats', { timeout: 10_000 }, async () => {
   expect(await next()).toEqual({ type: 'heartbeat', revision: '1.0' });
 });
 
-test('acknowledgements and goodbyes reach the registry', async () => {
+test('acknowledgements and goodbye messages are recorded', async () => {
   server.lead(publication);
   await follow('gateway-0', 'i');
   const ack = { gateway: 'gateway-0', instance: 'i', revision: '1.0', rejected: [] };
@@ -154,7 +155,7 @@ test('acknowledgements and goodbyes reach the registry', async () => {
   expect(gateways.known).toHaveLength(0);
 });
 
-test('the longest of names is heard, too', async () => {
+test('the longest name is accepted', async () => {
   server.lead(publication);
   const gateway = 'n'.repeat(253);
   await follow(gateway, 'i');
@@ -164,7 +165,7 @@ test('the longest of names is heard, too', async () => {
   expect(gateways.known).toHaveLength(0);
 });
 
-test('permits are granted to gateways with a stream, and what is no request for them is refused', async () => {
+test('gateways with a stream get permits, and invalid requests are refused', async () => {
   server.lead(publication);
   await follow('gateway-0', 'i');
   const body = { gateway: 'gateway-0', instance: 'i', account: 'a', serial: 1, want: 7, held: [], closed: [] };
@@ -175,7 +176,7 @@ test('permits are granted to gateways with a stream, and what is no request for 
   expect((await call('POST', '/v1/permits', { body: { ...body, want: -1 } })).statusCode).toBe(400);
 });
 
-test('what was spent is heard of gateways with a stream', async () => {
+test('usage reports are accepted from gateways with a stream', async () => {
   server.lead(publication);
   await follow('gateway-0', 'i');
   const accounts = [{ account: 'a', blocks: [{ block: 'b', used: 3 }] }];
@@ -185,14 +186,14 @@ test('what was spent is heard of gateways with a stream', async () => {
   expect(reports).toEqual([body]);
 });
 
-test('a drained process is settled, or the gateway has to say it again', async () => {
+test('a drained process is settled, or the request fails', async () => {
   server.lead(publication);
   expect((await call('POST', '/v1/drained', { body: { instance: 'i' } })).statusCode).toBe(204);
   expect((await call('POST', '/v1/drained', { body: { instance: 'uncountable' } })).statusCode).toBe(500);
   expect((await call('POST', '/v1/drained', { body: {} })).statusCode).toBe(400);
 });
 
-test('what is announced reaches every stream, between transactions', async () => {
+test('announcements reach every stream, between transactions', async () => {
   server.lead(publication);
   const streams = [await follow('gateway-0'), await follow('gateway-1')];
   for (const { next } of streams) {
@@ -205,7 +206,7 @@ test('what is announced reaches every stream, between transactions', async () =>
 
 test.each([
   ['of another term', { revision: '9.0' }, 409],
-  ['of what was never published', { revision: '1.99' }, 409],
+  ['of a revision that was never published', { revision: '1.99' }, 409],
   ['of a gateway without a stream', { instance: 'other' }, 409],
   ['that is incomplete', { instance: undefined }, 400],
   ['that is too large', { rejected: [{ key: 'k'.repeat(9_000_000), message: '' }] }, 413],
@@ -222,7 +223,7 @@ test.each(['', 'a b', 'a%0Ab', 'n'.repeat(254), 'n%C3%A4me'])('a gateway named %
   expect((await call('GET', `/v1/config?gateway=${name.replace(' ', '%20')}&instance=i`)).statusCode).toBe(400);
 });
 
-test('a gateway that reads too slowly is cut off', { timeout: 20_000 }, async () => {
+test('a gateway that reads too slowly is disconnected', { timeout: 20_000 }, async () => {
   server.lead(publication);
   const response = await call('GET', '/v1/config?gateway=slow&instance=i');
   const closed = new Promise((resolve) => response.on('error', () => undefined).on('close', resolve));
@@ -235,7 +236,7 @@ test('a gateway that reads too slowly is cut off', { timeout: 20_000 }, async ()
   expect(response.complete).toBe(false);
 });
 
-test('a follower answers 503 and names the leader', async () => {
+test('a follower responds with 503 and names the leader', async () => {
   server.leaderUrl = 'https://10.0.0.7:9443';
   server.follow();
   const response = await call('GET', '/v1/config?gateway=g&instance=i');
@@ -253,7 +254,7 @@ test('a leader that stops leading ends its streams', async () => {
   await expect(once(response.resume(), 'end')).rejects.toThrow('aborted');
 });
 
-test('nobody without a gateway’s certificate is answered', async () => {
+test('clients without a gateway certificate get no response', async () => {
   server.lead(publication);
   const path = '/v1/config?gateway=g&instance=i';
   await expect(call('GET', path, { cert: undefined, key: undefined })).rejects.toThrow();
@@ -263,7 +264,7 @@ test('nobody without a gateway’s certificate is answered', async () => {
   await expect(call('GET', path, { ...certificates.operator })).rejects.toThrow();
 });
 
-test('a changed certificate is used for new connections, still with TLS 1.3 only; an unusable one is not', async () => {
+test('new connections use a changed certificate, with TLS 1.3 only, but not an unusable one', async () => {
   server.lead(publication);
   const renewed = await planCertificates(undefined, new Date());
   server.setCertificate(serverCertificate(renewed));
@@ -274,7 +275,7 @@ test('a changed certificate is used for new connections, still with TLS 1.3 only
   expect((await call('DELETE', '/v1/gateways/g?instance=i', { ca, ...gateway })).statusCode).toBe(204);
 });
 
-test('connections in a handshake do not displace gateways, and leave room for others', async () => {
+test('connections in a handshake do not displace gateways, and leave room for new ones', async () => {
   await server.close();
   await listen({ connectionsMax: 8 });
   server.lead(publication);
@@ -294,7 +295,7 @@ test('connections in a handshake do not displace gateways, and leave room for ot
   expect(await next()).toMatchObject({ type: 'begin', revision: '1.1' });
 });
 
-test('there is a limit of connections with a certificate, too; those that exist stay', async () => {
+test('connections with a certificate are also limited, and existing ones stay', async () => {
   await server.close();
   await listen({ connectionsMax: 4 });
   server.lead(publication);

@@ -28,7 +28,7 @@ export interface Publication {
   readonly log: ConfigLog;
   readonly gateways: Pick<GatewayController, 'connected' | 'stored' | 'ack' | 'goodbye' | 'isConnected'>;
   /** Grants permits of quotas. */
-  readonly quota: Pick<QuotaController, 'ask' | 'report' | 'drained'>;
+  readonly quota: Pick<QuotaController, 'request' | 'report' | 'drained'>;
 }
 
 export interface StreamServerOptions {
@@ -103,7 +103,7 @@ export class StreamServer {
     const server = new StreamServer(app, logger);
     server.#addRoutes();
     app.server.maxConnections = connectionsMax;
-    app.server.on('drop', () => logger.warn({ connectionsMax }, 'connection of a gateway refused: there are too many'));
+    app.server.on('drop', () => logger.warn({ connectionsMax }, 'gateway connection refused, too many connections'));
     boundHandshakes(app.server, Math.ceil(connectionsMax * HANDSHAKING_PART));
     await app.listen({ host, port });
     return server;
@@ -165,7 +165,7 @@ export class StreamServer {
       const wanted = permitRequestSchema.parse(request.body);
       const { gateways, quota } = this.#require();
       if (!gateways.isConnected(wanted.gateway, wanted.instance)) await reply.code(409).send();
-      else await reply.send(await quota.ask(wanted));
+      else await reply.send(await quota.request(wanted));
     });
     this.#app.post('/v1/usage', async (request, reply) => {
       const report = usageReportSchema.parse(request.body);

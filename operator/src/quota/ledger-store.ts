@@ -16,10 +16,10 @@ export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
 export type OnUnreadable = (accountUid: string, error: unknown) => void;
 
 /** The granted permits are unknown, so the account gets no permits, and permits held by lost gateways count as used. */
-export const unreadableIsLogged =
+export const logUnreadable =
   (logger: Logger): OnUnreadable =>
   (accountUid, error) =>
-    logger.error({ accountUid, err: error }, 'this is no ledger of a quota');
+    logger.error({ accountUid, err: error }, 'quota ledger unreadable');
 
 /** Stores the ledgers, by their accounts' uids. Reads bypass all caches. An unreadable ledger is an error, not an empty ledger. */
 export interface LedgerStore {

@@ -30,11 +30,11 @@ describe('a grant', () => {
     [1_000, 5, 10_000, 100],
     [3, 5, 10_000, 1],
     [1, 1, 1, 1],
-  ])('of a quota of %i for %i gateways, of which one wants %i, is %i', (limit, gateways, want, permits) => {
+  ])('of a quota of %i with %i gateways, for a request of %i, is %i', (limit, gateways, want, permits) => {
     expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
   });
 
-  test('is none when all are granted, also when the quota was lowered below that', () => {
+  test('is refused when all permits are granted, also after the quota was lowered', () => {
     const { ledger } = granted(newLedger('2026-11'), 10, 5);
     for (const limit of [5, 4, 0]) {
       expect(grant(ledger, ask('c', 1, { want: 1 }), { limit, gateways: 1, id: 'x', nowMs: 0 })).toBeUndefined();
@@ -44,7 +44,7 @@ describe('a grant', () => {
 });
 
 describe('a block', () => {
-  test('that is closed gives back what was not spent, once', () => {
+  test('that is closed gives back its unspent permits, once', () => {
     const { ledger } = granted(newLedger('2026-11'), 100, 10);
     const closing = ask('a', 2, { closed: [['b', 3]] });
     const once = settle(ledger, closing);
@@ -52,13 +52,13 @@ describe('a block', () => {
     expect(settle(once, closing)).toBe(once);
   });
 
-  test('never gives back more than it had, and can only be closed by its holder', () => {
+  test('never gives back more permits than it had, and only its holder can close it', () => {
     const { ledger } = granted(newLedger('2026-11'), 100, 10);
     expect(settle(ledger, ask('a', 2, { closed: [['b', 99]] })).used).toBe(10);
     expect(settle(ledger, ask('other', 2, { closed: [['b', 0]] }))).toBe(ledger);
   });
 
-  test('that never reached its holder goes back when that asks again, but not by an earlier request', () => {
+  test('that never reached its holder is removed by the holder’s next request, not by an earlier one', () => {
     const { ledger } = granted(newLedger('2026-11'), 100, 10, { serial: 5 });
     expect(settle(ledger, ask('a', 5, {}))).toBe(ledger);
     expect(settle(ledger, ask('a', 4, {}))).toBe(ledger);
@@ -66,13 +66,13 @@ describe('a block', () => {
     expect(settle(ledger, ask('a', 6, {}))).toEqual({ period: '2026-11', used: 0, blocks: [] });
   });
 
-  test('of a process that is gone counts as used', () => {
+  test('of a stopped process counts as used', () => {
     const { ledger } = granted(newLedger('2026-11'), 100, 10);
     expect(committed(settle(ledger, ask('a-again', 9, {})))).toBe(10);
   });
 });
 
-test('a month begins anew, and none begins again', () => {
+test('a new month starts with an empty ledger, and an earlier month never starts again', () => {
   const { ledger } = granted(newLedger('2026-11'), 100, 10);
   const next = inPeriod(ledger, '2026-12');
   expect(next).toEqual(newLedger('2026-12'));
@@ -203,7 +203,7 @@ class World {
   }
 }
 
-test('whatever happens, never more is accepted than the highest quota there was', () => {
+test('the number of accepted requests never exceeds the highest quota', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 300 }), fc.array(step, { maxLength: 120 }), (limit, steps) => {
       const world = new World(limit);
@@ -217,7 +217,7 @@ test('whatever happens, never more is accepted than the highest quota there was'
   );
 });
 
-test('whatever happened, without a crash every permit can be spent in the end', () => {
+test('without crashes, every permit can be spent in the end', () => {
   const harmless = step.filter(({ kind }) => kind !== 'crash' && kind !== 'limit');
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300 }), fc.array(harmless, { maxLength: 80 }), (limit, steps) => {

@@ -1,7 +1,7 @@
 import { periodOf, type ResourceObject } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { Controller } from '../controller.ts';
-import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
+import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 export interface OrphanedLedgersOptions {
   readonly store: Pick<LedgerStore, 'list' | 'remove'>;
@@ -26,7 +26,7 @@ export class OrphanedLedgers implements Controller {
   start(): void {
     const logger = this.#options.logger.child({ stage: 'quota' });
     this.#remove(logger).catch((error: unknown) => {
-      logger.warn({ err: error }, 'ledgers of accounts that are gone cannot be removed');
+      logger.warn({ err: error }, 'cannot remove ledgers of deleted accounts');
     });
   }
 
@@ -39,7 +39,7 @@ export class OrphanedLedgers implements Controller {
   async #remove(logger: Logger): Promise<void> {
     const { store, objects } = this.#options;
     const period = periodOf(Date.now());
-    for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
+    for (const [accountUid, ledger] of await store.list(logUnreadable(logger))) {
       if (this.#stopping.signal.aborted) return;
       if (ledger.period < period && !objects.has(accountUid)) await store.remove(accountUid);
     }

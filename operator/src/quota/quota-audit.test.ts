@@ -34,15 +34,15 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
     },
     logger: pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }),
   });
-  await audit.look(new AbortController().signal);
+  await audit.run(new AbortController().signal);
   const [metric] = await registry.getMetricsAsJSON();
   return { lines, mismatches: metric?.values[0]?.value, changed, audit };
 };
 
 test.each([
-  ['what was granted', { requests: 15, permits: 15 }, 0],
-  ['less, as when some are on their way', { requests: 3, permits: 3 }, 0],
-  ['more than was granted', { requests: 16, permits: 16 }, 1],
+  ['as many requests as granted', { requests: 15, permits: 15 }, 0],
+  ['fewer requests, some in flight', { requests: 3, permits: 3 }, 0],
+  ['more requests than granted', { requests: 16, permits: 16 }, 1],
   ['two requests with one permit', { requests: 8, permits: 7 }, 1],
 ])('a log with %s', async (_name, spent, wanted) => {
   const { lines, mismatches, audit, changed } = await auditOf(spent);
@@ -59,7 +59,7 @@ test.each([
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ account: 'team-a/own', granted: 15, ...spent });
 });
 
-test('a month that begins meanwhile is no mismatch', async () => {
+test('a month that begins during the audit is not a mismatch', async () => {
   const store = new MemoryLedgers();
   const version = await store.write('uid', { period: PERIOD, used: 5, blocks: [] }, undefined);
   const { lines, mismatches } = await auditOf(

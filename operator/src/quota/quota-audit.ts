@@ -6,7 +6,7 @@ import type { Controller } from '../controller.ts';
 import { holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import { committed } from './ledger.ts';
-import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
+import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** The result of an account's last audit. Without `mismatch`, there is no problem. */
 export interface Audited {
@@ -44,7 +44,7 @@ export class QuotaAudit implements Controller {
     const mismatches = (): number => [...this.#audited.values()].filter(({ mismatch }) => mismatch).length;
     new Gauge({
       name: 'standin_quota_mismatches',
-      help: 'Accounts of which the log has more requests than their quota’s ledger granted, or two with one permit.',
+      help: 'Accounts whose log has more requests than granted permits, or two requests with one permit',
       registers: [options.registry],
       collect() {
         this.set(mismatches());
@@ -54,7 +54,7 @@ export class QuotaAudit implements Controller {
 
   start(): void {
     this.#stopping = new AbortController();
-    void this.#run(this.#stopping.signal);
+    void this.#repeat(this.#stopping.signal);
   }
 
   /** Does not wait: a call that hangs must not outlast the term. */
@@ -69,25 +69,26 @@ export class QuotaAudit implements Controller {
   }
 
   /** Runs one audit. Rejects if ledgers or the log cannot be read. */
-  async look(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { store, logger, onChange } = this.#options;
     const audited = new Map<string, Audited>();
-    for (const [accountUid, { period }] of await store.list(unreadableIsLogged(logger))) {
+    for (const [accountUid, { period }] of await store.list(logUnreadable(logger))) {
       const mismatch = await this.#mismatch(accountUid, period);
       if (signal.aborted) return;
       audited.set(accountUid, mismatch === undefined ? {} : { mismatch });
     }
     const before = this.#audited;
     this.#audited = audited;
-    const said = (uid: string, looks: ReadonlyMap<string, Audited>) => looks.get(uid)?.mismatch?.message;
-    for (const uid of audited.keys()) if (!before.has(uid) || said(uid, before) !== said(uid, audited)) onChange(uid);
+    const messageOf = (uid: string, results: ReadonlyMap<string, Audited>) => results.get(uid)?.mismatch?.message;
+    for (const uid of audited.keys())
+      if (!before.has(uid) || messageOf(uid, before) !== messageOf(uid, audited)) onChange(uid);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
+  async #repeat(signal: AbortSignal): Promise<void> {
     const { intervalMs = HOUR_MS, logger } = this.#options;
     while (!signal.aborted) {
-      await this.look(signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error }, 'quotas cannot be compared with the log now');
+      await this.run(signal).catch((error: unknown) => {
+        if (!signal.aborted) logger.warn({ err: error }, 'cannot compare quotas with the log');
       });
       await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
@@ -104,7 +105,7 @@ export class QuotaAudit implements Controller {
     if (requests <= granted && permits === requests) return undefined;
     logger.error(
       { account: nameOf(accountUid), accountUid, period, requests, permits, granted },
-      'QuotaMismatch: the log has more requests than permits were granted, or two with one permit',
+      'QuotaMismatch: the log has more requests than granted permits, or two requests with one permit',
     );
     return mismatchFinding({ requests, permits }, { period, granted });
   }

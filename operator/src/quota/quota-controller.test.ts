@@ -38,7 +38,7 @@ const request = (instance: string, serial: number, more: Partial<PermitRequest> 
 });
 
 const blockOf = (answer: PermitAnswer): string => {
-  if (answer.kind !== 'granted') throw new Error(`answered ${answer.kind}`);
+  if (answer.kind !== 'granted') throw new Error(`the response is ${answer.kind}`);
   return answer.block;
 };
 
@@ -54,12 +54,12 @@ afterEach(async () => {
   for (const controller of controllers.splice(0)) await controller.stop();
 });
 
-test('a grant is in the ledger before it is answered', async () => {
+test('a grant is in the ledger before the response is sent', async () => {
   const controller = newController();
   const written = Promise.withResolvers<undefined>();
   store.disturb = (when) => (when === 'after' ? written.promise : undefined);
   const answered = vi.fn();
-  const asked = controller.ask(request('a', 1)).then(answered);
+  const asked = controller.request(request('a', 1)).then(answered);
   await vi.waitFor(() => expect(store.writes).toHaveLength(1), WITHIN);
   expect(answered).not.toHaveBeenCalled();
   written.resolve(undefined);
@@ -68,43 +68,48 @@ test('a grant is in the ledger before it is answered', async () => {
   expect(answered).toHaveBeenCalledWith({ kind: 'granted', block: block?.id, period: '2026-11', permits: 10 });
 });
 
-test('requests that come together share a write', async () => {
+test('concurrent requests share a write', async () => {
   const controller = newController();
-  const answers = await Promise.all(['a', 'b', 'c'].map((instance) => controller.ask(request(instance, 1))));
+  const answers = await Promise.all(['a', 'b', 'c'].map((instance) => controller.request(request(instance, 1))));
   expect(new Set(answers.map(blockOf)).size).toBe(3);
   expect(store.writes).toHaveLength(1);
 });
 
-test('an account without a quota costs no ledger; one whose quota is nothing gets nothing', async () => {
+test('an account without a quota has no ledger, and a quota of 0 grants nothing', async () => {
   limit = undefined;
   const controller = newController();
-  expect(await controller.ask(request('a', 1))).toEqual({ kind: 'no_quota' });
+  expect(await controller.request(request('a', 1))).toEqual({ kind: 'no_quota' });
   limit = 0;
-  expect(await controller.ask(request('a', 2))).toEqual({ kind: 'exhausted', period: '2026-11', limit: 0, used: 0 });
+  expect(await controller.request(request('a', 2))).toEqual({
+    kind: 'exhausted',
+    period: '2026-11',
+    limit: 0,
+    used: 0,
+  });
   expect(store.writes).toEqual([]);
 });
 
 describe('when the ledger cannot be written', () => {
-  test('nothing is granted, and what may have been written counts', async () => {
+  test('nothing is granted, and permits that may have been written count', async () => {
     const controller = newController();
     store.disturb = (when) => {
-      if (when === 'after') throw new Error('the answer got lost');
+      if (when === 'after') throw new Error('the response was lost');
     };
-    await expect(controller.ask(request('a', 1))).rejects.toThrow('the answer got lost');
+    await expect(controller.request(request('a', 1))).rejects.toThrow('the response was lost');
     store.disturb = () => undefined;
-    const answer = await controller.ask(request('b', 1, { want: 1_000 }));
+    const answer = await controller.request(request('b', 1, { want: 1_000 }));
     // Both attempts of `a` are still in the ledger: 100 − 20, half of it.
     expect(answer).toMatchObject({ permits: 40 });
     // `a` did not receive its blocks, and reports that by omitting them.
-    await controller.ask(request('a', 2, { want: 0 }));
+    await controller.request(request('a', 2, { want: 0 }));
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(40);
   });
 
-  test('a leader that is not the only one finds out, and grants from what is really left', async () => {
+  test('a leader notices another leader, and grants only the permits that are left', async () => {
     const old = newController();
-    await old.ask(request('a', 1, { want: 50 }));
-    await newController().ask(request('b', 1, { want: 25 }));
-    const answer = await old.ask(request('c', 1, { want: 50 }));
+    await old.request(request('a', 1, { want: 50 }));
+    await newController().request(request('b', 1, { want: 25 }));
+    const answer = await old.request(request('c', 1, { want: 50 }));
     expect(answer).toMatchObject({ kind: 'granted', permits: 12 });
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(87);
   });
@@ -114,29 +119,29 @@ describe('when all permits are granted', () => {
   const exhaust = async (controller: QuotaController, instance: string): Promise<string[]> => {
     const blocks: string[] = [];
     for (let serial = 1; committed(store.writes.at(-1) ?? newLedger('')) < (limit ?? 0); serial++) {
-      blocks.push(blockOf(await controller.ask(request(instance, serial, { want: 100, held: blocks }))));
+      blocks.push(blockOf(await controller.request(request(instance, serial, { want: 100, held: blocks }))));
     }
     return blocks;
   };
 
-  test('gateways that hold some are asked for them, and one that has none gets what comes back', async () => {
+  test('permits are recalled from other gateways and granted to the one that waits', async () => {
     const controller = newController();
     const held = await exhaust(controller, 'a');
-    const waiting = controller.ask(request('b', 1));
+    const waiting = controller.request(request('b', 1));
     await vi.waitFor(() => expect(recalled).toEqual(['account-1']), WITHIN);
     const closed = held.map((block) => ({ block, used: 1 }));
-    expect(await controller.ask(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
+    expect(await controller.request(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
     expect(await waiting).toMatchObject({ kind: 'granted', permits: 10 });
   });
 
-  test('nobody waits for long, nor for a gateway that cannot hear', async () => {
+  test('requests wait only briefly, and not for disconnected gateways', async () => {
     const controller = newController();
     await exhaust(controller, 'a');
     const exhausted = { kind: 'exhausted', period: '2026-11', limit: 100, used: 100 };
-    expect(await controller.ask(request('b', 1))).toEqual(exhausted);
+    expect(await controller.request(request('b', 1))).toEqual(exhausted);
     connected.delete('a');
     recalled = [];
-    expect(await controller.ask(request('b', 2))).toEqual(exhausted);
+    expect(await controller.request(request('b', 2))).toEqual(exhausted);
     expect(recalled).toEqual([]);
   });
 
@@ -145,14 +150,18 @@ describe('when all permits are granted', () => {
     await exhaust(controller, 'a');
     connected.clear();
     limit = 50;
-    expect(await controller.ask(request('b', 1))).toMatchObject({ kind: 'exhausted', limit: 50, used: 100 });
+    expect(await controller.request(request('b', 1))).toMatchObject({ kind: 'exhausted', limit: 50, used: 100 });
     limit = 110;
-    expect(await controller.ask(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
+    expect(await controller.request(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
     now = Date.UTC(2026, 11, 1);
-    expect(await controller.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 11, period: '2026-12' });
+    expect(await controller.request(request('b', 3))).toMatchObject({
+      kind: 'granted',
+      permits: 11,
+      period: '2026-12',
+    });
     // Setting the clock back does not start a month again.
     now = Date.UTC(2026, 10, 30, 23);
-    expect(await newController().ask(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
+    expect(await newController().request(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
   });
 });
 
@@ -162,15 +171,15 @@ describe('the usage', () => {
     controller.report({ gateway: 'a', instance: 'a', accounts });
   };
 
-  test('is what closed blocks have used and open ones are said to, in the present month', async () => {
+  test('is the sum of closed blocks and reported open ones, in the current month', async () => {
     const controller = newController();
     expect(controller.usage('account-1')).toBeUndefined();
-    const first = blockOf(await controller.ask(request('a', 1)));
+    const first = blockOf(await controller.request(request('a', 1)));
     const usage = { period: '2026-11', accepted: 0, granted: 10, quota: 100, isExhausted: false };
     expect(controller.usage('account-1')).toEqual(usage);
     report(controller, first, 4);
     expect(controller.usage('account-1')).toEqual({ ...usage, accepted: 4 });
-    await controller.ask(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
+    await controller.request(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
     report(controller, first, 5);
     expect(controller.usage('account-1')).toEqual({ ...usage, accepted: 6, granted: 6 });
     expect(changed.length).toBeGreaterThan(2);
@@ -180,8 +189,8 @@ describe('the usage', () => {
     expect(controller.usage('account-1')).toBeUndefined();
   });
 
-  test('is known again to a new leader when a gateway reports', async () => {
-    const block = blockOf(await newController().ask(request('a', 1)));
+  test('is available to a new leader when a gateway reports', async () => {
+    const block = blockOf(await newController().request(request('a', 1)));
     const next = newController();
     report(next, block, 7);
     await vi.waitFor(() => expect(next.usage('account-1')).toMatchObject({ accepted: 7 }), WITHIN);
@@ -189,18 +198,18 @@ describe('the usage', () => {
     expect(store.writes).toHaveLength(1);
   });
 
-  test('says whether a gateway got nothing, until the quota is another or something came back', async () => {
+  test('shows whether a gateway was refused, until the quota changes or permits come back', async () => {
     limit = 1;
     const controller = newController();
-    const block = blockOf(await controller.ask(request('a', 1)));
+    const block = blockOf(await controller.request(request('a', 1)));
     connected.clear();
-    await controller.ask(request('b', 1));
+    await controller.request(request('b', 1));
     expect(controller.usage('account-1')).toMatchObject({ isExhausted: true });
     limit = 2;
     expect(controller.usage('account-1')).toMatchObject({ isExhausted: false });
     limit = 1;
-    await controller.ask(request('a', 2, { want: 0, closed: [{ block, used: 0 }] }));
-    await controller.ask(request('b', 2));
+    await controller.request(request('a', 2, { want: 0, closed: [{ block, used: 0 }] }));
+    await controller.request(request('b', 2));
     expect(controller.usage('account-1')).toMatchObject({ isExhausted: false });
   });
 });
@@ -208,34 +217,34 @@ describe('the usage', () => {
 test('at the end of the term, requests that wait get an error', async () => {
   const controller = newController();
   store.disturb = () => new Promise((resolve) => setTimeout(resolve, 20));
-  const asked = controller.ask(request('a', 1));
-  const late = controller.ask(request('b', 1));
+  const asked = controller.request(request('a', 1));
+  const late = controller.request(request('b', 1));
   const outcomes = Promise.allSettled([asked, late]);
   await controller.stop();
   expect((await outcomes).map(({ status }) => status)).toContain('rejected');
-  await expect(controller.ask(request('c', 1))).rejects.toThrow('stopped leading');
+  await expect(controller.request(request('c', 1))).rejects.toThrow('stopped leading');
 });
 
-describe('what a lost process held', () => {
+describe('the permits of a stopped process', () => {
   const counting = (spent: number) => (filter: PermitFilter) => {
     asked.push(filter);
     return Promise.resolve(new Map([[filter.blocks[0] ?? '', spent]]));
   };
   let asked: PermitFilter[];
   /** Grants two blocks to `a`, which then disappears. */
-  const lose = async (controller: QuotaController): Promise<string[]> => {
+  const stopHolder = async (controller: QuotaController): Promise<string[]> => {
     asked = [];
-    const first = blockOf(await controller.ask(request('a', 1)));
-    const second = blockOf(await controller.ask(request('a', 2, { held: [first] })));
-    await controller.ask(request('b', 1));
+    const first = blockOf(await controller.request(request('a', 1)));
+    const second = blockOf(await controller.request(request('a', 2, { held: [first] })));
+    await controller.request(request('b', 1));
     connected.delete('a');
     return [first, second];
   };
   const committedNow = (): number => committed(store.writes.at(-1) ?? newLedger(''));
 
-  test('is settled by what the log has of it, once', async () => {
+  test('are settled by the requests in the log, once', async () => {
     const controller = newController({ countPermits: counting(3) });
-    const blocks = await lose(controller);
+    const blocks = await stopHolder(controller);
     expect(committedNow()).toBe(30);
     now += 3_600_000;
     await controller.drained('a');
@@ -247,10 +256,10 @@ describe('what a lost process held', () => {
 
   test.each([
     ['it still has a stream', 'a', counting(0), 0],
-    ['the log cannot be counted', 'none', () => Promise.reject(new Error('away')), 0],
-  ])('stays with it while %s', async (_, still, countPermits) => {
+    ['the log cannot be counted', 'none', () => Promise.reject(new Error('unavailable')), 0],
+  ])('stay with it while %s', async (_, still, countPermits) => {
     const controller = newController({ countPermits });
-    await lose(controller);
+    await stopHolder(controller);
     connected.add(still);
     await expect(controller.drained('a')).rejects.toThrow();
     expect(committedNow()).toBe(30);
@@ -258,17 +267,17 @@ describe('what a lost process held', () => {
 
   test.each([
     ['there is no log to count', undefined, 0],
-    ['the log may have forgotten some of it', counting(0), 21 * 3_600_000],
-  ])('counts as used when %s', async (_, countPermits, ageMs) => {
+    ['some of its requests may have expired in the log', counting(0), 21 * 3_600_000],
+  ])('count as used when %s', async (_, countPermits, ageMs) => {
     const controller = newController({ countPermits });
-    await lose(controller);
+    await stopHolder(controller);
     now += ageMs;
     await controller.drained('a');
     expect(committedNow()).toBe(30);
   });
 });
 
-describe('ledgers in files', () => {
+describe('ledger files', () => {
   let dir: string;
   const unreadable = vi.fn<(uid: string) => void>();
   beforeEach(async () => {
@@ -276,7 +285,7 @@ describe('ledgers in files', () => {
   });
   afterEach(() => rm(dir, { recursive: true, force: true }));
 
-  test('are swapped only if they are what was read', async () => {
+  test('are replaced only if they have not changed since they were read', async () => {
     const files = ledgerFiles(path.join(dir, 'quota'));
     expect([await files.read('u1'), await files.list(unreadable)]).toEqual([undefined, []]);
     const version = await files.write('u1', newLedger('2026-11'), undefined);
@@ -291,16 +300,16 @@ describe('ledgers in files', () => {
     expect((await files.read('u1'))?.ledger).toEqual(next);
   });
 
-  test('that are damaged are an error, and not a month that begins anew', async () => {
+  test('that are damaged are an error, and do not restart the month', async () => {
     await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
     await expect(ledgerFiles(dir).read('u1')).rejects.toThrow();
   });
 
-  test('that are damaged keep no other account from being settled', async () => {
+  test('that are damaged do not prevent other accounts from being settled', async () => {
     const files = ledgerFiles(dir);
     const controller = newController({ store: files, countPermits: () => Promise.resolve(new Map()) });
     const gone = request('gone', 1);
-    await controller.ask({ ...gone, account: 'u2' });
+    await controller.request({ ...gone, account: 'u2' });
     await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
     await writeFile(path.join(dir, 'u3.json'), '{}');
     await controller.drained('gone');

@@ -64,6 +64,7 @@ interface Verdict {
 
 /** The ledger changed since it was read, or the API server failed briefly. The second attempt uses the current ledger. */
 const WRITE_ATTEMPTS = 2;
+
 /**
  * Answers gateways that request permits, for one leader's term. Everything that a response promises is in the ledger before the
  * response is sent. Each write is a compare-and-swap, so it is safe even if this operator no longer leads. Concurrent requests for
@@ -80,7 +81,7 @@ export class QuotaController implements Controller {
   }
 
   /** Rejects if there is no result: the ledger cannot be read or written, or the term is over. */
-  ask(request: PermitRequest): Promise<PermitAnswer> {
+  request(request: PermitRequest): Promise<PermitAnswer> {
     if (this.#isStopped) return Promise.reject(new Error('this operator stopped leading'));
     const { account: uid, held, closed } = request;
     // Returned permits are recorded regardless of the current quota. But accounts without a quota have no ledger.
@@ -97,7 +98,7 @@ export class QuotaController implements Controller {
   async drained(instance: string): Promise<void> {
     const { countPermits, clock = Date.now, ...parts } = this.#options;
     if (countPermits === undefined) return;
-    await settleLost(instance, { ...parts, countPermits, clock, ask: (request) => this.ask(request) });
+    await settleLost(instance, { ...parts, countPermits, clock, request: (request) => this.request(request) });
   }
 
   /** Takes the gateways' reports of spent permits. Reads the ledger first if it is not known yet. */
@@ -106,7 +107,7 @@ export class QuotaController implements Controller {
       if (this.#isStopped || this.#options.limit(uid) === undefined) continue;
       const account = this.#accountOf(uid);
       for (const { block, used } of blocks) account.spent.set(block, used);
-      if (account.stored === undefined) this.#look(uid, { gateway, instance });
+      if (account.stored === undefined) this.#readLedger(uid, { gateway, instance });
       else this.#options.onUsage(uid);
     }
   }
@@ -135,7 +136,7 @@ export class QuotaController implements Controller {
     const { store, logger } = this.#options;
     void Promise.resolve(account?.running)
       .then(() => store.remove(uid))
-      .catch((error: unknown) => logger.warn({ accountUid: uid, err: error }, 'the quota’s ledger cannot be removed'));
+      .catch((error: unknown) => logger.warn({ accountUid: uid, err: error }, 'cannot remove the quota ledger'));
   }
 
   /** Resolves when no write is in progress. */
@@ -157,8 +158,8 @@ export class QuotaController implements Controller {
   }
 
   /** Schedules a read of the ledger. */
-  #look(uid: string, who: { readonly gateway: string; readonly instance: string }): void {
-    const request = { ...who, account: uid, serial: 0, want: 0, held: [], closed: [] };
+  #readLedger(uid: string, holder: { readonly gateway: string; readonly instance: string }): void {
+    const request = { ...holder, account: uid, serial: 0, want: 0, held: [], closed: [] };
     const account = this.#accountOf(uid);
     account.pending.push({ request, answer: () => undefined, fail: () => undefined, waitsUntil: undefined });
     this.#wake(uid, account);
@@ -177,7 +178,7 @@ export class QuotaController implements Controller {
         for (const { pending, answer } of await this.#serve(uid, account, batch)) pending.answer(answer);
       } catch (error) {
         account.stored = undefined;
-        this.#options.logger.warn({ accountUid: uid, err: error }, 'the quota’s ledger cannot be read or written');
+        this.#options.logger.warn({ accountUid: uid, err: error }, 'cannot read or write the quota ledger');
         for (const { fail } of batch) fail(error);
       }
     }
@@ -265,7 +266,7 @@ export class QuotaController implements Controller {
     this.#options.onUsage(uid);
   }
 
-  /** Looks at the waiting requests again when permits come back, or at the latest when the first wait ends. */
+  /** Serves the waiting requests again when permits come back, at the latest when the first wait ends. */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
     if (account.awaitingRecall.length === 0) return;

@@ -1,7 +1,7 @@
 import type { PermitAnswer, PermitRequest } from '@standin/contract';
 import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
-import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
+import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** Counts the requests in the log for each block of permits. */
 export type CountPermits = (filter: PermitFilter) => Promise<ReadonlyMap<string, number>>;
@@ -12,7 +12,7 @@ export interface SettleLostParts {
   /** Whether this process of a gateway has an open stream. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
   /** Records the spent permits of blocks. */
-  readonly ask: (request: PermitRequest) => Promise<PermitAnswer>;
+  readonly request: (request: PermitRequest) => Promise<PermitAnswer>;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -31,18 +31,18 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
  * permits it spent; the rest goes back. Rejects if the rows cannot be counted, or the result cannot be written.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
-  const { store, countPermits, isConnected, ask, logger, clock } = parts;
-  for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
+  const { store, countPermits, isConnected, request, logger, clock } = parts;
+  for (const [accountUid, ledger] of await store.list(logUnreadable(logger))) {
     const held = ledger.blocks.filter((block) => block.instance === instance);
     const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
     const [oldest] = blocks;
     if (oldest === undefined) continue;
     const { gateway, grantedAtMs } = oldest;
-    if (isConnected(gateway, instance)) throw new Error('this process of the gateway still has a stream');
+    if (isConnected(gateway, instance)) throw new Error('the gateway process still has an open stream');
     const since = new Date(grantedAtMs - CLOCK_SKEW_MS_MAX);
     const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
     const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
-    await ask({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
-    logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
+    await request({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
+    logger.info({ accountUid, gateway, instance, closed }, 'permits of a stopped gateway settled');
   }
 };

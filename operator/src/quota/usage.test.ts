@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { acceptedOf, quotaFinding, shownUsage, type QuotaUsage } from './usage.ts';
 
-test('what is accepted: closed blocks, and what open ones are said to have spent, never more than they have', () => {
+test('accepted requests are those of closed blocks and the reported ones of open blocks, up to their permits', () => {
   const block = { gateway: 'a', instance: 'a', serial: 1, permits: 10, grantedAtMs: 0 };
   const ledger = { period: '2026-11', used: 5, blocks: [1, 2, 3].map((n) => ({ ...block, id: `b${n}` })) };
   const spent = new Map([
@@ -21,13 +21,13 @@ test.each([
   [120, 100, false, false, 'QuotaUsedUp'],
   [60, 100, true, false, 'QuotaUsedUp'],
   [0, 0, false, false, 'QuotaUsedUp'],
-] as const)('%i of %i, a gateway got none: %s', (...[accepted, quota, isExhausted, ok, reason]) => {
+] as const)('%i of %i, with a gateway refused: %s', (...[accepted, quota, isExhausted, ok, reason]) => {
   expect(quotaFinding({ period: '2026-11', accepted, quota, isExhausted })).toMatchObject({ ok, reason });
 });
 
-describe('what is shown', () => {
+describe('the shown usage', () => {
   const NOVEMBER = { quota: 10_000, period: '2026-11' };
-  const said = (reason: string, usage: object = {}) => ({
+  const statusWith = (reason: string, usage: object = {}) => ({
     usage: { period: '2026-11', accepted: 8_500, quota: 10_000, ...usage },
     conditions: [
       {
@@ -46,22 +46,38 @@ describe('what is shown', () => {
   };
 
   test.each([
-    ['gateways report to a new leader', reported(4_500), said('QuotaNearlyUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
-    ['they report more', reported(8_700), said('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
-    ['no gateway has been refused again yet', reported(4_500), said('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
-    ['one got some', reported(4_500, { isExhausted: false }), said('QuotaUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
-    ['the quota is another', reported(4_500, { quota: 20_000 }), said('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
-    ['the ledger was removed', reported(0, { granted: 3 }), said('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
-    ['the status is of another month', reported(7), said('QuotaUsedUp', { period: '2026-10' }), 7, 'QuotaAvailable'],
-    ['the status is none of ours', reported(7), 'text', 7, 'QuotaAvailable'],
+    ['gateways report to a new leader', reported(4_500), statusWith('QuotaNearlyUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
+    ['gateways report more', reported(8_700), statusWith('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
+    ['no gateway has been refused again yet', reported(4_500), statusWith('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
+    [
+      'a gateway got permits',
+      reported(4_500, { isExhausted: false }),
+      statusWith('QuotaUsedUp'),
+      8_500,
+      'QuotaNearlyUsedUp',
+    ],
+    ['the quota has changed', reported(4_500, { quota: 20_000 }), statusWith('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
+    ['the ledger was removed', reported(0, { granted: 3 }), statusWith('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
+    [
+      'the status is of another month',
+      reported(7),
+      statusWith('QuotaUsedUp', { period: '2026-10' }),
+      7,
+      'QuotaAvailable',
+    ],
+    ['the status is invalid', reported(7), 'text', 7, 'QuotaAvailable'],
   ] as const)('while %s', (...[, usage, status, accepted, reason]) => {
     expect(shown(usage, status)).toEqual(['2026-11', accepted, reason]);
   });
 
-  test('of an account that nobody asked about stands until its month is over', () => {
-    expect(shown(undefined, said('QuotaUsedUp'))).toBeUndefined();
-    expect(shown(undefined, said('QuotaUsedUp', { period: '2026-12' }))).toBeUndefined();
+  test('of an account without requests stays until the month is over', () => {
+    expect(shown(undefined, statusWith('QuotaUsedUp'))).toBeUndefined();
+    expect(shown(undefined, statusWith('QuotaUsedUp', { period: '2026-12' }))).toBeUndefined();
     expect(shown(undefined, {})).toBeUndefined();
-    expect(shown(undefined, said('QuotaUsedUp', { period: '2026-10' }))).toEqual(['2026-11', 0, 'QuotaAvailable']);
+    expect(shown(undefined, statusWith('QuotaUsedUp', { period: '2026-10' }))).toEqual([
+      '2026-11',
+      0,
+      'QuotaAvailable',
+    ]);
   });
 });

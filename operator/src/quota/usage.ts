@@ -62,13 +62,13 @@ export const quotaFinding = ({
   quota,
   isExhausted = false,
 }: Omit<QuotaUsage, 'granted'>): Finding => {
-  const share = `${accepted} of ${quota} requests of ${period} are accepted`;
-  if (accepted >= quota) return fails('QuotaUsedUp', `${share}: all others are refused until next month.`);
+  const share = `Accepted ${accepted} of ${quota} requests in ${period}`;
+  if (accepted >= quota) return fails('QuotaUsedUp', `${share}. Further requests are refused until next month.`);
   if (isExhausted) {
-    const message = `${share}, the others are held by gateways: by some that run, or by some that were killed.`;
+    const message = `${share}. Running or stopped gateways hold the remaining permits.`;
     return fails('QuotaUsedUp', message);
   }
   return accepted >= quota * NEARLY
     ? holds('QuotaNearlyUsedUp', `${share}.`)
-    : holds('QuotaAvailable', `Less than ${NEARLY * 100} % of the quota are used.`);
+    : holds('QuotaAvailable', `Less than ${NEARLY * 100}% of the quota is used.`);
 };

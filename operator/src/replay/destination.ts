@@ -56,7 +56,7 @@ export class Destinations {
 
   async #gateway(): Promise<Destination | string> {
     const apiKey = await this.#readKey();
-    if (apiKey === undefined) return 'The account of the project has no API key: see its conditions.';
+    if (apiKey === undefined) return 'The Account of the Project has no API key: see the conditions of the Account.';
     const keyShown = `sha256:${keyFingerprint(createHash('sha256').update(apiKey, 'latin1').digest('hex'))}`;
     const url = this.#parts.gatewayUrl;
     return { target: 'Endpoint', url, apiKey, keyShown, timeoutMs: GATEWAY_TIMEOUT_MS, viaService: false };
@@ -64,7 +64,7 @@ export class Destinations {
 
   #upstream({ endpoint, endpointUid }: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Destination | string {
     const forward = specOf(this.#parts.objects.get(endpointUid), 'Endpoint')?.forward;
-    if (forward === undefined) return `Endpoint ${endpoint} is gone or has no spec.forward, so there is no upstream.`;
+    if (forward === undefined) return `Endpoint ${endpoint} was deleted or has no spec.forward, so it has no upstream.`;
     const { namespace } = this.#plan.project;
     const { clusterDomain, translator } = this.#parts;
     const { serviceRef } = forward;

@@ -1,7 +1,11 @@
 import type { LogEntry, LogSummary } from '@standin/exchange';
 import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
 
-export const AWAY = new LogStoreError('no connection', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+export const UNAVAILABLE = new LogStoreError('no connection', {
+  kind: 'retryable',
+  code: 'ECONNREFUSED',
+  cause: undefined,
+});
 
 /** The nth captured request of a project, one second after the previous one. Its body is its number. */
 export const capturedEntry = (projectUid: string, n: number): LogEntry => {

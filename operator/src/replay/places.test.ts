@@ -16,14 +16,14 @@ const giveBack = (tickets: readonly Ticket[]): void => {
   for (const ticket of tickets.filter((candidate) => places.mustLeave(candidate))) places.leave(ticket);
 };
 
-test('sixteen at once, four of one namespace', () => {
+test('up to 16 Replays have a place, up to 4 of one namespace', () => {
   expect(takenOf(join('a', 10))).toBe(4);
   for (const namespace of ['b', 'c', 'd']) join(namespace, 10);
   expect([places.taken, takenOf(join('e'))]).toEqual([16, 0]);
 });
 
 // Prevents: four namespaces together take all places for as long as they like.
-test('gives each waiting Replay a place when all turns have ended, and takes no other place away', () => {
+test('when turns end, each waiting Replay gets a place, and no further places are taken away', () => {
   const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 4));
   const late = ['e', 'f'].flatMap((namespace) => join(namespace));
   now = TURN_MS - 1;
@@ -46,7 +46,7 @@ test('a turn lasts as long as no other Replay could use the place', () => {
   expect(others.some((ticket) => places.mustLeave(ticket))).toBe(false);
 });
 
-test('the thousand Replays of four namespaces do not delay the one of another', () => {
+test('a thousand Replays of four namespaces do not delay one of another namespace', () => {
   const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 250));
   const [late] = join('e');
   let grants = 0;
@@ -59,7 +59,7 @@ test('the thousand Replays of four namespaces do not delay the one of another', 
   expect(grants).toBeLessThanOrEqual(5);
 });
 
-test('within a namespace, first come, first served; one that only ends goes first', () => {
+test('within a namespace, Replays get places in order, and one that only ends comes first', () => {
   const [running] = join('a', 4);
   const [second, third] = join('a', 2);
   const ending = places.join('a', 'first');
@@ -70,7 +70,7 @@ test('within a namespace, first come, first served; one that only ends goes firs
   expect([second.takenAt, third.takenAt]).toEqual([0, undefined]);
 });
 
-test('one that leaves the line takes no place', () => {
+test('a Replay that leaves the line takes no place', () => {
   const running = join('a', 4);
   const [gone, next] = join('a', 2);
   if (gone === undefined || next === undefined) throw new Error('there are two');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { AWAY } from './memory-log.testing.ts';
+import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-term.testing.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-test('all requests of a filter are sent once; what they answered is counted', async () => {
+test('all requests of a filter are sent once, and the responses are counted', async () => {
   const { lead, replay, ended, status, sent, target, source } = setUp();
   target.answer = (body) => (body.endsWith('7') ? 503 : body === '9' ? 0 : 200);
   replay(FAST);
@@ -20,17 +20,17 @@ test('all requests of a filter are sent once; what they answered is counted', as
     ],
   });
   expect(status().conditions?.find(({ type }) => type === 'Complete')?.message).toBe(
-    `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} answered 200, 3 answered 503, 1 without an answer. The first of these: No response from the target.`,
+    `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} answered 200, 3 answered 503, 1 without a response. First error: No response from the target.`,
   );
   await expect.poll(() => source.events).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
 });
 
-test('a log store that goes away is waited for, and nothing is lost or doubled', async () => {
+test('an unavailable log store is waited for, and no result is lost or duplicated', async () => {
   const { lead, replay, ended, status, sent, log, clock } = setUp();
   let calls = 0;
   log.disturb = () => {
     calls += 1;
-    if (calls % 3 !== 0) throw AWAY;
+    if (calls % 3 !== 0) throw UNAVAILABLE;
   };
   replay({ ...FAST, order: 'Original' });
   await lead();
@@ -43,13 +43,13 @@ test('a log store that goes away is waited for, and nothing is lost or doubled',
   expect(clock.slept.some((ms) => ms >= 200)).toBe(true);
 });
 
-test('the next leader goes on behind what is stored, whatever the status says', async () => {
+test('the next leader continues after the stored results, regardless of the status', async () => {
   const { lead, replay, ended, status, sent, log, source, target } = setUp();
   target.holds = (body) => body === '10';
   replay({ ...FAST, order: 'Original' });
   // Status writes fail, as if this operator were disconnected.
   source.disturb = (call) => {
-    if (call === 'writeStatus') throw new Error('the API server is away');
+    if (call === 'writeStatus') throw new Error('the API server is unavailable');
   };
   const first = await lead();
   await expect.poll(() => log.results.length).toBe(10);
@@ -63,7 +63,7 @@ test('the next leader goes on behind what is stored, whatever the status says', 
   expect(status()).toMatchObject({ phase: 'Succeeded', sent: COUNT, answered: COUNT });
 });
 
-test('no faster than asked', async () => {
+test('requests are not sent faster than the rate', async () => {
   const { lead, replay, ended, clock } = setUp();
   replay({ filter: { ...FILTER, limit: 5 }, ratePerSecond: 2, order: 'Original' });
   await lead();
@@ -72,7 +72,7 @@ test('no faster than asked', async () => {
   expect(clock.slept.filter((ms) => ms > 400)).toHaveLength(4);
 });
 
-test('at most the limit, the oldest ones', async () => {
+test('at most the limit is sent, the oldest requests first', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, filter: { ...FILTER, limit: 3 }, order: 'Original' });
   await lead();
@@ -81,7 +81,7 @@ test('at most the limit, the oldest ones', async () => {
   expect(status()).toMatchObject({ planned: 3, sent: 3 });
 });
 
-test('one that is suspended from the start sends nothing until it is resumed', async () => {
+test('a Replay that is suspended from the start sends nothing until it is resumed', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, state: 'Suspended' });
   await lead();
@@ -92,7 +92,7 @@ test('one that is suspended from the start sends nothing until it is resumed', a
   expect(sent).toHaveLength(COUNT);
 });
 
-test('one that is cancelled before it began sends nothing', async () => {
+test('a Replay that is cancelled before its start sends nothing', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, state: 'Cancelled' });
   await lead();
@@ -100,7 +100,7 @@ test('one that is cancelled before it began sends nothing', async () => {
   expect([sent.length, status().phase]).toEqual([0, 'Cancelled']);
 });
 
-test('without a log store it says so and waits', async () => {
+test('without a log store, a Replay reports it and waits', async () => {
   const { lead, replay, status } = setUp({ withStore: false });
   replay(FAST);
   await lead();
@@ -108,7 +108,7 @@ test('without a log store it says so and waits', async () => {
   expect(status().phase).toBe('Pending');
 });
 
-test('a project that comes later is waited for', async () => {
+test('a Replay waits for a project that is created later', async () => {
   const { lead, replay, status, source, ended } = setUp();
   replay({ ...FAST, projectRef: { name: 'later' } });
   await lead();
@@ -118,7 +118,7 @@ test('a project that comes later is waited for', async () => {
   expect(status().conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({ status: 'True' });
 });
 
-test('a day after its end it is removed, and not before', async () => {
+test('a Replay is deleted a day after its end, and not before', async () => {
   const { lead, replay, ended, source, clock } = setUp();
   replay({ requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe' });
   const first = await lead();
@@ -132,11 +132,31 @@ test('a day after its end it is removed, and not before', async () => {
   await expect.poll(() => source.has('Replay', 'again')).toBe(false);
 });
 
-test('a status that cannot be written is written later', async () => {
+test('a new Replay of the same name is not deleted with its predecessor', async () => {
+  const { lead, replay, ended, status, source, clock } = setUp();
+  replay(FAST);
+  const first = await lead();
+  await ended();
+  await first.stop();
+  clock.offsetMs = DAY_MS + 60_000;
+  // The source has not reported the change yet.
+  source.isQuick = false;
+  source.remove('Replay', 'again');
+  const { uid } = replay({ ...FAST, state: 'Suspended' }).metadata;
+  let reads = 0;
+  source.disturb = (call) => {
+    if (call === 'get' || call === 'delete') reads += 1;
+  };
+  await lead();
+  await expect.poll(() => [reads, status().phase]).toEqual([1, 'Suspended']);
+  expect(source.object('Replay', 'again').metadata.uid).toBe(uid);
+});
+
+test('a failed status write is retried', async () => {
   const { lead, replay, ended, source, status } = setUp();
   let refusals = 3;
   source.disturb = (call) => {
-    if (call === 'writeStatus' && refusals-- > 0) throw new Error('the API server is away');
+    if (call === 'writeStatus' && refusals-- > 0) throw new Error('the API server is unavailable');
   };
   replay(FAST);
   await lead();

@@ -1,8 +1,9 @@
-import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
+import { LIMITS, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
+import { deleteObject } from '../delete-object.ts';
 import { Places } from './places.ts';
 import { specOf } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
@@ -108,7 +109,7 @@ export class ReplayController implements Controller {
     const ended = run
       .run()
       .catch((error: unknown) => {
-        this.#parts.logger.error({ err: error, namespace, replay: name }, 'a replay broke off; it is taken up again');
+        this.#parts.logger.error({ err: error, namespace, replay: name }, 'replay failed unexpectedly, retrying');
         return 'defect' as const;
       })
       .then((end) => {
@@ -133,12 +134,7 @@ export class ReplayController implements Controller {
   async #removeLater(object: ResourceObject, completedAtMs: number): Promise<ReconcileResult | undefined> {
     const dueInMs = completedAtMs + LIMITS.replayKeptMs - this.#parts.clock.date().getTime();
     if (dueInMs > 0) return { requeueAfterMs: dueInMs };
-    const { namespace, name } = object.metadata;
-    try {
-      await this.#parts.source.delete({ kind: 'Replay', namespace, name });
-    } catch (error) {
-      if (!(error instanceof SourceError) || error.kind !== 'NotFound') throw error;
-    }
+    await deleteObject(this.#parts.source, object);
     return undefined;
   }
 }

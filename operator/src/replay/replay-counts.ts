@@ -31,15 +31,15 @@ export class ReplayCounts {
 
   /** `Sent 40 of 40: 38 answered 200, 2 answered 503.` */
   describe(planned: number | undefined): string {
-    if (this.total === 0) return planned === 0 ? 'No captured request matches.' : 'Nothing was sent.';
+    if (this.total === 0) return planned === 0 ? 'No captured request matches.' : 'No request was sent.';
     const answered = this.list().filter(({ status }) => status !== 0);
     const shown = answered
       .toSorted((a, b) => b.count - a.count)
       .slice(0, SHOWN_MAX)
       .map(({ status, count }) => `${count} answered ${status}`);
     const more = answered.length > SHOWN_MAX ? [`${answered.length - SHOWN_MAX} other statuses`] : [];
-    const failed = this.unanswered > 0 ? [`${this.unanswered} without an answer`] : [];
-    const first = this.#firstError === undefined ? '' : ` The first of these: ${this.#firstError}`;
+    const failed = this.unanswered > 0 ? [`${this.unanswered} without a response`] : [];
+    const first = this.#firstError === undefined ? '' : ` First error: ${this.#firstError}`;
     const of = planned === undefined ? '' : ` of ${planned}`;
     return `Sent ${this.total}${of}: ${[...shown, ...more, ...failed].join(', ')}.${first}`;
   }

@@ -17,13 +17,13 @@ test('moves past a request only when everything before it is done', () => {
   expect(cursor.position).toEqual({ at: at(3), count: 3 });
 });
 
-test('goes on counting from where it was', () => {
+test('continues to count from its start', () => {
   const cursor = new ReplayCursor({ at: at(1), count: 7 });
   cursor.begin(at(2))();
   expect(cursor.position?.count).toBe(8);
 });
 
-test('is read as it was written, and nothing else is', () => {
+test('a written position is parsed, and other text is not', () => {
   const position = { at: at(1), count: 12 };
   expect(parsePosition(formatPosition(position))).toEqual(position);
   for (const text of [undefined, '', '1', 'x 2026-11-21T09:00:00Z id', `1 yesterday ${at(1).id}`])

@@ -9,13 +9,13 @@ export interface ReplayMetrics {
 export const replayMetrics = (registry: Registry): ReplayMetrics => ({
   requests: new Counter({
     name: 'standin_replay_requests_total',
-    help: 'Captured requests that were sent again',
+    help: 'Captured requests that were replayed',
     labelNames: ['target', 'outcome'],
     registers: [registry],
   }),
   running: new Gauge({
     name: 'standin_replay_running',
-    help: 'Replays that are being sent by this operator',
+    help: 'Replays that this operator is sending',
     registers: [registry],
   }),
 });

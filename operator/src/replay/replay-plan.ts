@@ -52,7 +52,7 @@ export const resolveReplay = (
 ): Resolution => {
   const parsed = parseObject(replay);
   if (!parsed.ok) return invalid(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));
-  if (parsed.value.kind !== 'Replay') return invalid('It is not a Replay.');
+  if (parsed.value.kind !== 'Replay') return invalid('The object is not a Replay.');
   const { spec } = parsed.value;
   const search = spec.filter?.search === undefined ? undefined : parseFilter(spec.filter.search);
   if (search?.kind === 'invalid') return invalid(`spec.filter.search: ${search.problem.message}`);

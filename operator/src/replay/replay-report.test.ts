@@ -12,7 +12,7 @@ const WAITING: ReplayFacts = {
 };
 
 // Prevents: Replays without a valid project use up the operator's writes every two seconds.
-test('a status that says the same already is not written again', async () => {
+test('an unchanged status is not written again', async () => {
   const source = new MemorySource();
   source.put('Replay', 'again', {});
   const report = async (facts: ReplayFacts): Promise<void> => {
@@ -35,7 +35,7 @@ test('a status that says the same already is not written again', async () => {
   expect(source.statusWrites).toHaveLength(2);
 });
 
-test('the end of a Replay that was changed meanwhile is written to the newest version', async () => {
+test('the end of a changed Replay is written to its newest version', async () => {
   const source = new MemorySource();
   let seen = source.put('Replay', 'changed', { state: 'Running' });
   source.put('Replay', 'changed', { state: 'Suspended' });

@@ -37,8 +37,8 @@ export const NO_PLACE = {
     ok: false,
     reason: 'Waiting',
     message:
-      `The operator runs ${PLACES_MAX} Replays at a time, ${PLACES_IN_NAMESPACE_MAX} of one namespace. ` +
-      'This one waits for a place and continues by itself.',
+      `The operator runs up to ${PLACES_MAX} Replays at a time, ${PLACES_IN_NAMESPACE_MAX} per namespace. ` +
+      'This Replay continues when a place is free.',
   },
 } as const;
 
@@ -177,7 +177,7 @@ export class ReplayReport {
       } catch (error) {
         this.#isDirty = true;
         if (this.#isWaiting) throw error;
-        this.#options.logger.warn({ err: error }, 'cannot write the status of a replay; trying again');
+        this.#options.logger.warn({ err: error }, 'cannot write replay status, retrying');
         this.#schedule();
       }
     };

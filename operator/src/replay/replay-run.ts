@@ -6,7 +6,7 @@ import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logsto
 import type { Logger } from 'pino';
 import { secondsOf } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
-import { findEntry } from './find-entry.ts';
+import { findEntry } from './captured-requests.ts';
 import type { Places, Ticket } from './places.ts';
 import { ReplayCounts } from './replay-counts.ts';
 import type { ReplayMetrics } from './replay-metrics.ts';
@@ -14,7 +14,7 @@ import { resolveReplay, type ReplayPlan } from './replay-plan.ts';
 import { NO_PLACE, PAUSED, ReplayReport, type ReplayReportOptions } from './replay-report.ts';
 import { ReplaySender, type SenderParts } from './replay-sender.ts';
 import type { RunControl } from './run-control.ts';
-import { sendMany, TOO_SLOW } from './send-many.ts';
+import { sendMany } from './send-many.ts';
 
 export interface ReplayParts extends SenderParts {
   readonly source: ResourceSource;
@@ -42,7 +42,7 @@ const RETRY_BACKOFF = { baseMs: 200, capMs: 10_000 };
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
-const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The operator reads it when it has a place.' };
+const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The Replay is checked when a place is free.' };
 
 interface Turn {
   readonly plan: ReplayPlan;
@@ -145,7 +145,7 @@ export class ReplayRun {
     if (this.#control.state === 'Cancelled' && startedAt === undefined) return this.#end('Cancelled');
     if (resolution.kind === 'waiting') return this.#block(resolution.finding);
     if (store === undefined) {
-      const message = 'The operator has no log store: set STANDIN_CLICKHOUSE_URL for it.';
+      const message = 'The operator has no log store: set STANDIN_CLICKHOUSE_URL.';
       return this.#block({ ok: false, reason: 'NoLogStore', message });
     }
     await this.#read(ticket, () => this.#parts.prepareStore());
@@ -171,7 +171,7 @@ export class ReplayRun {
     const key = { projectUid: plan.project.uid, replayUid: this.#object.metadata.uid, requestId };
     const earlier = this.#counts.total === 0 ? undefined : await this.#read(ticket, () => store.replays.answer(key));
     if (earlier !== undefined) {
-      this.#sayResult(earlier.status, earlier.durationMs, earlier.error);
+      this.#reportResult(earlier.status, earlier.durationMs, earlier.error);
       return this.#finish();
     }
     const entry = await findEntry(requestId, {
@@ -189,7 +189,7 @@ export class ReplayRun {
     const result = await sender.send(entry, this.#control.stopped);
     await this.#retry(() => store.replays.insert([result]));
     this.#note(result);
-    this.#sayResult(result.status, result.durationUs / 1_000, result.error);
+    this.#reportResult(result.status, result.durationUs / 1_000, result.error);
     return this.#finish();
   }
 
@@ -230,9 +230,9 @@ export class ReplayRun {
         if (attempt > 0) this.#report.set({ complete });
         return result;
       } catch (error) {
-        const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && error.code !== TOO_SLOW;
+        const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && !error.isTooSlow;
         if (!mayHelp || this.#control.state === 'Cancelled') throw error;
-        const message = `The log store is unavailable (${error.message}). The replay continues when it is back.`;
+        const message = `The log store is unavailable (${error.message}). The replay continues when it is available again.`;
         this.#report.set({ complete: { ok: false, reason: 'Waiting', message } });
         await this.#parts.clock.sleep(exponentialMs(attempt, RETRY_BACKOFF), this.#control.ending);
         beforeAgain();
@@ -245,7 +245,7 @@ export class ReplayRun {
     this.#parts.metrics.requests.inc({ target, outcome: status === 0 ? 'failed' : 'answered' });
   }
 
-  #sayResult(status: number, durationMs: number, error: string): void {
+  #reportResult(status: number, durationMs: number, error: string): void {
     const shown = error === '' ? {} : { error: error.slice(0, LIMITS.conditionMessageLengthMax) };
     this.#report.set({ counts: this.#counts.list(), result: { status, durationMs: Math.round(durationMs), ...shown } });
   }
@@ -282,7 +282,7 @@ export class ReplayRun {
     await this.#report.flush(this.#control.stopped);
     const type = phase === 'Failed' ? 'Warning' : 'Normal';
     await this.#parts.source.recordEvent(this.#object, { type, reason: phase, message });
-    this.#logger.info({ phase, sent: this.#counts.total }, 'a replay has ended');
+    this.#logger.info({ phase, sent: this.#counts.total }, 'replay ended');
     return 'over';
   }
 }

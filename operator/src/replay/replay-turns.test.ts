@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AWAY } from './memory-log.testing.ts';
+import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, setUp } from './replay-term.testing.ts';
 
 const conditionOf = (
@@ -9,8 +9,8 @@ const conditionOf = (
 const to = (name: string) => ({ target: { kind: 'URL', url: `http://api.example.com/${name}` } });
 const FOUR = ['a', 'b', 'c', 'd'];
 
-// Prevents: paused Replays stop those of all others.
-test('paused Replays have no place: others are sent meanwhile, and the paused ones when they are resumed', async () => {
+// Prevents: paused Replays stop all others.
+test('paused Replays have no place, so others are sent, and the paused ones continue when they are resumed', async () => {
   const { lead, replay, status, sent, ended } = setUp();
   const names = [...FOUR, 'e', 'f'];
   for (const name of names) replay({ ...FAST, state: 'Suspended' }, name);
@@ -24,11 +24,11 @@ test('paused Replays have no place: others are sent meanwhile, and the paused on
   expect(sent).toHaveLength(COUNT * (names.length + 1));
 });
 
-test('one that is paused in the middle continues behind what was sent, and gave its place to others', async () => {
+test('a Replay that is paused while it runs gives its place to others, and continues after its last request', async () => {
   const { lead, replay, status, sentTo, sent, ended, target } = setUp();
   const spec = { ...FAST, ...to('paused'), order: 'Original' };
   let isPaused = false;
-  // While a request is on its way.
+  // While a request is in flight.
   target.answer = (body) => {
     if (body === '10' && !isPaused) {
       isPaused = true;
@@ -49,7 +49,7 @@ test('one that is paused in the middle continues behind what was sent, and gave 
   expect(sent).toHaveLength(COUNT * 5);
 });
 
-test('when its turn is over, a Replay makes room for one that waits; each request is sent once, in order', async () => {
+test('when its turn is over, a Replay gives its place to another, and each request is sent once, in order', async () => {
   const { lead, replay, status, sentTo, sent, ended, target, clock } = setUp();
   target.answer = () => {
     clock.passedMs += 7_000;
@@ -66,22 +66,22 @@ test('when its turn is over, a Replay makes room for one that waits; each reques
   expect(sentTo.indexOf('/f')).toBeLessThan(sentTo.lastIndexOf('/a'));
 });
 
-test('one whose search the log store cannot answer makes room, too', async () => {
+test('a Replay whose search fails also gives up its place', async () => {
   const { lead, replay, ended, log, status } = setUp();
-  let isAway = true;
+  let isUnavailable = true;
   log.disturb = (call) => {
-    if (call === 'summaries' && isAway) throw AWAY;
+    if (call === 'summaries' && isUnavailable) throw UNAVAILABLE;
   };
   for (const name of FOUR) replay(FAST, name);
   await lead();
   await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Running'));
   replay({ requestId: '0190c2f0-0000-7000-8000-000000000003' }, 'one');
   await ended('one');
-  isAway = false;
+  isUnavailable = false;
   for (const name of FOUR) await ended(name);
 });
 
-test('a Replay that waits for a place reports it, and can be deleted, cancelled or taken over by another leader meanwhile', async () => {
+test('a Replay that waits for a place reports it, and can be deleted, cancelled or continued by another leader', async () => {
   const { lead, replay, status, source, sentTo, ended, target } = setUp();
   target.holds = () => true;
   for (const name of FOUR) replay({ ...FAST, ...to(name) }, name);
@@ -96,7 +96,7 @@ test('a Replay that waits for a place reports it, and can be deleted, cancelled 
         {
           reason: 'Waiting',
           message:
-            'The operator runs 16 Replays at a time, 4 of one namespace. This one waits for a place and continues by itself.',
+            'The operator runs up to 16 Replays at a time, 4 per namespace. This Replay continues when a place is free.',
         },
       ]);
   for (const name of ['e', 'f', 'g']) await waits(name);
@@ -114,7 +114,7 @@ test('a Replay that waits for a place reports it, and can be deleted, cancelled 
   expect(counts.sort()).toEqual(['/b', '/c', '/d', '/g'].map((path) => [path, COUNT]));
 });
 
-// Prevents: waiting Replays are looked at again and again.
+// Prevents: waiting Replays are checked repeatedly.
 test('hundreds of Replays that wait need no timer', async () => {
   const { lead, replay, source, status, target } = setUp();
   target.holds = () => true;

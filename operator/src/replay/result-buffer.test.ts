@@ -8,23 +8,23 @@ const result = (bytes = 0): ReplayResult =>
 
 const setUp = (gatherMs = 1) => {
   const batches: number[] = [];
-  let isAway = false;
+  let isUnavailable = false;
   const insert = (results: readonly ReplayResult[]): Promise<void> => {
-    if (isAway) return Promise.reject(new Error('away'));
+    if (isUnavailable) return Promise.reject(new Error('unavailable'));
     batches.push(results.length);
     return Promise.resolve();
   };
   const buffer = new ResultBuffer({ store: { insert }, gatherMs, retry: (work) => work() });
-  return { batches, buffer, goAway: () => (isAway = true) };
+  return { batches, buffer, disconnect: () => (isUnavailable = true) };
 };
 
-test('what comes close together is stored together', async () => {
+test('results in quick succession are stored together', async () => {
   const { batches, buffer } = setUp();
   await Promise.all([buffer.add(result()), buffer.add(result()), buffer.add(result())]);
   expect(batches).toEqual([3]);
 });
 
-test('a batch is bounded in rows and in bytes', async () => {
+test('a batch is limited in rows and bytes', async () => {
   const { batches, buffer } = setUp(60_000);
   const rows = Promise.all(Array.from({ length: 201 }, () => buffer.add(result())));
   await buffer.flush();
@@ -36,7 +36,7 @@ test('a batch is bounded in rows and in bytes', async () => {
   expect(batches.slice(2)).toEqual([1, 1]);
 });
 
-test('when too much waits there is no room until it is stored', async () => {
+test('when too many results wait, there is no room until they are stored', async () => {
   const { batches, buffer } = setUp(60_000);
   const added = Array.from({ length: 450 }, () => buffer.add(result()));
   await buffer.room();
@@ -45,8 +45,8 @@ test('when too much waits there is no room until it is stored', async () => {
   await Promise.all(added);
 });
 
-test('what cannot be stored is told to whoever waits for it', async () => {
-  const { buffer, goAway } = setUp();
-  goAway();
-  await expect(buffer.add(result())).rejects.toThrow('away');
+test('a caller that waits for its result gets the error if storing fails', async () => {
+  const { buffer, disconnect } = setUp();
+  disconnect();
+  await expect(buffer.add(result())).rejects.toThrow('unavailable');
 });

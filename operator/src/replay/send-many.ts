@@ -36,8 +36,6 @@ export interface SendManyOptions {
 const AT_ONCE = 64;
 const GATHER_MS = 100;
 const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
-/** ClickHouse's error code for a query that exceeds its time limit. */
-export const TOO_SLOW = '159';
 
 /**
  * Sends what a Replay's filter finds, from the position in its status. Resolves when nothing is in flight and all results are
@@ -127,7 +125,7 @@ const count = async (
   try {
     return Math.min(limit, await read(() => store.count(filter)));
   } catch (error) {
-    if (error instanceof LogStoreError && error.code === TOO_SLOW) return undefined;
+    if (error instanceof LogStoreError && error.isTooSlow) return undefined;
     throw error;
   }
 };

@@ -51,7 +51,10 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
   };
   // Limits the total time of a response, even if data keeps arriving.
   const cut = new AbortController();
-  const timer = setTimeout(() => cut.abort(new AnswerCut('The answer took too long.')), to.timeoutMs + TRICKLE_MS_MAX);
+  const timer = setTimeout(
+    () => cut.abort(new ResponseCut('The response took too long.')),
+    to.timeoutMs + TRICKLE_MS_MAX,
+  );
   try {
     const answer = await egress.request({
       url: request.url,
@@ -75,12 +78,12 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
 };
 
 /** The reason for not reading any further. */
-class AnswerCut extends Error {
-  override readonly name = 'AnswerCut';
+class ResponseCut extends Error {
+  override readonly name = 'ResponseCut';
 }
 
 const reasonOf = (failure: unknown): string =>
-  failure instanceof EgressError || failure instanceof AnswerCut
+  failure instanceof EgressError || failure instanceof ResponseCut
     ? failure.message
     : `The request cannot be sent: ${(failure as Error).message}.`;
 
@@ -97,7 +100,7 @@ const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Bod
       const part = chunk.subarray(0, Math.max(0, bytesMax - keptBytes));
       if (part.length > 0) gathered.add(part);
       keptBytes += part.length;
-      if (bodyBytes > READ_BYTES_MAX) throw new AnswerCut(`The answer is longer than ${READ_BYTES_MAX} bytes.`);
+      if (bodyBytes > READ_BYTES_MAX) throw new ResponseCut(`The response is longer than ${READ_BYTES_MAX} bytes.`);
     }
   } catch (error) {
     failure = error;

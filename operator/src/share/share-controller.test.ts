@@ -57,7 +57,7 @@ const reason = (): string => {
 const expectReason = (wanted: string): Promise<void> => expect.poll(reason).toBe(wanted);
 
 describe('a Share', () => {
-  it('of a Pro account is accepted, once, with the generation that was looked at', async () => {
+  it('of a Pro account is accepted, once, with the generation that was checked', async () => {
     source.put('Share', 'link', SPEC);
     await expectReason('True Accepted');
     expect(source.object('Share', 'link').status).toMatchObject({ observedGeneration: 1 });
@@ -67,7 +67,7 @@ describe('a Share', () => {
     expect(source.statusWrites.map(({ ref }) => ref.name)).toEqual(['link', 'second']);
   });
 
-  it('follows the plan of its account, both ways, and says so in an Event', async () => {
+  it('follows the plan of its account in both directions, with an Event', async () => {
     source.put('Share', 'link', SPEC);
     await expectReason('True Accepted');
     source.put('Account', 'pro', { plan: 'Free' });
@@ -77,7 +77,7 @@ describe('a Share', () => {
     await expectReason('True Accepted');
   });
 
-  it('of a project that goes is refused until the project is back', async () => {
+  it('of a deleted project is refused until the project exists again', async () => {
     source.put('Share', 'link', SPEC);
     await expectReason('True Accepted');
     source.remove('Project', 'shop');
@@ -94,13 +94,13 @@ describe('a Share', () => {
     ['of 30 days', { ...SPEC, expiresAt: at(NOW - HOUR_MS + LIMITS.shareLifetimeMsMax) }, 'True Accepted'],
     ['on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T25:00:00Z' }, 'False Invalid'],
     ['that has expired', { ...SPEC, expiresAt: at(NOW) }, 'False Expired'],
-    ['with a token in plain', { ...SPEC, tokenSha256: 'secret' }, 'False Invalid'],
+    ['with a plain-text token', { ...SPEC, tokenSha256: 'secret' }, 'False Invalid'],
   ])('%s', async (_, spec, wanted) => {
     source.put('Share', 'link', spec);
     await expectReason(wanted);
   });
 
-  it('is looked at when it expires, and gone a day later', async () => {
+  it('is checked when it expires, and deleted a day later', async () => {
     source.put('Share', 'link', { ...SPEC, expiresAt: at(NOW + 1_000) });
     await expectReason('True Accepted');
     now = NOW + 1_000;
@@ -111,7 +111,7 @@ describe('a Share', () => {
     await expect.poll(async () => source.get({ kind: 'Share', namespace: 'default', name: 'link' })).toBeUndefined();
   });
 
-  it('that somebody else changed at the same moment is looked at again', async () => {
+  it('that another client changed at the same time is checked again', async () => {
     let conflicts = 1;
     source.disturb = (call, name) => {
       if (call !== 'writeStatus' || conflicts === 0) return;

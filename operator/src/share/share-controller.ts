@@ -3,8 +3,9 @@ import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
+import { deleteObject } from '../delete-object.ts';
 import { contextOf } from '../status/conditions.ts';
-import { isOutdated, refOf, StatusWriter } from '../status/status-writer.ts';
+import { refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { judgeShare, statusOf } from './share-finding.ts';
 
@@ -41,7 +42,7 @@ export class ShareController implements Controller {
       ...{ name: 'shares', concurrency: WORKERS, backoff: BACKOFF, registry },
       logger: logger.child({ stage: 'share' }),
       reconcile: async (uid) => {
-        const requeueAfterMs = await this.#look(uid);
+        const requeueAfterMs = await this.#reconcile(uid);
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
       },
     });
@@ -94,8 +95,8 @@ export class ShareController implements Controller {
       if (metadata.namespace === object.metadata.namespace) this.#queue.add(uid);
   }
 
-  /** Resolves with the delay until the next look. */
-  async #look(uid: string): Promise<number | undefined> {
+  /** Resolves with the delay until the next check. */
+  async #reconcile(uid: string): Promise<number | undefined> {
     const share = this.#shares.get(uid);
     if (share === undefined) return undefined;
     const now = (this.#options.clock ?? Date.now)();
@@ -105,29 +106,19 @@ export class ShareController implements Controller {
     };
     const { accepted, expiresAtMs } = judgeShare(share, surroundings, now);
     if (expiresAtMs !== undefined && now >= expiresAtMs + LIMITS.shareKeptMs) {
-      await this.#delete(share);
+      await deleteObject(this.#options.source, share);
       return undefined;
     }
-    await this.#say(share, accepted, now);
+    await this.#report(share, accepted, now);
     if (expiresAtMs === undefined) return undefined;
     return (now < expiresAtMs ? expiresAtMs : expiresAtMs + LIMITS.shareKeptMs) - now;
   }
 
-  async #say(share: ResourceObject, accepted: Finding, now: number): Promise<void> {
+  async #report(share: ResourceObject, accepted: Finding, now: number): Promise<void> {
     const newest = this.#writer.newest(share);
     if ((await this.#writer.write(newest, statusOf(accepted, contextOf(newest, new Date(now))))) !== 'written') return;
     const { ok, reason, message } = accepted;
     if (!ok && reason !== 'Expired')
       await this.#options.source.recordEvent(share, { type: 'Warning', reason, message });
-  }
-
-  async #delete(share: ResourceObject): Promise<void> {
-    const { source } = this.#options;
-    const ref = refOf(share);
-    try {
-      if ((await source.get(ref))?.metadata.uid === share.metadata.uid) await source.delete(ref);
-    } catch (error) {
-      if (!isOutdated(error)) throw error;
-    }
   }
 }

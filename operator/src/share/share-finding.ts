@@ -47,7 +47,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   const verdict = (accepted: Finding): ShareVerdict => ({ accepted, expiresAtMs });
   if (expiresAtMs > latest) {
     const days = LIMITS.shareLifetimeMsMax / DAY_MS;
-    const message = `spec.expiresAt: must be at most ${days} days after the Share was made. Create another one.`;
+    const message = `spec.expiresAt: must be at most ${days} days after the Share was created. Create another Share.`;
     return verdict(fails('Invalid', message, 'spec.expiresAt'));
   }
   if (expiresAtMs <= now) return verdict(fails('Expired', `The link expired at ${expiresAt}.`, 'spec.expiresAt'));
@@ -58,7 +58,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   }
   const account = accountSpec(surroundings.object('Account', namespace, project.accountRef.name));
   if (account === undefined) {
-    const message = `Project ${projectRef.name} has no valid Account: there should be one called ${project.accountRef.name} in this namespace.`;
+    const message = `Project ${projectRef.name} has no valid Account: create Account ${project.accountRef.name} in this namespace, or fix it.`;
     return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
   }
   if (account.plan !== 'Pro') {

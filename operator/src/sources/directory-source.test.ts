@@ -65,7 +65,7 @@ describe('a directory of manifests', () => {
           puts.push(object.metadata.name);
         },
         remove: (object) => objects.delete(object.metadata.name),
-        problems: (told) => (problems = told),
+        problems: (reported) => (problems = reported),
       },
       stop.signal,
     );
@@ -83,7 +83,7 @@ describe('a directory of manifests', () => {
     it.for([
       ['there is no directory', () => rm(dir, { recursive: true }), 'NotFound'],
       [
-        'is a file; name the directory that it is in',
+        'is a file; specify its directory',
         async () => {
           await rm(dir, { recursive: true });
           await writeFile(dir, '');
@@ -108,13 +108,13 @@ describe('a directory of manifests', () => {
       });
     });
 
-    it('when the manifests lie in the data folder', async () => {
+    it('when the manifests are in the data folder', async () => {
       dataDir = root;
       await expect(start()).rejects.toMatchObject({ kind: 'Invalid' });
     });
   });
 
-  it('reads .yaml, .yml and .json at any depth, in order of name, and nothing else', async () => {
+  it('reads only .yaml, .yml and .json, at any depth, in order of name', async () => {
     dataDir = join(dir, 'data');
     await mkdir(file('sub/deep'), { recursive: true });
     for (const folder of ['data', '.git', 'node_modules/x']) {
@@ -156,7 +156,7 @@ describe('a directory of manifests', () => {
     expect(ages.size).toBe(50);
   });
 
-  it('keeps status and generation over a restart, and notices what changed in between', async () => {
+  it('keeps status and generation across a restart, and notices changes in between', async () => {
     await write('a.yaml', endpoint('a'));
     await write('b.yaml', endpoint('b'));
     const source = await start();
@@ -173,7 +173,7 @@ describe('a directory of manifests', () => {
     expect(objects.get('b')?.status).toBeUndefined();
   });
 
-  it('does not take a rewrite without a change for one', async () => {
+  it('ignores a rewrite without a change', async () => {
     await write('a.yaml', endpoint('a'));
     await start();
     await write('a.yaml', `# a comment\n${endpoint('a')}`);
@@ -182,7 +182,7 @@ describe('a directory of manifests', () => {
     expect(puts).toEqual(['a', 'z']);
   });
 
-  it('sees a save by rename', async () => {
+  it('notices a save by rename', async () => {
     await write('a.yaml', endpoint('a'));
     await start();
     await write('.a.yaml.new', endpoint('a', '/renamed'));
@@ -191,7 +191,7 @@ describe('a directory of manifests', () => {
     expect(puts).toEqual(['a', 'a']);
   });
 
-  it('does not take a renamed file for a removed object', async () => {
+  it('does not remove the objects of a renamed file', async () => {
     await write('a.yaml', endpoint('a'));
     await start();
     const before = objects.get('a');
@@ -205,21 +205,21 @@ describe('a directory of manifests', () => {
     expect(puts).toEqual(['a', 'z']);
   });
 
-  it('waits until a file is quiet', async () => {
+  it('waits until a file has stopped changing', async () => {
     await start();
     const text = endpoint('a');
-    const told: number[] = [];
+    const reported: number[] = [];
     for (let length = 10; length <= text.length; length += 15) {
       await write('a.yaml', text.slice(0, length));
-      told.push(problems.length);
+      reported.push(problems.length);
       await pause(5);
     }
     await write('a.yaml', text);
     await until('a', () => objects.has('a'));
-    expect(Math.max(...told)).toBe(0);
+    expect(Math.max(...reported)).toBe(0);
   });
 
-  it('ends with what was written last, however fast', async () => {
+  it('ends with the last version after rapid writes', async () => {
     await start();
     for (let index = 0; index <= 60; index++) {
       await write('a.yaml', endpoint('a', `/${index}`));
@@ -228,7 +228,7 @@ describe('a directory of manifests', () => {
     await hasSlug('a', '/60');
   });
 
-  it('says which line is wrong, keeps the last good version, and forgets the problem when it is repaired', async () => {
+  it('reports the wrong line, keeps the last valid version, and clears the problem when the file is fixed', async () => {
     await write('a.yaml', endpoint('a'));
     await start();
     await write('a.yaml', `${endpoint('a')}  json: {\n`);
@@ -243,7 +243,7 @@ describe('a directory of manifests', () => {
     await until('no problem', () => problems.length === 0);
   });
 
-  it('sees new folders and what is in them', async () => {
+  it('notices new folders and their content', async () => {
     await start();
     for (let index = 0; index < 5; index++) {
       await mkdir(file(`new-${index}/deep`), { recursive: true });
@@ -254,13 +254,13 @@ describe('a directory of manifests', () => {
     await until('the removal', () => objects.size === 4);
   });
 
-  it('keeps everything in force while the directory is gone, and says so', async () => {
+  it('keeps all objects active while the directory is missing, and reports it', async () => {
     await write('a.yaml', endpoint('a'));
     await write('b.yaml', endpoint('b'));
     await start();
-    await rename(dir, `${dir}-away`);
+    await rename(dir, `${dir}-moved`);
     await until('the problem', () => problems.length > 0);
-    expect(problems[0]?.message).toBe('the directory is gone; what it held stays in force until it is back');
+    expect(problems[0]?.message).toBe('the directory is missing; its objects stay active until it is back');
     expect(objects.size).toBe(2);
     await mkdir(dir);
     await write('a.yaml', endpoint('a', '/new'));
@@ -271,7 +271,7 @@ describe('a directory of manifests', () => {
     await hasSlug('a', '/newer');
   });
 
-  it('counts on how often an Account’s key was replaced when it is moved away and back, also after a restart', async () => {
+  it('keeps the count of key regenerations when an Account is removed and added again, also after a restart', async () => {
     const status = { apiKey: { regenerations: ['2026-11-21T12:00:00Z'] } };
     const account = { kind: 'Account', namespace: 'default', name: 'team' } as const;
     const text = JSON.stringify({ apiVersion: GROUP_VERSION, kind: 'Account', metadata: { name: 'team' }, spec: {} });
@@ -281,14 +281,14 @@ describe('a directory of manifests', () => {
     await source.writeStatus(account, { ...status, usage: { accepted: 1 } });
     await source.writeStatus(ref('a'), { url: 'http://x' });
     const move = async (restarts: boolean): Promise<void> => {
-      await rename(dir, `${dir}-away`);
+      await rename(dir, `${dir}-moved`);
       await mkdir(dir);
       await until('the removal', () => objects.size === 0);
       if (restarts) await restart();
       await write('team.json', text);
       await write('a.yaml', endpoint('a'));
       await until('both', () => objects.size === 2);
-      await rm(`${dir}-away`, { recursive: true });
+      await rm(`${dir}-moved`, { recursive: true });
     };
     await move(false);
     expect(objects.get('team')).toMatchObject({ status, metadata: { generation: 2 } });
@@ -312,7 +312,7 @@ describe('a directory of manifests', () => {
     await hasSlug('a', '/v2');
   });
 
-  describe('written by the dashboard', () => {
+  describe('an object that the dashboard writes', () => {
     const desired = (name: string, slug: string) => ({
       apiVersion: GROUP_VERSION,
       kind: 'Endpoint' as const,
@@ -336,7 +336,7 @@ describe('a directory of manifests', () => {
       expect(await readdir(dir)).toEqual([]);
     });
 
-    it('gets a file of its own when it is new, and never overwrites another', async () => {
+    it('gets its own file when it is new, and never overwrites another', async () => {
       await write('endpoint-a.yaml', endpoint('something-else'));
       const source = await start();
       await source.apply(desired('a', '/a'));
@@ -347,7 +347,7 @@ describe('a directory of manifests', () => {
       );
     });
 
-    it('is refused while the file is broken, and where objects share parts', async () => {
+    it('is refused while the file is broken, and if objects share parts', async () => {
       await write('broken.yaml', endpoint('a'));
       const item = (name: string, spec: string) =>
         `- {apiVersion: ${GROUP_VERSION}, kind: Endpoint, metadata: {name: ${name}}, spec: ${spec}}\n`;
@@ -358,16 +358,16 @@ describe('a directory of manifests', () => {
       await until('the problem', () => problems.length > 0);
       await expect(source.apply(desired('a', '/x'))).rejects.toMatchObject({
         kind: 'Invalid',
-        message: 'broken.yaml is broken; repair it first',
+        message: 'broken.yaml is broken; fix it first',
       });
       await expect(source.apply(desired('b', '/x'))).rejects.toMatchObject({
         kind: 'Invalid',
-        message: expect.stringContaining('shared.yaml must be edited by hand') as string,
+        message: expect.stringContaining('edit shared.yaml by hand') as string,
       });
       expect(await readFile(file('shared.yaml'), 'utf8')).toBe(list);
     });
 
-    it('comes one after the other', async () => {
+    it('is written after the previous write', async () => {
       const source = await start();
       await Promise.all(Array.from({ length: 20 }, (_, index) => source.apply(desired(`n${index % 4}`, `/${index}`))));
       expect([...objects.values()].map(slugOf).sort()).toEqual(['/16', '/17', '/18', '/19']);
@@ -375,7 +375,7 @@ describe('a directory of manifests', () => {
   });
 
   describe('secrets', () => {
-    it('are readable for their owner only, and die with an owner that is deleted', async () => {
+    it('are readable only by their owner, and deleted with it', async () => {
       await write('a.yaml', endpoint('a'));
       const source = await start();
       const owner = objects.get('a');
@@ -394,7 +394,7 @@ describe('a directory of manifests', () => {
       await expect(source.readSecret('default', 'a-api-key', 'api-key')).resolves.toBeUndefined();
     });
 
-    it('in manifests are read, change with them, and are not overwritten', async () => {
+    it('in manifests are read, updated, and not overwritten', async () => {
       const secret = (value: string) =>
         `apiVersion: v1\nkind: Secret\nmetadata: {name: own}\nstringData: {api-key: ${value}}\n`;
       await write('s.yaml', `${secret('one')}---\n${endpoint('a')}`);
@@ -418,7 +418,7 @@ describe('a directory of manifests', () => {
     });
   });
 
-  it('ends its start at any moment of it', async () => {
+  it('can be stopped at any moment of its start', async () => {
     await write('a.yaml', endpoint('a'));
     for (let afterMs = 0; afterMs < 40; afterMs += 1) {
       const stop = new AbortController();

@@ -11,7 +11,7 @@ const TOGETHER_MS_MAX = 150;
 const RENAME_MS_MAX = 1_000;
 
 export interface FolderReaderCallbacks {
-  /** Called after every look that found changes. */
+  /** Called after every check that found changes. */
   readonly onDesired: (desired: DesiredTree) => void;
   readonly onError: (error: unknown) => void;
   /** The kinds that the folder may contain. */
@@ -19,7 +19,7 @@ export interface FolderReaderCallbacks {
 }
 
 /** The files to check. Without `files`, all files. */
-export interface Look {
+export interface Check {
   readonly files?: readonly string[];
   /** Reads them even if they seem unchanged or recently changed, because the operator wrote them itself. */
   readonly force?: boolean;
@@ -29,12 +29,12 @@ export interface Look {
 type Found = ReadonlyMap<string, Fingerprint | undefined>;
 
 /**
- * Reads the changes in a directory, one look at a time. If the directory disappears, its objects stay: the directory is usually
+ * Reads the changes in a directory, one check at a time. If the directory disappears, its objects stay: the directory is usually
  * being replaced (a checkout, a volume). To remove objects, users remove files.
  */
 export class FolderReader {
-  /** Duration of the last look at all files. */
-  lookMs = 0;
+  /** Duration of the last check of all files. */
+  checkMs = 0;
   readonly #folder: ManifestFolder;
   readonly #callbacks: FolderReaderCallbacks;
   readonly #tree = new ManifestTree();
@@ -43,10 +43,10 @@ export class FolderReader {
   readonly #noted = new Map<string, number>();
   /** Something changed, but the file is unknown. */
   #somewhere = false;
-  /** The first and the last note that no look has handled yet. */
+  /** The first and the last note that no check has handled yet. */
   #firstNoteAt = 0;
   #lastNoteAt = 0;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #problem: string | undefined;
   #published = false;
@@ -65,20 +65,20 @@ export class FolderReader {
     return this.#tree.isBroken(file);
   }
 
-  /** Notes a change of a file, or of an unknown file. A look follows when the changes have stopped. */
+  /** Notes a change of a file, or of an unknown file. A check follows when the changes have stopped. */
   note(file: string | undefined): void {
     const now = performance.now();
     if (file !== undefined && this.#folder.isManifest(file)) this.#noted.set(file, now);
     else this.#somewhere = true;
     this.#lastNoteAt = now;
-    this.#lookSoon();
+    this.#checkSoon();
   }
 
-  /** Looks immediately, or after a look in progress. */
-  look(look: Look = {}): Promise<void> {
-    const looked = this.#looking.then(() => this.#look(look));
-    this.#looking = looked.catch(() => undefined);
-    return looked;
+  /** Checks immediately, or after a check in progress. */
+  check(check: Check = {}): Promise<void> {
+    const checked = this.#checking.then(() => this.#check(check));
+    this.#checking = checked.catch(() => undefined);
+    return checked;
   }
 
   stop(): void {
@@ -86,38 +86,38 @@ export class FolderReader {
     clearTimeout(this.#timer);
   }
 
-  #lookSoon(): void {
+  #checkSoon(): void {
     if (this.#stopped || this.#timer !== undefined) return;
     this.#firstNoteAt = performance.now();
-    this.#timer = setTimeout(() => this.#lookWhenQuiet(), QUIET_MS);
+    this.#timer = setTimeout(() => this.#checkWhenQuiet(), QUIET_MS);
   }
 
-  #lookWhenQuiet(): void {
+  #checkWhenQuiet(): void {
     const now = performance.now();
     const quietInMs = this.#lastNoteAt + QUIET_MS - now;
     if (quietInMs > 0 && now - this.#firstNoteAt < TOGETHER_MS_MAX) {
-      this.#timer = setTimeout(() => this.#lookWhenQuiet(), Math.ceil(quietInMs));
+      this.#timer = setTimeout(() => this.#checkWhenQuiet(), Math.ceil(quietInMs));
       return;
     }
     this.#timer = undefined;
-    // With thousands of files, looking at all of them may take longer than the change itself.
-    const look = this.#somewhere || this.#problem !== undefined ? {} : { files: [...this.#noted.keys()] };
+    // With thousands of files, checking all of them may take longer than the change itself.
+    const check = this.#somewhere || this.#problem !== undefined ? {} : { files: [...this.#noted.keys()] };
     this.#somewhere = false;
-    void this.look(look)
+    void this.check(check)
       .catch(this.#callbacks.onError)
       .finally(() => {
-        if (this.#noted.size > 0) this.#lookSoon();
+        if (this.#noted.size > 0) this.#checkSoon();
       });
   }
 
-  async #look({ files, force = false }: Look): Promise<void> {
+  async #check({ files, force = false }: Check): Promise<void> {
     const problemBefore = this.#problem;
     let found: Found | undefined;
     try {
       found = files === undefined ? await this.#findAll() : await this.#find(files);
     } catch (error) {
       if (!(error instanceof FolderGoneError)) throw error;
-      this.#problem = 'the directory is gone; what it held stays in force until it is back';
+      this.#problem = 'the directory is missing; its objects stay active until it is back';
     }
     const changed = found !== undefined && (await this.#read(found, force));
     if (!changed && this.#problem === problemBefore && this.#published) return;
@@ -136,7 +136,7 @@ export class FolderReader {
     for (const { file, fingerprint } of scan.files) found.set(file, fingerprint);
     // Removes notes of files that no longer exist, or never existed.
     for (const file of this.#noted.keys()) if (!found.has(file) && !this.#isBusy(file)) this.#noted.delete(file);
-    this.lookMs = performance.now() - startedAt;
+    this.checkMs = performance.now() - startedAt;
     return found;
   }
 
@@ -148,7 +148,7 @@ export class FolderReader {
       if (fingerprint === undefined && this.#tree.files.has(file)) return this.#findAll();
       found.set(file, fingerprint);
     }
-    // If the whole directory is missing, its files are not removed. Checked last, since it may have disappeared during the look.
+    // If the whole directory is missing, its files are not removed. Checked last, since it may have disappeared during the check.
     await this.#folder.identity();
     return found;
   }
@@ -166,10 +166,10 @@ export class FolderReader {
       }
       const isNoted = this.#noted.delete(file);
       if (!isNoted && !force && this.#fingerprints.get(file) === fingerprint) continue;
-      const isThere = await this.#readFile(file);
-      if (isThere) this.#fingerprints.set(file, fingerprint);
+      const isRead = await this.#readFile(file);
+      if (isRead) this.#fingerprints.set(file, fingerprint);
       else isMoving = true;
-      changed ||= isThere;
+      changed ||= isRead;
     }
     for (const file of gone) {
       if (isMoving && this.#isNoted(file, RENAME_MS_MAX)) continue;
@@ -194,7 +194,7 @@ export class FolderReader {
     return this.#tree.remove(file);
   }
 
-  /** False if the file disappeared again. It is then looked at once more. */
+  /** False if the file disappeared again. It is then checked once more. */
   async #readFile(file: string): Promise<boolean> {
     try {
       this.#tree.put(file, readManifest(await this.#folder.read(file), file, this.#callbacks.kinds));

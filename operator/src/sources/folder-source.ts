@@ -40,7 +40,7 @@ export interface LocatingSource extends ResourceSource {
   whereIs(ref: ObjectRef): string | undefined;
 }
 
-interface InForce {
+interface Active {
   readonly manifest: ManifestObject;
   readonly resource: ResourceObject;
 }
@@ -72,7 +72,7 @@ export class FolderSource implements LocatingSource {
   readonly #writer: ManifestWriter;
   readonly #records: ObjectRecords;
   readonly #secrets: SecretFiles;
-  readonly #inForce = new Map<string, InForce>();
+  readonly #active = new Map<string, Active>();
   #desired: DesiredTree = { objects: new Map(), secrets: new Map(), problems: [] };
   #listener: SourceListener | undefined;
   #problems = '[]';
@@ -87,7 +87,7 @@ export class FolderSource implements LocatingSource {
     this.#reader = new FolderReader(this.#folder, {
       kinds,
       onDesired: (desired) => this.#publish(desired),
-      onError: (error) => logger.error({ err: error, dir: folder.path }, 'cannot look at the directory; looking again'),
+      onError: (error) => logger.error({ err: error, dir: folder.path }, 'cannot read the directory, retrying'),
     });
     this.#writer = new ManifestWriter(this.#folder);
     this.#records = new ObjectRecords(records, (error) =>
@@ -99,12 +99,12 @@ export class FolderSource implements LocatingSource {
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
     await this.#open();
     this.#listener = listener;
-    for (const { resource } of this.#inForce.values()) listener.put(resource);
+    for (const { resource } of this.#active.values()) listener.put(resource);
     if (this.#problems !== '[]') listener.problems(JSON.parse(this.#problems) as SourceProblem[]);
     const watch = new FolderWatch({
       folder: this.#folder,
       onChange: (file) => this.#reader.note(file),
-      lookMs: () => this.#reader.lookMs,
+      checkMs: () => this.#reader.checkMs,
       logger: this.#options.logger,
     });
     const stop = (): void => {
@@ -119,19 +119,19 @@ export class FolderSource implements LocatingSource {
     };
     signal.addEventListener('abort', stop, { once: true });
     await watch.start();
-    // Finds changes between the first look and the start of the watch.
-    await this.#reader.look();
+    // Finds changes between the first check and the start of the watch.
+    await this.#reader.check();
     if (signal.aborted) stop();
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
     const key = manifestKey(ref);
-    await this.#lookAt(key);
-    return this.#inForce.get(key)?.resource;
+    await this.#checkFileOf(key);
+    return this.#active.get(key)?.resource;
   }
 
   whereIs(ref: ObjectRef): string | undefined {
-    return this.#inForce.get(manifestKey(ref))?.manifest.where;
+    return this.#active.get(manifestKey(ref))?.manifest.where;
   }
 
   apply(object: DesiredObject): Promise<ResourceObject> {
@@ -139,10 +139,10 @@ export class FolderSource implements LocatingSource {
       const key = manifestKey({ kind: object.kind, ...object.metadata });
       const file = await this.#fileOf(key);
       const written = await this.#writer.write(object, file);
-      await this.#reader.look({ files: [written], force: true });
-      const resource = this.#inForce.get(key)?.resource;
+      await this.#reader.check({ files: [written], force: true });
+      const resource = this.#active.get(key)?.resource;
       if (resource === undefined)
-        throw new SourceError('Unavailable', `${written} was written and changed again at once`);
+        throw new SourceError('Unavailable', `${written} changed again right after it was written`);
       return resource;
     });
   }
@@ -153,8 +153,8 @@ export class FolderSource implements LocatingSource {
       const file = await this.#fileOf(key);
       if (file === undefined) throw notFound(ref);
       await this.#writer.remove(ref, file);
-      await this.#reader.look({ files: [file], force: true });
-      if (!this.#inForce.has(key)) await this.#secrets.removeAllOf(ref.namespace, uidOf(key));
+      await this.#reader.check({ files: [file], force: true });
+      if (!this.#active.has(key)) await this.#secrets.removeAllOf(ref.namespace, uidOf(key));
     });
   }
 
@@ -165,16 +165,16 @@ export class FolderSource implements LocatingSource {
   ): Promise<ResourceObject> {
     await this.#open();
     const key = manifestKey(ref);
-    const inForce = this.#inForce.get(key);
+    const active = this.#active.get(key);
     const record = this.#records.get(key);
-    if (inForce === undefined || record === undefined) throw notFound(ref);
+    if (active === undefined || record === undefined) throw notFound(ref);
     if (resourceVersion !== undefined && resourceVersion !== String(record.resourceVersion)) {
       throw new SourceError('Conflict', `${key} changed since it was read; read it again`);
     }
     const merged = mergePatch(record.status, status);
-    if (canonicalJson(merged) === canonicalJson(record.status)) return inForce.resource;
+    if (canonicalJson(merged) === canonicalJson(record.status)) return active.resource;
     this.#records.setStatus(key, record, merged);
-    return this.#put(inForce.manifest).resource;
+    return this.#put(active.manifest).resource;
   }
 
   async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
@@ -232,24 +232,24 @@ export class FolderSource implements LocatingSource {
       const message = `cannot use ${records}; fix it, or remove it to start over`;
       throw new SourceError('Invalid', message, { cause: error });
     }
-    await this.#reader.look();
+    await this.#reader.check();
   }
 
-  /** Looks at the file that contains or contained the object. A new object may be in any file. */
-  async #lookAt(key: string): Promise<void> {
+  /** Checks the file that contains or contained the object. A new object may be in any file. */
+  async #checkFileOf(key: string): Promise<void> {
     await this.#open();
     const manifest = this.#desired.objects.get(key);
-    if (manifest !== undefined) await this.#reader.look({ files: [this.#reader.fileOf(manifest)] });
-    if (!this.#desired.objects.has(key)) await this.#reader.look();
+    if (manifest !== undefined) await this.#reader.check({ files: [this.#reader.fileOf(manifest)] });
+    if (!this.#desired.objects.has(key)) await this.#reader.check();
   }
 
   /** The file that contains an object now. Rejects if that file cannot be edited. */
   async #fileOf(key: string): Promise<string | undefined> {
-    await this.#lookAt(key);
+    await this.#checkFileOf(key);
     const manifest = this.#desired.objects.get(key);
     if (manifest === undefined) return undefined;
     const file = this.#reader.fileOf(manifest);
-    if (this.#reader.isBroken(file)) throw new SourceError('Invalid', `${file} is broken; repair it first`);
+    if (this.#reader.isBroken(file)) throw new SourceError('Invalid', `${file} is broken; fix it first`);
     return file;
   }
 
@@ -265,16 +265,16 @@ export class FolderSource implements LocatingSource {
     const gone = [...this.#records.keys()].filter((key) => !desired.objects.has(key));
     for (const key of gone) {
       this.#records.forget(key);
-      const before = this.#inForce.get(key);
-      this.#inForce.delete(key);
+      const before = this.#active.get(key);
+      this.#active.delete(key);
       if (before !== undefined) this.#listener?.remove(before.resource);
     }
     for (const [key, manifest] of desired.objects) {
-      const before = this.#inForce.get(key);
+      const before = this.#active.get(key);
       if (before?.manifest === manifest) continue;
       const isNew = this.#records.see(manifest);
       if (isNew || before === undefined) this.#put(manifest);
-      else this.#inForce.set(key, { manifest, resource: before.resource });
+      else this.#active.set(key, { manifest, resource: before.resource });
     }
     const problems = JSON.stringify(desired.problems);
     if (problems === this.#problems) return;
@@ -282,13 +282,13 @@ export class FolderSource implements LocatingSource {
     this.#listener?.problems(desired.problems);
   }
 
-  #put(manifest: ManifestObject): InForce {
+  #put(manifest: ManifestObject): Active {
     const record = this.#records.get(manifest.key);
     if (record === undefined) throw new Error(`no record of ${manifest.key}`);
-    const inForce = { manifest, resource: toResource(manifest, record) };
-    this.#inForce.set(manifest.key, inForce);
-    this.#listener?.put(inForce.resource);
-    return inForce;
+    const active = { manifest, resource: toResource(manifest, record) };
+    this.#active.set(manifest.key, active);
+    this.#listener?.put(active.resource);
+    return active;
   }
 }
 

@@ -4,23 +4,23 @@ import type { Logger } from 'pino';
 import type { ManifestFolder } from './manifest-folder.ts';
 
 /** The file system sometimes loses events (a removed directory, a full queue). The folder is also scanned at this interval. */
-const LOOK_INTERVAL_MS = 2_000;
+const SCAN_INTERVAL_MS = 2_000;
 /** With very many files, less often: scans may take a fiftieth of the time. */
-const LOOK_PAUSE_FACTOR = 50;
+const SCAN_PAUSE_FACTOR = 50;
 /** The return of a directory is detected within this time. */
 const IDENTITY_INTERVAL_MS = 250;
 
 export interface FolderWatchOptions {
   readonly folder: ManifestFolder;
-  /** A file, relative to the folder, may have changed. Undefined: look at all files. */
+  /** A file, relative to the folder, may have changed. Undefined: check all files. */
   readonly onChange: (file: string | undefined) => void;
-  /** Duration of the last look at all files. */
-  readonly lookMs: () => number;
+  /** Duration of the last check of all files. */
+  readonly checkMs: () => number;
   readonly logger: Logger;
 }
 
 /**
- * Reports when to look at a directory: rather too often than too late. Continues to work if the directory is deleted and created
+ * Reports when to check a directory, rather too often than too late. Continues to work if the directory is deleted and created
  * again.
  */
 export class FolderWatch {
@@ -28,7 +28,7 @@ export class FolderWatch {
   #watcher: FSWatcher | undefined;
   #identity: string | undefined;
   #identityTimer: NodeJS.Timeout | undefined;
-  #lookTimer: NodeJS.Timeout | undefined;
+  #scanTimer: NodeJS.Timeout | undefined;
   #checking = false;
   readonly #stopping = Promise.withResolvers<undefined>();
   #stopped = false;
@@ -42,23 +42,23 @@ export class FolderWatch {
     await this.#checkIdentity();
     if (this.#stopped) return;
     this.#identityTimer = setInterval(() => void this.#checkIdentity(), IDENTITY_INTERVAL_MS);
-    this.#lookAtIntervals();
+    this.#scanAtIntervals();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopping.resolve(undefined);
     clearInterval(this.#identityTimer);
-    clearTimeout(this.#lookTimer);
+    clearTimeout(this.#scanTimer);
     await this.#watcher?.close();
   }
 
-  #lookAtIntervals(): void {
+  #scanAtIntervals(): void {
     if (this.#stopped) return;
-    const pauseMs = Math.max(LOOK_INTERVAL_MS, this.#options.lookMs() * LOOK_PAUSE_FACTOR);
-    this.#lookTimer = setTimeout(() => {
+    const pauseMs = Math.max(SCAN_INTERVAL_MS, this.#options.checkMs() * SCAN_PAUSE_FACTOR);
+    this.#scanTimer = setTimeout(() => {
       this.#options.onChange(undefined);
-      this.#lookAtIntervals();
+      this.#scanAtIntervals();
     }, pauseMs);
   }
 
@@ -100,7 +100,7 @@ export class FolderWatch {
       note(watchedPath.endsWith(`${sep}${path}`) ? watchedPath : join(watchedPath, path));
     });
     watcher.on('error', (error) =>
-      logger.warn({ err: error }, 'cannot watch part of the directory; looking at intervals'),
+      logger.warn({ err: error }, 'cannot watch part of the directory, scanning at intervals'),
     );
     const ready = new Promise<void>((resolve) => {
       watcher.once('ready', resolve);

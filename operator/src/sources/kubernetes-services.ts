@@ -88,5 +88,5 @@ const watch = async (
 
 const missingRight = (namespace: string | undefined): string => {
   const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
-  return `The operator may not read Services: its ServiceAccount needs the verbs "list" and "watch" on services ${where}.`;
+  return `The operator is not allowed to read Services: its ServiceAccount needs the verbs "list" and "watch" on services ${where}.`;
 };

@@ -37,7 +37,7 @@ spec:
 `;
 
 describe('editManifest', () => {
-  it('touches only what differs, and keeps comments, order, quotes and blocks', () => {
+  it('changes only what differs, and keeps comments, order, quotes and blocks', () => {
     const { spec } = readManifest(COMMENTED, 'f.yaml').objects[0] ?? {};
     const changed = { ...(spec as object), slug: '/v2/orders', method: 'PUT' };
     expect(editManifest(COMMENTED, desired(changed))).toBe(
@@ -61,7 +61,7 @@ spec:
 `);
   });
 
-  it('leaves the other documents of the file as they are, to the byte', () => {
+  it('leaves the other documents of the file byte for byte', () => {
     const other = 'apiVersion: standin.dev/v1alpha1\nkind:   Endpoint\nmetadata: { name:  b }\nspec:\n    slug:  /b\n';
     const one = COMMENTED.replace('name: a', 'name: c');
     const file = `${other}---\n${COMMENTED}---\n# last\n${one}`;
@@ -144,7 +144,7 @@ spec:
   })).any;
   const spec = fc.dictionary(fc.constantFrom('slug', 'method', 'json', 'on', 'x'), value);
 
-  it('says afterwards exactly what was wanted, whatever was there before', () => {
+  it('produces exactly the desired object from any text', () => {
     fc.assert(
       fc.property(spec, spec, (before, after) => {
         const created = newManifest(desired(before), false);
@@ -173,7 +173,7 @@ describe('removeFromManifest', () => {
     expect(text).not.toContain(`# ${name}\n`);
   });
 
-  it('leaves nothing when it was the only one', () => {
+  it('leaves an empty text when it removes the only object', () => {
     expect(removeFromManifest(document('a'), { kind: 'Endpoint', namespace: 'default', name: 'a' })).toBe('');
   });
 });

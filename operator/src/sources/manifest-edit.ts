@@ -30,8 +30,7 @@ const isObject = (node: unknown, ref: ObjectRef): node is YAMLMap =>
 
 const find = (text: string, ref: ObjectRef): Found | undefined => {
   const stream = yamlDocuments(text, PARSE_OPTIONS);
-  if (stream.tooDeep !== undefined)
-    throw new SourceError('Invalid', 'the file must be edited by hand: it is nested too deep to be read whole');
+  if (stream.tooDeep !== undefined) throw new SourceError('Invalid', 'edit the file by hand: it is nested too deeply');
   const documents = stream.documents.map(({ document }) => document);
   for (const [index, { document, fault }] of stream.documents.entries()) {
     if (fault !== undefined) continue;

@@ -54,7 +54,7 @@ export class ManifestFolder {
     if (this.#dataDir !== undefined && `${this.path}${sep}`.startsWith(this.#dataDir + sep)) {
       throw new SourceError(
         'Invalid',
-        `the manifests cannot lie in the data folder ${this.#dataDir}; choose another one`,
+        `the manifests cannot be in the data folder ${this.#dataDir}; choose another directory`,
       );
     }
     try {
@@ -62,8 +62,7 @@ export class ManifestFolder {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') throw new SourceError('NotFound', `there is no directory ${this.path}`);
-      if (code === 'ENOTDIR')
-        throw new SourceError('Invalid', `${this.path} is a file; name the directory that it is in`);
+      if (code === 'ENOTDIR') throw new SourceError('Invalid', `${this.path} is a file; specify its directory`);
       throw new SourceError('Forbidden', `cannot read the directory ${this.path}: ${code ?? String(error)}`);
     }
   }

@@ -12,22 +12,22 @@ describe('readManifest', () => {
     [
       'apiVersion: standin.dev/v1alpha1\nkind: Endpiont\n',
       'f.yaml:2',
-      'there is no kind "Endpiont" (standin.dev/v1alpha1); the kinds are Account, Project and Endpoint',
+      'unknown kind "Endpiont" (standin.dev/v1alpha1); the kinds are Account, Project and Endpoint',
     ],
     [
       '\napiVersion: apps/v1\nkind: Deployment\n',
       'f.yaml:3',
-      'kind "Deployment" (apps/v1) is not a kind of Standin\'s; it reads Account, Project and Endpoint, and Secrets',
+      'kind "Deployment" (apps/v1) is not a Standin kind; Standin reads Account, Project and Endpoint, and Secrets',
     ],
     [
       'name: x\n',
       'f.yaml:1',
-      "object without a kind and apiVersion is not a kind of Standin's; it reads Account, Project and Endpoint, and Secrets",
+      'object without a kind and apiVersion is not a Standin kind; Standin reads Account, Project and Endpoint, and Secrets',
     ],
     [
       'apiVersion: standin.dev/v1alpha1\nkind: Replay\nmetadata: {name: a}\n',
       'f.yaml:2',
-      'a Replay happens once and does not belong among manifests: use standin replay, or the dashboard',
+      'a Replay is a one-time action, not a manifest: use standin replay, or the dashboard',
     ],
     ['- a\n', 'f.yaml:1', 'must be a mapping with apiVersion, kind, metadata and spec'],
     ['apiVersion: standin.dev/v1alpha1\nkind: Endpoint\n', 'f.yaml:1', 'metadata must be a mapping with a name'],
@@ -46,7 +46,7 @@ describe('readManifest', () => {
       'f.yaml:4',
       'stringData of a Secret must be a mapping of text to text; put numbers in quotes',
     ],
-  ] as const)('says what to change in %j', ([text, where, message]) => {
+  ] as const)('describes what to change in %j', ([text, where, message]) => {
     const line = Number(where.split(':')[1]);
     const { problems, objects } = readManifest(text, 'f.yaml');
     expect(objects).toEqual([]);
@@ -55,7 +55,7 @@ describe('readManifest', () => {
     expect(Math.abs(Number(problems[0]?.where.split(':')[1]) - line)).toBeLessThanOrEqual(1);
   });
 
-  it('lets a bad document cost only itself', () => {
+  it('ignores an invalid document without affecting others', () => {
     const text = `${endpoint('a')}---\nkind: Nothing\n---\n${endpoint('b')}---\n# nothing\n`;
     const { objects, problems, broken } = readManifest(text, 'f.yaml');
     expect(objects.map(({ key, where }) => [key, where])).toEqual([
@@ -87,7 +87,7 @@ describe('ManifestTree', () => {
   const read = (file: string, text: string) => readManifest(text, file);
   const keys = (tree: ManifestTree) => [...tree.desired().objects.keys()];
 
-  it('keeps what a broken file had, and says so', () => {
+  it('keeps the objects of a broken file, and reports it', () => {
     const tree = new ManifestTree();
     tree.put('a.yaml', read('a.yaml', endpoint('a') + '---\n' + endpoint('b')));
     tree.put('a.yaml', read('a.yaml', `${endpoint('a', '/new')}---\nfoo: [\n`));
@@ -107,20 +107,20 @@ describe('ManifestTree', () => {
     expect(tree.desired().problems).toEqual([]);
   });
 
-  it('takes the first file by name when two have one object, and the other when it is gone', () => {
+  it('uses the first of two files with the same object, and the other one when the first is removed', () => {
     const tree = new ManifestTree();
     tree.put('b.yaml', read('b.yaml', endpoint('x', '/b')));
     tree.put('a.yaml', read('a.yaml', endpoint('x', '/a')));
     expect(tree.desired().objects.get('Endpoint/default/x')?.spec).toEqual({ slug: '/a' });
     expect(tree.desired().problems).toEqual([
-      { where: 'b.yaml:1', message: 'Endpoint/default/x is in a.yaml:1 already; remove one of the two' },
+      { where: 'b.yaml:1', message: 'Endpoint/default/x is already in a.yaml:1; remove one of them' },
     ]);
     tree.remove('a.yaml');
     expect(tree.desired().objects.get('Endpoint/default/x')?.spec).toEqual({ slug: '/b' });
     expect(tree.desired().problems).toEqual([]);
   });
 
-  it('keeps what a file that cannot be read had', () => {
+  it('keeps the objects of an unreadable file', () => {
     const tree = new ManifestTree();
     tree.put('a.yaml', read('a.yaml', endpoint('a')));
     tree.putUnreadable('a.yaml', 'cannot be read: EACCES');

@@ -112,11 +112,11 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
       ? { path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }
       : {
           path: ['kind'],
-          message: `${describe(apiVersion, kind)} is not a kind of Standin's; it reads ${list}, and Secrets`,
+          message: `${describe(apiVersion, kind)} is not a Standin kind; Standin reads ${list}, and Secrets`,
         };
   }
   if (known === undefined) {
-    return { path: ['kind'], message: `there is no ${describe(apiVersion, kind)}; the kinds are ${list}` };
+    return { path: ['kind'], message: `unknown ${describe(apiVersion, kind)}; the kinds are ${list}` };
   }
   if (!kinds.includes(known)) return { path: ['kind'], message: misplaced(known) };
   const metadata = readMetadata(rawMetadata);
@@ -127,8 +127,8 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
 
 const misplaced = (kind: Kind): string =>
   isConfigKind(kind)
-    ? `a ${kind} is a manifest: write it into the directory of manifests`
-    : `a ${kind} happens once and does not belong among manifests: use standin ${kind.toLowerCase()}, or the dashboard`;
+    ? `a ${kind} is a manifest: put it into the directory of manifests`
+    : `a ${kind} is a one-time action, not a manifest: use standin ${kind.toLowerCase()}, or the dashboard`;
 
 const describe = (apiVersion: unknown, kind: unknown): string => {
   const name = typeof kind === 'string' && kind !== '' ? `kind "${kind}"` : 'object without a kind';

@@ -73,7 +73,7 @@ export class ManifestTree {
       else
         problems.push({
           where: item.where,
-          message: `${item.key} is in ${first.where} already; remove one of the two`,
+          message: `${item.key} is already in ${first.where}; remove one of them`,
         });
     };
     for (const [, file] of [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))) {

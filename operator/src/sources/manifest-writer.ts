@@ -55,12 +55,12 @@ export class ManifestWriter {
     if (file === undefined) return this.#create(desired);
     const before = await this.#read(file);
     const after = editManifest(before, desired);
-    if (after === undefined) throw new SourceError('Conflict', `${file} changed meanwhile`);
+    if (after === undefined) throw new SourceError('Conflict', `${file} changed at the same time`);
     const key = manifestKey({ kind, ...metadata });
     if (!isFaithful(before, after, key, wantedOf(desired))) {
       throw new SourceError(
         'Invalid',
-        `${file} must be edited by hand: its objects share parts (YAML anchors), or it is damaged`,
+        `edit ${file} by hand: its objects share parts (YAML anchors), or it is damaged`,
       );
     }
     if (after !== before) await this.#write(file, after);
@@ -71,7 +71,7 @@ export class ManifestWriter {
   async remove(ref: ObjectRef, file: string): Promise<void> {
     const before = await this.#read(file);
     const after = removeFromManifest(before, ref);
-    if (after === undefined) throw new SourceError('Conflict', `${file} changed meanwhile`);
+    if (after === undefined) throw new SourceError('Conflict', `${file} changed at the same time`);
     if (after === '') {
       await this.#io(file, rm(join(this.#folder.path, file)));
       return;
@@ -79,7 +79,7 @@ export class ManifestWriter {
     if (!isFaithful(before, after, manifestKey(ref), undefined)) {
       throw new SourceError(
         'Invalid',
-        `${file} must be edited by hand: its objects share parts (YAML anchors), or it is damaged`,
+        `edit ${file} by hand: its objects share parts (YAML anchors), or it is damaged`,
       );
     }
     await this.#write(file, after);
@@ -101,7 +101,7 @@ export class ManifestWriter {
     }
     throw new SourceError(
       'Conflict',
-      `there are files for ${kind} "${metadata.name}" already, with something else in them`,
+      `the files for ${kind} "${metadata.name}" already exist and contain other objects`,
     );
   }
 

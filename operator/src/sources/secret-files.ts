@@ -80,7 +80,7 @@ export class SecretFiles {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       // Omits the cause's message: it may quote the secret.
-      throw new SourceError('Unavailable', `cannot read the Secret in ${path}; repair or remove the file`);
+      throw new SourceError('Unavailable', `cannot read the Secret in ${path}; fix or remove the file`);
     }
   }
 
@@ -93,11 +93,11 @@ export class SecretFiles {
 }
 
 export const secretConflict = (namespace: string, name: string): SourceError =>
-  new SourceError('Conflict', `there is a Secret "${name}" in namespace "${namespace}" already`);
+  new SourceError('Conflict', `Secret "${name}" already exists in namespace "${namespace}"`);
 
 /** The error for a Secret that `replaceSecret` must not change. */
 export const foreignSecret = (namespace: string, name: string): SourceError =>
   new SourceError(
     'Invalid',
-    `the Secret "${name}" in namespace "${namespace}" was not made by the operator: replace the key where it comes from`,
+    `the Secret "${name}" in namespace "${namespace}" was not created by the operator: replace the key where it is managed`,
   );

@@ -21,13 +21,13 @@ const verdict = (change: Partial<Verdict> = {}): Verdict => ({
 const short = (conditions: readonly Condition[]): string[] =>
   conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
-test('a message that quotes a stranger is one printable line', () => {
+test('a message with untrusted text is one printable line', () => {
   const accepted = { ok: false, reason: 'Invalid', message: 'there is no project "a\x1b[2J\nb\u202e"' } as const;
   const [condition] = conditionsOf(verdict({ accepted }), programmedFinding(undefined), [], NOW);
   expect(condition?.message).toBe(String.raw`there is no project "a\x1b[2J\x0ab\u202e"`);
 });
 
-test('valid, resolved and acknowledged is Ready, at the generation that was looked at', () => {
+test('an object that is valid, resolved and acknowledged is Ready, at the generation that was checked', () => {
   const conditions = conditionsOf(verdict(), programmedFinding({ kind: 'programmed' }), [], NOW);
   expect(short(conditions)).toEqual([
     'Accepted=True Accepted',
@@ -38,7 +38,7 @@ test('valid, resolved and acknowledged is Ready, at the generation that was look
   expect(new Set(conditions.map(({ observedGeneration }) => observedGeneration))).toEqual(new Set([4]));
 });
 
-test('Ready says the first thing that is wrong, and Stalled is there only for what nobody’s waiting mends', () => {
+test('Ready reports the first problem, and Stalled exists only for problems that do not resolve by themselves', () => {
   const invalid = { ok: false, reason: 'Invalid', message: 'spec.slug: must begin with /' } as const;
   const refused = conditionsOf(
     verdict({ accepted: invalid, configKey: undefined }),
@@ -59,7 +59,7 @@ test('Ready says the first thing that is wrong, and Stalled is there only for wh
   expect(short(waiting).slice(2)).toEqual(['Programmed=False PartiallyProgrammed', 'Ready=False PartiallyProgrammed']);
 });
 
-test('the transition time changes with the status only', () => {
+test('the transition time changes only with the status', () => {
   const before = conditionsOf(verdict(), programmedFinding({ kind: 'programmed' }), [], EARLIER);
   const after = conditionsOf(verdict({ generation: 5 }), programmedFinding({ kind: 'no-gateway' }), before, NOW);
   expect(after.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
@@ -104,11 +104,11 @@ test.each([
   ['no gateway is left', { kind: 'no-gateway' } as const, 'Programmed', true],
   ['a gateway of this term lags behind', LAGGING, 'PartiallyProgrammed', false],
   ['nothing is sent', undefined, 'NotProgrammed', false],
-])('what was programmed when %s', (_when, state, reason, ok) => {
+])('a programmed object when %s', (_when, state, reason, ok) => {
   expect(programmedFinding(state, standing('True', 'Programmed'))).toMatchObject({ ok, reason });
 });
 
-test('what was not programmed is not taken for it while gateways come back; who rejected it is not forgotten', () => {
+test('while gateways reconnect, an object that was not programmed stays so, and a rejection remains', () => {
   expect(programmedFinding(UNHEARD, standing('False', 'PartiallyProgrammed'))).toMatchObject({ ok: false });
   expect(programmedFinding(UNHEARD, standing('False', 'Rejected'))).toMatchObject({
     reason: 'Rejected',

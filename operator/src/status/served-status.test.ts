@@ -36,7 +36,7 @@ const verdict = (): Verdict => ({
   quota,
 });
 
-const look = (): void => {
+const report = (): void => {
   seen = source.object('Endpoint', 'e');
 };
 const ready = (): string[] =>
@@ -47,7 +47,7 @@ const ready = (): string[] =>
 beforeEach(() => {
   source = new MemorySource();
   source.put('Endpoint', 'e', {});
-  look();
+  report();
   accepted = ACCEPTED;
   state = { kind: 'programmed' };
   fields = {};
@@ -68,23 +68,23 @@ beforeEach(() => {
   });
 });
 
-test('a status is written once, and no more while nothing differs', async () => {
+test('a status is written once, and not again without a difference', async () => {
   expect(await statuses.write('uid-1')).toMatchObject({ uid: 'uid-1', ready: true, wrote: true });
-  look();
+  report();
   now = new Date('2026-11-21T11:00:00Z');
   expect(await statuses.write('uid-1')).toMatchObject({ ready: true, wrote: false });
   expect(source.statusWrites).toHaveLength(1);
   expect(source.object('Endpoint', 'e').status).toMatchObject({ observedGeneration: 1, url: 'http://gateway/uri/e' });
 });
 
-test('only what differs is written', async () => {
+test('only differences are written', async () => {
   await statuses.write('uid-1');
   fields = { extra: { a: 1 } };
   await statuses.write('uid-1');
   expect(source.statusWrites[1]?.status).toEqual({ extra: { a: 1 } });
 });
 
-test('a view that lags behind our own write is not taken for a difference', async () => {
+test('a source that lags behind the last write causes no difference', async () => {
   await statuses.write('uid-1');
   // `seen` is still the object without a status.
   expect(await statuses.write('uid-1')).toMatchObject({ wrote: false });
@@ -94,32 +94,32 @@ test('a view that lags behind our own write is not taken for a difference', asyn
   expect(ready()).toEqual(['False Invalid 2026-11-21T10:00:00Z']);
 });
 
-test('the source’s echo of our own write is known as one, once; what somebody else wrote is not', async () => {
+test('the source’s report of the last write is recognized once, and another client’s write is not', async () => {
   await statuses.write('uid-1');
-  look();
+  report();
   const echo = source.object('Endpoint', 'e');
   expect([statuses.isEcho(echo), statuses.isEcho(echo)]).toEqual([true, false]);
   expect(statuses.isEcho(source.put('Endpoint', 'e', { changed: true }))).toBe(false);
 });
 
-describe('an object that changed since it was seen', () => {
-  test('keeps its status until it is seen as it is', async () => {
+describe('an object that changed since it was reported', () => {
+  test('keeps its status until its change is reported', async () => {
     source.put('Endpoint', 'e', { changed: true });
     expect(await statuses.write('uid-1')).toBeUndefined();
     expect(source.statusWrites).toEqual([]);
-    look();
+    report();
     expect(await statuses.write('uid-1')).toMatchObject({ wrote: true });
     expect(source.object('Endpoint', 'e').status).toMatchObject({ observedGeneration: 2 });
   });
 
-  test('and was made anew does not get its predecessor’s status', async () => {
+  test('and was created again does not get its predecessor’s status', async () => {
     source.remove('Endpoint', 'e');
     source.put('Endpoint', 'e', {});
     expect(await statuses.write('uid-1')).toBeUndefined();
     expect(source.object('Endpoint', 'e').status).toBeUndefined();
   });
 
-  test('and is gone is nothing to write', async () => {
+  test('and was deleted gets no status', async () => {
     source.remove('Endpoint', 'e');
     expect(await statuses.write('uid-1')).toBeUndefined();
     seen = undefined;
@@ -127,30 +127,30 @@ describe('an object that changed since it was seen', () => {
   });
 });
 
-test('a write that fails is thrown, so that it is repeated', async () => {
+test('a failed write rejects, so that it is retried', async () => {
   source.disturb = () => {
-    throw new SourceError('Unavailable', 'away');
+    throw new SourceError('Unavailable', 'unavailable');
   };
-  await expect(statuses.write('uid-1')).rejects.toThrow('away');
+  await expect(statuses.write('uid-1')).rejects.toThrow('unavailable');
 });
 
 describe('Programmed', () => {
   const unheard: ProgrammedState = { kind: 'waiting', gateways: ['g'], known: 1, unheard: true };
 
-  test('stands while a new leader’s gateways come back, until the object changes', async () => {
+  test('remains while a new leader’s gateways reconnect, until the object changes', async () => {
     await statuses.write('uid-1');
-    look();
+    report();
     state = unheard;
     expect(await statuses.write('uid-1')).toMatchObject({ wrote: false, ready: true });
     source.put('Endpoint', 'e', { changed: true });
-    look();
+    report();
     expect(await statuses.write('uid-1')).toMatchObject({ wrote: true, ready: false });
   });
 
-  test('does not stand for another key of the same generation', async () => {
+  test('does not remain for another key of the same generation', async () => {
     fields = { apiKey: { fingerprint: 'old' } };
     await statuses.write('uid-1');
-    look();
+    report();
     state = unheard;
     fields = { apiKey: { fingerprint: 'new' } };
     expect(await statuses.write('uid-1')).toMatchObject({ ready: false });
@@ -158,7 +158,7 @@ describe('Programmed', () => {
 });
 
 describe('Events', () => {
-  test('a fault is told once per generation, and what passes by itself never', async () => {
+  test('a problem is reported once per generation, and a transient one never', async () => {
     state = { kind: 'no-gateway' };
     await statuses.write('uid-1');
     accepted = INVALID;
@@ -166,9 +166,9 @@ describe('Events', () => {
     fields = { other: 1 };
     await statuses.write('uid-1');
     expect(source.events).toEqual([{ type: 'Warning', reason: 'Invalid', message: INVALID.message, name: 'e' }]);
-    look();
+    report();
     source.put('Endpoint', 'e', { changed: true });
-    look();
+    report();
     await statuses.write('uid-1');
     expect(source.events).toHaveLength(2);
   });
@@ -178,18 +178,18 @@ test.each([[undefined], ['text'], [{ conditions: 'none' }], [{ conditions: [{ ty
   'a status that is none of ours (%j) is replaced',
   async (status) => {
     source.put('Endpoint', 'e', {}, status);
-    look();
+    report();
     expect(await statuses.write('uid-1')).toMatchObject({ wrote: true });
     expect(ready()).toHaveLength(1);
   },
 );
 
-test('a quota has a condition; that it is nearly or quite used up is an Event each, also over a change of the leader', async () => {
+test('a quota has a condition, and one Event when it is nearly used up and when it is used up, also across leaders', async () => {
   quota = 10;
   const accept = async (accepted: number): Promise<string | undefined> => {
     usage = { period: '2026-11', accepted, granted: 10, quota: 10, isExhausted: false };
     await statuses.write('uid-1');
-    look();
+    report();
     return conditionsIn(seen?.status).find(({ type }) => type === 'QuotaAvailable')?.reason;
   };
   expect(await accept(1)).toBe('QuotaAvailable');
@@ -203,27 +203,27 @@ test('a quota has a condition; that it is nearly or quite used up is an Event ea
   expect(await statuses.write('uid-1')).toMatchObject({ wrote: false });
   quota = undefined;
   await statuses.write('uid-1');
-  look();
+  report();
   expect(conditionsIn(seen?.status).map(({ type }) => type)).not.toContain('QuotaAvailable');
 });
 
-test('gateways that report one after the other to a new leader change no condition, and nobody is told again', async () => {
+test('gateways that report to a new leader one by one change no condition and cause no Event', async () => {
   quota = 10_000;
   for (const accepted of [8_500, 4_500, 6_700, 7_700, 8_200, 8_600]) {
     usage = { period: '2026-11', accepted, granted: 9_500, quota, isExhausted: undefined };
     fields = { usage: { period: '2026-11', accepted: Math.max(8_500, accepted), quota } };
     await statuses.write('uid-1');
-    look();
+    report();
     expect(conditionsIn(seen?.status)).toContainEqual(expect.objectContaining({ reason: 'QuotaNearlyUsedUp' }));
   }
   expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp']);
 });
 
-test('a quota that does not match the log is a condition and an Event, until an audit finds that it does', async () => {
+test('a quota that does not match the log has a condition and an Event until an audit succeeds', async () => {
   quota = 100;
   const written = async (): Promise<readonly string[]> => {
     await statuses.write('uid-1');
-    look();
+    report();
     return conditionsIn(seen?.status).map(({ type, reason }) => `${type} ${reason}`);
   };
   const mismatch = 'QuotaMismatch QuotaMismatch';

@@ -59,7 +59,7 @@ export class ServedStatus {
   readonly #options: ServedStatusOptions;
   readonly #writer: StatusWriter;
   /** The last Event of each object, so that each (generation, reason) is reported once. */
-  readonly #told = new Map<string, string>();
+  readonly #reported = new Map<string, string>();
 
   constructor(options: ServedStatusOptions) {
     this.#options = options;
@@ -68,7 +68,7 @@ export class ServedStatus {
 
   forget(uid: string): void {
     this.#writer.forget(uid);
-    this.#told.delete(uid);
+    this.#reported.delete(uid);
   }
 
   /** The source reports an object. True if the report only reflects the last write. */
@@ -91,8 +91,8 @@ export class ServedStatus {
     if (result === 'outdated') return undefined;
     if (result === 'written') {
       logger.debug({ ...ref, generation }, 'status written');
-      await this.#tell(object, verdict, conditions);
-      await this.#tellQuota(object, context.before, conditions);
+      await this.#reportFault(object, verdict, conditions);
+      await this.#reportQuota(object, context.before, conditions);
     }
     return { ref, uid, conditions, ready: conditions.some(isReady), wrote: result === 'written' };
   }
@@ -133,27 +133,27 @@ export class ServedStatus {
   }
 
   /** Reports what users should know before their callers notice. */
-  async #tellQuota(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
+  async #reportQuota(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
     for (const { type, reason, message } of after) {
-      if (!TELLING.has(reason) || before.some((earlier) => earlier.type === type && earlier.reason === reason))
+      if (!REPORTED.has(reason) || before.some((earlier) => earlier.type === type && earlier.reason === reason))
         continue;
       await this.#options.source.recordEvent(object, { type: 'Warning', reason, message });
     }
   }
 
   /** Writes one Warning for each (object, generation, reason), and nothing in the steady state. */
-  async #tell(object: ResourceObject, verdict: Verdict, conditions: readonly Condition[]): Promise<void> {
+  async #reportFault(object: ResourceObject, verdict: Verdict, conditions: readonly Condition[]): Promise<void> {
     const ready = conditions.find(({ type }) => type === 'Ready');
     if (ready === undefined || ready.status === 'True' || TRANSIENT.has(ready.reason)) return;
-    const telling = `${verdict.generation} ${ready.reason}`;
-    if (this.#told.get(verdict.uid) === telling) return;
-    this.#told.set(verdict.uid, telling);
+    const report = `${verdict.generation} ${ready.reason}`;
+    if (this.#reported.get(verdict.uid) === report) return;
+    this.#reported.set(verdict.uid, report);
     await this.#options.source.recordEvent(object, { type: 'Warning', reason: ready.reason, message: ready.message });
   }
 }
 
 /** Reasons of conditions about quotas that are reported. */
-const TELLING: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);
+const REPORTED: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);
 
 /** Reasons that resolve by themselves while gateways catch up. */
 const TRANSIENT: ReadonlySet<string> = new Set(['NotProgrammed', 'PartiallyProgrammed', 'Pending', 'NoGateway']);

@@ -12,7 +12,7 @@ const WITHIN = { timeout: 15_000 };
 let controller: StatusController | undefined;
 afterEach(() => controller?.stop());
 
-test('an account without traffic begins the new month with nothing used, and without the condition of the old one', async () => {
+test('an account without traffic starts the new month with no usage, and without the condition of the old month', async () => {
   const source = new MemorySource();
   source.put('Account', 'a', { plan: 'Free', monthlyQuota: 100 });
   const objects = new Map<string, ResourceObject>();
@@ -21,12 +21,12 @@ test('an account without traffic begins the new month with nothing used, and wit
     quotaByPlan: { Free: undefined, Pro: undefined },
     retentionDaysMax: 365,
   });
-  const look = (): ResourceObject => {
+  const read = (): ResourceObject => {
     const account = source.object('Account', 'a');
     objects.set(account.metadata.uid, account);
     return account;
   };
-  translator.put(look());
+  translator.put(read());
   translator.flush();
   const startedAt = performance.now();
   const beginning = periodEndMs('2026-11') - 500;
@@ -44,7 +44,7 @@ test('an account without traffic begins the new month with nothing used, and wit
     clock: () => new Date(beginning + performance.now() - startedAt),
   });
   const shown = () => {
-    const { status } = look();
+    const { status } = read();
     const condition = conditionsIn(status).find(({ type }) => type === 'QuotaAvailable');
     return [(status as { usage?: unknown } | undefined)?.usage, condition?.reason];
   };

@@ -46,13 +46,13 @@ const WAITING_REFRESH_MS = 2_000;
 /** Counts in a Project's status follow changes of its endpoints after this time, together. */
 const COUNT_DELAY_MS = 500;
 /** A status that another client changed is restored after this time: two clients that disagree must not form a busy loop. */
-const MEND_DELAY_MS = 1_000;
+const RESTORE_DELAY_MS = 1_000;
 /**
  * The number of accepted requests changes constantly, so it is written at this interval. Consequences, such as an exhausted quota,
  * are written immediately.
  */
 const USAGE_DELAY_MS = 10_000;
-/** An account without traffic is looked at when the month ends. A changed clock shifts that by at most this long. */
+/** An account without traffic is checked when the month ends. A changed clock shifts that by at most this long. */
 const MONTH_CHECK_MS_MAX = 3_600_000;
 const WORKERS = 16;
 /** The client has its own quick retries. Errors that remain wait for a right to be granted, or for the API server. */
@@ -150,10 +150,10 @@ export class StatusController implements Controller {
   usageChanged(uid: string): void {
     const usage = this.#options.usage(uid);
     if (usage === undefined) return;
-    const said = `${usage.period} ${quotaFinding(usage).reason}`;
-    if (this.#quotas.get(uid) === said) this.#queue.addAfter(uid, USAGE_DELAY_MS);
+    const state = `${usage.period} ${quotaFinding(usage).reason}`;
+    if (this.#quotas.get(uid) === state) this.#queue.addAfter(uid, USAGE_DELAY_MS);
     else this.#queue.add(uid);
-    this.#quotas.set(uid, said);
+    this.#quotas.set(uid, state);
   }
 
   /** The object must be checked. */
@@ -162,7 +162,7 @@ export class StatusController implements Controller {
   }
 
   changed(object: ResourceObject): void {
-    if (!this.#writer.isEcho(object)) this.#queue.addAfter(object.metadata.uid, MEND_DELAY_MS);
+    if (!this.#writer.isEcho(object)) this.#queue.addAfter(object.metadata.uid, RESTORE_DELAY_MS);
   }
 
   removed({ metadata: { uid } }: ResourceObject): void {
@@ -208,7 +208,7 @@ export class StatusController implements Controller {
     try {
       onStatus?.(written);
     } catch (error) {
-      logger.error({ err: error }, 'a listener of statuses threw');
+      logger.error({ err: error }, 'status listener failed');
     }
     return written;
   }

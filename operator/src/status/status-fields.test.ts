@@ -32,13 +32,13 @@ const fieldsOf = (
     NOW,
   );
 
-test('an Account shows the fingerprint of its key, never the digest, and since when', () => {
+test('an Account shows the fingerprint of its key and its time of issue, never the digest', () => {
   const fields = fieldsOf('Account', { kind: 'key', sha256: SHA256 });
   expect(fields).toMatchObject({ apiKey: { secretName: 'own', fingerprint: keyFingerprint(SHA256), issuedAt: NOW } });
   expect(JSON.stringify(fields)).not.toContain(SHA256);
 });
 
-test('a key that stays keeps its time of issue, another one does not', () => {
+test('an unchanged key keeps its time of issue, and another key gets a new one', () => {
   const before = { apiKey: { fingerprint: keyFingerprint(SHA256), issuedAt: EARLIER } };
   expect(fieldsOf('Account', { kind: 'key', sha256: SHA256 }, before)).toMatchObject({ apiKey: { issuedAt: EARLIER } });
   const other = fieldsOf('Account', { kind: 'key', sha256: 'cd'.repeat(32) }, before);
@@ -54,12 +54,12 @@ test.each([{ kind: 'missing', secretName: 'own' } as const, undefined])(
   },
 );
 
-test('a Project counts its endpoints, an Endpoint has nothing to add', () => {
+test('a Project counts its endpoints, and an Endpoint has no further fields', () => {
   expect(fieldsOf('Project')).toEqual({ endpoints: { total: 3, ready: 2 } });
   expect(fieldsOf('Endpoint')).toEqual({});
 });
 
-test('an Account with a quota shows what was accepted of it, in one month never less than before', () => {
+test('an Account with a quota shows its accepted requests, which never decrease within a month', () => {
   const usage = { period: '2026-11', accepted: 7, granted: 10, quota: 100, isExhausted: false };
   const shown = (before: Record<string, unknown>) =>
     fieldsOf('Account', undefined, { usage: before }, { quota: 100, usage })['usage'];
@@ -68,7 +68,7 @@ test('an Account with a quota shows what was accepted of it, in one month never 
   expect(shown({ period: '2026-10', accepted: 9 })).toEqual({ period: '2026-11', accepted: 7, quota: 100 });
 });
 
-test('without a quota only what the plan has is shown; with one that nobody asked about, what was shown before stays', () => {
+test('without a quota no usage is shown, and without requests the earlier usage stays', () => {
   const before = { usage: { period: '2026-11', accepted: 9 } };
   expect(fieldsOf('Account', undefined, before)['usage']).toEqual({
     quota: 500,
@@ -78,7 +78,7 @@ test('without a quota only what the plan has is shown; with one that nobody aske
   expect(fieldsOf('Account', undefined, before, { quota: 100 })['usage']).toEqual({ quota: 100 });
 });
 
-test('the projects whose counts change are told, and no others', () => {
+test('only the projects whose counts change are returned', () => {
   const counts = new EndpointCounts();
   expect(counts.set('e', { project: 'p', ready: false })).toEqual(['p']);
   expect(counts.set('e', { project: 'p', ready: false })).toEqual([]);

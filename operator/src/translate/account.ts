@@ -1,6 +1,6 @@
 import { API_KEY_DATA_KEY, apiKeySecretName, configKey, type AccountConfig } from '@standin/contract';
 import type { AccountSpec } from '@standin/crds';
-import { ACCEPTED, fails, holds, invalid, NOT_LOOKED_AT } from './findings.ts';
+import { ACCEPTED, fails, holds, invalid, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
 /** @param holder the object that holds the key, if the key is known */
@@ -16,7 +16,7 @@ export const evaluateAccount = (
     const verdict = {
       ...base,
       accepted: invalid(problems),
-      resolvedRefs: NOT_LOOKED_AT,
+      resolvedRefs: NOT_CHECKED,
       configKey: undefined,
       status: {},
     };
@@ -56,7 +56,7 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
   const path = 'spec.apiKey.secretName';
   switch (key.kind) {
     case 'pending':
-      return fails('Pending', `The API key in Secret ${secretName} was not read yet.`, path);
+      return fails('Pending', `The API key in Secret ${secretName} has not been read yet.`, path);
     case 'missing':
       return fails(
         'SecretNotFound',
@@ -68,10 +68,10 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
     case 'key':
       // The holder is not named: it may belong to another team.
       return holdsKey
-        ? holds('ResolvedRefs', 'The API key is in force.')
+        ? holds('ResolvedRefs', 'The API key is active.')
         : fails(
             'Conflicted',
-            `An older Account already has the API key in Secret ${secretName}: every Account needs a key of its own.`,
+            `An older Account already has the API key in Secret ${secretName}: every Account needs its own key.`,
             path,
           );
   }

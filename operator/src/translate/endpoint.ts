@@ -1,6 +1,6 @@
 import { configKey, type EndpointConfig, type ForwardActionConfig, type HeaderPair } from '@standin/contract';
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
-import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, invalid, NOT_CHECKED, title } from './findings.ts';
 import { jsonFault } from './json-document.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
@@ -21,7 +21,7 @@ const bodyProblems = ({ json }: EndpointSpec): readonly Problem[] => {
 const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
   if (forward?.url === undefined) return [];
   const path = 'spec.forward.url';
-  if (!URL.canParse(forward.url)) return [{ path, message: 'is not a URL: look at the host and the port' }];
+  if (!URL.canParse(forward.url)) return [{ path, message: 'is not a URL: check the host and the port' }];
   const refusal = settings.checkUpstream(new URL(forward.url));
   return refusal === undefined ? [] : [{ path, message: refusal }];
 };
@@ -66,7 +66,7 @@ export const evaluateEndpoint = (
     uid,
     generation,
     accepted,
-    resolvedRefs: spec === undefined ? NOT_LOOKED_AT : refsFinding(spec.projectRef.name, project, serviceFault),
+    resolvedRefs: spec === undefined ? NOT_CHECKED : refsFinding(spec.projectRef.name, project, serviceFault),
     configKey: config && configKey(config),
     status: { url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined },
   };
@@ -75,10 +75,10 @@ export const evaluateEndpoint = (
 
 const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined): Finding => {
   const route = `${spec?.method ?? ''} ${spec?.slug ?? ''}`;
-  const who = holder === undefined ? 'another Endpoint' : title(holder.ref);
+  const other = holder === undefined ? 'another Endpoint' : title(holder.ref);
   return fails(
     'Conflicted',
-    `${who} came first and already answers ${route} of this project: change spec.slug or spec.method, or delete one of the two.`,
+    `${other} is older and already answers ${route} in this Project: change spec.slug or spec.method, or delete one of them.`,
     'spec.slug',
   );
 };

@@ -28,7 +28,7 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Ent
     const parsed = result.value as ParsedConfig;
     return { parsed, problems: semanticProblems(parsed, settings) };
   } catch (error) {
-    const message = `the operator cannot read it (${String(error)}); that is a defect of Standin, please report it`;
+    const message = `the operator cannot read it (${String(error)}): this is a bug in Standin, please report it`;
     return { parsed: undefined, problems: [{ path: 'spec', message }] };
   }
 };

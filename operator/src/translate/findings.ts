@@ -19,7 +19,7 @@ export const fails = (reason: ConditionReason, message: string, path?: string): 
 export const ACCEPTED = holds('Accepted', 'The object is valid.');
 
 /** References of an invalid object are not checked: they may be the problem. */
-export const NOT_LOOKED_AT = fails('Invalid', 'Not looked at, because the object is not valid: see Accepted.');
+export const NOT_CHECKED = fails('Invalid', 'Not checked, because the object is not valid: see Accepted.');
 
 /** All problems of an object in one message, which begins with the field of the first. */
 export const invalid = (problems: readonly Problem[]): Finding =>
@@ -31,9 +31,9 @@ export const defective = ({ ref, uid, generation }: Entry, error: unknown): Eval
     ...{ ref, uid, generation, configKey: undefined, status: {} },
     accepted: fails(
       'Invalid',
-      `The operator fails on it (${String(error)}). That is a defect of Standin: please report it.`,
+      `The operator cannot process the object (${String(error)}). This is a bug in Standin: please report it.`,
     ),
-    resolvedRefs: NOT_LOOKED_AT,
+    resolvedRefs: NOT_CHECKED,
   },
   config: undefined,
 });

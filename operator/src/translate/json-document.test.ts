@@ -21,7 +21,7 @@ describe('jsonFault', () => {
     expect(jsonFault(text)).toEqual({ line, column, message });
   });
 
-  it('agrees with JSON.parse on any text, and its place is in the text', () => {
+  it('agrees with JSON.parse on any text, and its position is in the text', () => {
     const almost = fc
       .tuple(fc.json(), fc.nat(), fc.constantFrom('', ',', '}', '"', '\n', 'x', '{'))
       .map(([text, at, insert]) => {
@@ -47,7 +47,7 @@ describe('jsonFault', () => {
     );
   });
 
-  it('copes with a long string and a deep nest', () => {
+  it('handles a long string and deep nesting', () => {
     expect(jsonFault(`{"a": "${'x'.repeat(200_000)}",}`)).toMatchObject({ line: 1, column: 200_010 });
     expect(jsonFault('['.repeat(100_000))).toMatchObject({ column: 100_001 });
   });

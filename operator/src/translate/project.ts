@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { configKey, type ProjectConfig } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
-import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, invalid, NOT_CHECKED, title } from './findings.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 /** 100 bits, 5 per character: URIs cannot be guessed and do not collide. */
@@ -39,7 +39,7 @@ export const evaluateProject = (
       verdict: {
         ...base,
         accepted: invalid(problems),
-        resolvedRefs: NOT_LOOKED_AT,
+        resolvedRefs: NOT_CHECKED,
         configKey: undefined,
         status: NOTHING_DERIVED,
       },
@@ -79,13 +79,13 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number): Finding =>
     ? ACCEPTED
     : holds(
         'Accepted',
-        `The object is valid; log entries are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the most that this installation allows.`,
+        `The object is valid. Log entries are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum of this installation.`,
       );
 
 const uriConflict = (uri: string, { ref }: Entry): Finding =>
   fails(
     'Conflicted',
-    `${title(ref)} came first and has the URI ${uri}: remove one of the two, or pin another spec.uri in a new Project.`,
+    `${title(ref)} is older and has the URI ${uri}: delete one of them, or set another spec.uri in a new Project.`,
     'spec.uri',
   );
 

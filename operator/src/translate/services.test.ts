@@ -14,7 +14,7 @@ describe('an endpoint that forwards to a Service', () => {
     return [reason, config?.kind === 'Endpoint' && config.action.kind === 'Forward' && config.action.viaService];
   };
 
-  it('follows what becomes of it, and nothing else does', () => {
+  it('follows the state of the Service, and other endpoints do not', () => {
     const translator = translatorOf(account, project, forwarding, other);
     // Services are not watched.
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
@@ -42,15 +42,17 @@ describe('an endpoint that forwards to a Service', () => {
     expect(state(translator)).toEqual(['ServiceNotFound', false]);
   });
 
-  it('has no access while a right is missing in its namespace, and says which', () => {
+  it('has no access while a right is missing in its namespace, and reports which', () => {
     const translator = translatorOf(account, project, forwarding, other);
     translator.putService(service('orders'));
-    translator.servicesIn('default', 'The operator may not read Services.');
+    translator.servicesIn('default', 'The operator is not allowed to read Services.');
     expect(translator.flush().put.map(({ name }) => name)).toEqual(['a']);
     expect(state(translator)).toEqual(['ServicesNotReadable', false]);
-    expect(translator.verdict('Endpoint a')?.resolvedRefs.message).toMatch(/^The operator may not read Services\. /);
+    expect(translator.verdict('Endpoint a')?.resolvedRefs.message).toMatch(
+      /^The operator is not allowed to read Services\. /,
+    );
     expect(translator.verdict('Endpoint b')?.resolvedRefs.ok).toBe(true);
-    translator.servicesIn('default', 'The operator may not read Services.');
+    translator.servicesIn('default', 'The operator is not allowed to read Services.');
     expect(translator.flush()).toEqual(NOTHING);
     translator.servicesIn('default', undefined);
     translator.flush();

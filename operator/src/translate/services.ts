@@ -8,7 +8,7 @@ type Named = Pick<ServiceObject, 'namespace' | 'name'>;
 
 const PATH = 'spec.forward.serviceRef';
 const ALL_NAMESPACES = '';
-const CONSEQUENCE = 'Until then the gateways treat it as a URL, and refuse private addresses.';
+const CONSEQUENCE = 'Until then, the gateways treat it as a URL and refuse private addresses.';
 const PORTS_SHOWN_MAX = 10;
 
 const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
@@ -52,9 +52,11 @@ const notAllowed = ({ name, type, hasSelector }: ServiceObject): Finding | undef
   const refuse = (what: string): Finding =>
     fails('ServiceNotAllowed', `Service ${name} ${what}. ${CONSEQUENCE}`, `${PATH}.name`);
   if (type === 'ExternalName')
-    return refuse('has the type ExternalName, which can lead anywhere: name the host in spec.forward.url');
+    return refuse('has the type ExternalName, which can point to any host: set the host in spec.forward.url');
   if (!hasSelector)
-    return refuse('has no selector, so its addresses can be any: give it one, or name the address in spec.forward.url');
+    return refuse(
+      'has no selector, so it can have any address: add a selector, or set the address in spec.forward.url',
+    );
   return undefined;
 };
 
@@ -64,7 +66,7 @@ const portFault = ({ name, isHeadless, ports }: ServiceObject, port: number): Fi
   const known = ports.slice(0, PORTS_SHOWN_MAX).join(', ');
   return fails(
     'ServicePortNotFound',
-    `Service ${name} has no TCP port ${port}${known === '' ? '' : ` (it has ${known})`}: correct the port of one of the two.`,
+    `Service ${name} has no TCP port ${port}${known === '' ? '' : ` (it has ${known})`}: correct the port of the Endpoint or the Service.`,
     `${PATH}.port`,
   );
 };

@@ -82,7 +82,7 @@ const readable = (world: World): string => {
   return stringify({ verdicts: shown, config: objects }, { lineWidth: 0, aliasDuplicateObjects: false });
 };
 
-describe('the golden cases (vitest -u writes them anew)', () => {
+describe('the golden cases (vitest -u rewrites them)', () => {
   const cases = readdirSync(FOLDER)
     .filter((file) => file.endsWith('.in.yaml'))
     .map((file) => path.basename(file, '.in.yaml'));
@@ -92,7 +92,7 @@ describe('the golden cases (vitest -u writes them anew)', () => {
     await expect(readable(world)).toMatchFileSnapshot(path.join(FOLDER, `${name}.out.yaml`));
   });
 
-  it('keep every message within the limit', () => {
+  it('every message is within the limit', () => {
     for (const name of cases) {
       const world = readWorld(readFileSync(path.join(FOLDER, `${name}.in.yaml`), 'utf8'));
       for (const { accepted, resolvedRefs } of translate(world, SETTINGS).verdicts) {

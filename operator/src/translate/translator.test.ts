@@ -9,7 +9,7 @@ import type { KeyState, Verdict } from './types.ts';
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
 describe('a flush', () => {
-  it('without a change gives nothing', () => {
+  it('without a change returns nothing', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     expect(translator.flush()).toEqual(NOTHING);
     translator.put(endpoint('a'));
@@ -17,7 +17,7 @@ describe('a flush', () => {
     expect(translator.flush()).toEqual(NOTHING);
   });
 
-  it('gives nothing for an act', () => {
+  it('returns nothing for an act', () => {
     const translator = translatorOf(account, project);
     const act = make('Replay', 'again', { projectRef: { name: 'shop' } });
     translator.put(act);
@@ -26,7 +26,7 @@ describe('a flush', () => {
     expect(translator.flush()).toEqual(NOTHING);
   });
 
-  it('gives what one edit changes, and nothing else', () => {
+  it('returns only the differences of an edit', () => {
     const translator = translatorOf(account, project, endpoint('a'), endpoint('b', { slug: '/b' }));
     translator.put(endpoint('a', { slug: '/a' }, { generation: 2 }));
     const { put, remove, verdicts } = translator.flush();
@@ -35,7 +35,7 @@ describe('a flush', () => {
     expect(verdicts.map(({ uid, generation }) => [uid, generation])).toEqual([['Endpoint a', 2]]);
   });
 
-  it('tells of a generation that changes nothing for the gateways, as its status has to follow', () => {
+  it('returns the verdict of a generation that changes nothing for the gateways', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.put(endpoint('a', { displayName: 'b', forward: { url: 'http://a' } }, { generation: 2 }));
     const { put, verdicts } = translator.flush();
@@ -43,7 +43,7 @@ describe('a flush', () => {
     expect(verdicts).toHaveLength(1);
   });
 
-  it('of a rotated key tells the gateways the Account alone', () => {
+  it('of a rotated key changes only the Account', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'key', sha256: 'b'.repeat(64) });
     const { put, remove, verdicts } = translator.flush();
@@ -54,7 +54,7 @@ describe('a flush', () => {
     });
   });
 
-  it('of a key that an older account has tells the gateways nothing of it, until that one has another', () => {
+  it('of a key that an older account has publishes it only after the older account has another key', () => {
     const translator = translatorOf(account, project);
     const newer = make('Account', 'newer', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });
     translator.put(newer);
@@ -82,7 +82,7 @@ describe('a flush', () => {
     expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.reason).toBe('Conflicted');
   });
 
-  it('of a key that is gone takes the key away, and leaves all else where it is', () => {
+  it('of a missing key removes the key, and nothing else', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'missing', secretName: 's' });
     const { put, remove, verdicts } = translator.flush();
@@ -95,7 +95,7 @@ describe('a flush', () => {
     ]);
   });
 
-  it('of an Account that is removed removes all of it', () => {
+  it('of a removed Account removes all its objects', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.remove(refOf(account), account.metadata.uid);
     const { put, remove, verdicts } = translator.flush();
@@ -110,7 +110,7 @@ describe('an endpoint that wants the route of an older one', () => {
   const older = endpoint('older', {}, { creationTimestamp: '2026-01-01T00:00:00Z' });
   const younger = endpoint('younger', {}, { creationTimestamp: '2026-01-01T00:00:01Z' });
 
-  it('takes over when that is deleted', () => {
+  it('takes over when the older one is deleted', () => {
     const translator = translatorOf(account, project, younger, older);
     expect(translator.verdict('Endpoint younger')?.accepted).toMatchObject({ ok: false, reason: 'Conflicted' });
     translator.remove(refOf(older), older.metadata.uid);
@@ -128,7 +128,7 @@ describe('an endpoint that wants the route of an older one', () => {
     expect(translator.flush().put.map(({ name }) => name)).toContain('younger');
   });
 
-  it('gives way when the older one comes later', () => {
+  it('gives way when the older one is reported later', () => {
     const translator = translatorOf(account, project, younger);
     translator.put(older);
     const { put, remove } = translator.flush();
@@ -136,8 +136,8 @@ describe('an endpoint that wants the route of an older one', () => {
   });
 });
 
-describe('an object that was deleted and made again', () => {
-  it('is another one, also when its removal was not seen', () => {
+describe('an object that was deleted and created again', () => {
+  it('is another object, even if its removal was not reported', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     const again = make('Project', 'shop', { accountRef: { name: 'default' } }, { uid: 'again' });
     translator.put(again);
@@ -152,13 +152,13 @@ describe('an object that was deleted and made again', () => {
     );
   });
 
-  it('is not removed by news of its predecessor', () => {
+  it('is not removed with its predecessor', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.remove({ kind: 'Endpoint', namespace: 'default', name: 'a' }, 'predecessor');
     expect(translator.flush()).toEqual(NOTHING);
   });
 
-  it('does not inherit the key, also where uids derive from names', () => {
+  it('does not inherit the key, even if uids derive from names', () => {
     const derived = translatorOf(account);
     derived.remove(refOf(account), account.metadata.uid);
     derived.put(account);
@@ -178,7 +178,7 @@ it('an older generation that arrives late changes nothing', () => {
   expect(translator.flush()).toEqual(NOTHING);
 });
 
-it('endpoints and projects know each other', () => {
+it('endpoints and projects refer to each other', () => {
   const translator = translatorOf(
     account,
     project,
@@ -192,7 +192,7 @@ it('endpoints and projects know each other', () => {
   expect([...translator.endpointsOf('Endpoint a')]).toEqual([]);
 });
 
-it('the work of a flush does not grow with what is there', () => {
+it('the work of a flush does not grow with the number of objects', () => {
   const count = 2_000;
   const translator = translatorOf(
     account,
@@ -278,7 +278,7 @@ describe('for any world', () => {
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>
     [...items].sort((x, y) => (x.uid < y.uid ? -1 : 1));
 
-  it('step by step comes to the same as all at once, and the changes add up', () => {
+  it('step by step gives the same result as all at once, and the changes add up', () => {
     const run = (steps: readonly Step[]): void => {
       const translator = new Translator(SETTINGS);
       const world = new Map<string, ResourceObject>();
@@ -286,13 +286,13 @@ describe('for any world', () => {
       const services = new Map<string, ServiceObject>();
       translator.servicesIn(undefined, undefined);
       const served = new Map<string, ConfigObject>();
-      const told = new Map<string, Verdict>();
+      const reported = new Map<string, Verdict>();
       let made = 0;
       const flush = (): void => {
         const { put, remove, verdicts } = translator.flush();
         for (const removed of remove) expect(served.delete(removed)).toBe(true);
         for (const object of put) served.set(`${object.kind}/${object.uid}`, object);
-        for (const verdict of verdicts) told.set(verdict.uid, verdict);
+        for (const verdict of verdicts) reported.set(verdict.uid, verdict);
       };
       for (const { ref, act, spec: wanted, key: state, second: age } of [...steps, { act: 'flush' } as Step]) {
         if (act === 'flush') {
@@ -303,13 +303,13 @@ describe('for any world', () => {
         const known = world.get(id);
         if (act === 'remove' && known !== undefined) {
           translator.remove(ref, known.metadata.uid);
-          told.delete(known.metadata.uid);
+          reported.delete(known.metadata.uid);
           keys.delete(known.metadata.uid);
           world.delete(id);
         }
         if (act === 'put' || act === 'recreate') {
           if (act === 'recreate' && known !== undefined) {
-            told.delete(known.metadata.uid);
+            reported.delete(known.metadata.uid);
             keys.delete(known.metadata.uid);
           }
           const isSame = act === 'put' && known !== undefined;
@@ -337,7 +337,7 @@ describe('for any world', () => {
       const whole = translate({ objects: world.values(), keys, services: services.values() }, SETTINGS);
       expect(byUid(served.values())).toEqual(byUid(whole.objects));
       expect(byUid(translator.objects())).toEqual(byUid(whole.objects));
-      expect(byUid(told.values())).toEqual(byUid(whole.verdicts));
+      expect(byUid(reported.values())).toEqual(byUid(whole.verdicts));
       expect(byUid(translator.verdicts())).toEqual(byUid(whole.verdicts));
     };
     fc.assert(fc.property(fc.array(step, { maxLength: 40 }), run), { numRuns: 400 });
@@ -361,7 +361,7 @@ describe('for any world', () => {
       ]),
     );
 
-  it('a broken object costs itself only, however old it is', () => {
+  it('a broken object affects only itself, regardless of its age', () => {
     const broken: fc.Arbitrary<ResourceObject> = fc
       .tuple(
         fc.constantFrom<Kind>('Account', 'Project', 'Endpoint'),

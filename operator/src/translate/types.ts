@@ -30,7 +30,7 @@ export interface KnownKey {
 export interface TranslateSettings {
   /** Base URL of the gateways, without a trailing slash. */
   readonly gatewayUrl: string;
-  /** Why the address policy refuses an upstream. Undefined if it does not, or cannot tell before the name is resolved. */
+  /** Why the address policy refuses an upstream. Undefined if it does not, or if the name must be resolved first. */
   readonly checkUpstream: (url: URL) => string | undefined;
   /** Undefined: no limit. Applies to accounts without `monthlyQuota`. */
   readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;

@@ -100,21 +100,21 @@ describe('bad input', () => {
     [
       'an object of something else',
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
-      '0.yaml:1 warning Deployment a apiVersion: apps/v1 Deployment is not of Standin',
+      '0.yaml:1 warning Deployment a apiVersion: apps/v1 Deployment is not a Standin object',
     ],
   ])('%s', (_, text, finding) => {
     expect(validate([text]).map(shown)[0]).toContain(finding);
   });
 
-  it('two endpoints on one method and slug: the later one is told', () => {
+  it('reports the later of two endpoints with one method and slug', () => {
     expect(validate([endpoint(MOCK, 'first'), endpoint(MOCK, 'second')]).map(shown)).toEqual([
       expect.stringContaining(
-        '1.yaml:8 error Endpoint default/second spec.slug: Endpoint default/first came first and already answers GET /v1',
+        '1.yaml:8 error Endpoint default/second spec.slug: Endpoint default/first is older and already answers GET /v1',
       ),
     ]);
   });
 
-  it('one object twice', () => {
+  it('reports an object that exists twice', () => {
     expect(validate([endpoint(MOCK), endpoint(MOCK)]).map(shown)).toEqual([
       expect.stringContaining(
         '1.yaml:4 error Endpoint default/orders metadata.name: is the same object as in 0.yaml:1',
@@ -122,7 +122,7 @@ describe('bad input', () => {
     ]);
   });
 
-  it('a broken document costs the others in its file nothing', () => {
+  it('a broken document does not affect the others in its file', () => {
     const findings = validate([
       [endpoint(MOCK), 'a: [\n', endpoint(MOCK.replace('/v1', '/v2'), 'other')].join('---\n'),
     ]);
@@ -130,7 +130,7 @@ describe('bad input', () => {
   });
 });
 
-it('a fault is told once, and not of everything behind it', () => {
+it('a problem is reported once, and not for the objects that refer to it', () => {
   const text = ACCOUNT.replace('spec: {}', 'spec: {plan: Gold}');
   const files = [{ name: 'a.yaml', text: [text, PROJECT, endpoint(MOCK)].join('---\n') }];
   expect(validateManifests(files, SETTINGS).map(shown)).toEqual([
@@ -138,7 +138,7 @@ it('a fault is told once, and not of everything behind it', () => {
   ]);
 });
 
-it('of a part of what the cluster has, what is not among the files is a warning', () => {
+it('a missing reference is a warning if the files are only a part of the cluster’s objects', () => {
   const files = [{ name: 'a.yaml', text: endpoint(MOCK) }];
   expect(validateManifests(files, SETTINGS)).toMatchObject([{ severity: 'error', path: 'spec.projectRef.name' }]);
   expect(validateManifests(files, SETTINGS, { missingReferences: 'warning' })).toMatchObject([{ severity: 'warning' }]);
@@ -152,7 +152,7 @@ it.each([
     `data: {api-key: ${Buffer.from(`${'a'.repeat(40)}\n`).toString('base64')}}`,
     'whitespace',
   ],
-])('an own key that is %s is told of its Account', (_, data, message) => {
+])('a user-provided key that is %s is reported for its Account', (_, data, message) => {
   const own = ACCOUNT.replace('spec: {}', 'spec: {apiKey: {secretName: own}}');
   const text = `${own}---\napiVersion: v1\nkind: Secret\nmetadata: {name: own}\n${data}\n`;
   expect(validateManifests([{ name: 'a.yaml', text }], SETTINGS)).toMatchObject([

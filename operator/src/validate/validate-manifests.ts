@@ -115,7 +115,7 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
     return;
   }
   if (read.success && read.data.apiVersion !== '' && !read.data.apiVersion.startsWith(`${API_GROUP}/`)) {
-    found('apiVersion', `${read.data.apiVersion} ${read.data.kind} is not of Standin: left alone`, 'warning');
+    found('apiVersion', `${read.data.apiVersion} ${read.data.kind} is not a Standin object: ignored`, 'warning');
     return;
   }
   const parsed = parseObject(document.value);

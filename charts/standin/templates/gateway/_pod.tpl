@@ -1,4 +1,4 @@
-{{/* The same in a StatefulSet and in a Deployment; the volume "data" is theirs to add. */}}
+{{/* Shared by StatefulSet and Deployment, which add the volume "data". */}}
 {{- define "standin.gatewayPod" -}}
 {{- $call := dict "root" . "component" "gateway" "usesApi" false -}}
 {{- $settings := .Values.gateway.settings -}}
@@ -6,13 +6,13 @@
 {{- $drainTimeoutMs := ternary $settings.drainTimeoutMs 20000 (hasKey $settings "drainTimeoutMs") | int64 -}}
 {{- $grace := int64 .Values.gateway.terminationGracePeriodSeconds -}}
 {{- if lt (mul 1000 $grace) (add $drainMs $drainTimeoutMs $drainTimeoutMs) -}}
-{{- fail (printf "gateway.terminationGracePeriodSeconds is %d: too short for drainMs + 2 × drainTimeoutMs of gateway.settings, gateways would be killed while they drain" $grace) -}}
+{{- fail (printf "gateway.terminationGracePeriodSeconds is %d: shorter than drainMs + 2 × drainTimeoutMs of gateway.settings, so gateways would be killed while they drain" $grace) -}}
 {{- end -}}
 {{- $spool := $settings.spool | default dict -}}
 {{- $spoolBytes := addf (ternary $spool.bytes 2147483648 (hasKey $spool "bytes")) (ternary $spool.reserveBytes 268435456 (hasKey $spool "reserveBytes")) -}}
 {{- $persistence := .Values.gateway.persistence -}}
 {{- if lt (float64 (include "standin.quantity" $persistence.size)) $spoolBytes -}}
-{{- fail (printf "gateway.persistence.size is %v: less than spool.bytes and spool.reserveBytes of gateway.settings together (%.0f bytes), requests that were answered would be lost" $persistence.size $spoolBytes) -}}
+{{- fail (printf "gateway.persistence.size is %v: less than the sum of spool.bytes and spool.reserveBytes of gateway.settings (%.0f bytes), so answered requests would be lost" $persistence.size $spoolBytes) -}}
 {{- end -}}
 {{- if not $persistence.enabled -}}
 {{- $requests := dict "resources" (dict "requests" (dict "ephemeral-storage" $persistence.size)) -}}
@@ -26,7 +26,7 @@ spec:
   containers:
     - name: gateway
       {{- include "standin.container" $call | nindent 6 }}
-      # On SIGTERM it answers on until load balancers have noticed (drainMs), ends its requests, and delivers its spool.
+      # On SIGTERM, it answers until load balancers have noticed (drainMs), finishes its requests, and delivers its spool.
       command: [node, gateway/src/main.ts]
       env:
         {{- include "standin.podNameEnv" . | nindent 8 }}
@@ -52,7 +52,7 @@ spec:
         httpGet: { path: /healthz, port: metrics }
         periodSeconds: 1
         failureThreshold: 120
-      # Not before it has a configuration; not while its spool is full, or it drains.
+      # Ready when it has a configuration, unless its spool is full or it drains.
       readinessProbe:
         httpGet: { path: /readyz, port: metrics }
         periodSeconds: 2

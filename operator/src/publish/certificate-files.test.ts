@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { certificateFolder } from './certificate-folder.ts';
+import { certificateFolder } from './certificate-files.ts';
 import { planCertificates, serverCertificate, type ServerCertificate } from './certificates.ts';
 
 let dir: string;
@@ -29,7 +29,7 @@ const mount = async ({ ca, cert, key }: ServerCertificate, name: string): Promis
   await rename(path.join(dir, '..data_tmp'), path.join(dir, '..data'));
 };
 
-test('the files are read as they are now', async () => {
+test('each read returns the current files', async () => {
   const source = certificateFolder(dir);
   const [first, second] = [await newCertificate(), await newCertificate()];
   await mount(first, '..1');
@@ -38,7 +38,7 @@ test('the files are read as they are now', async () => {
   expect(await source.read()).toEqual(second);
 });
 
-test('files that are not there, that are of two certificates, or that name no CA are refused, with what is wrong', async () => {
+test('missing files, files of two certificates, and files without a CA are refused with a reason', async () => {
   const source = certificateFolder(dir);
   await expect(source.read()).rejects.toThrow(/ENOENT.*(ca\.crt|tls\.crt|tls\.key)/);
   const [first, second] = [await newCertificate(), await newCertificate()];
