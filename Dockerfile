@@ -133,7 +133,7 @@ WORKDIR /standin
 USER 65532:65532
 EXPOSE 8123
 VOLUME /var/lib/standin-engine
-ENTRYPOINT ["node", "packages/engine/src/first-process.ts"]
+ENTRYPOINT ["node", "packages/engine/src/container-init.ts"]
 CMD ["--host", "0.0.0.0", "--port", "8123", "--data", "/var/lib/standin-engine"]
 ARG VERSION=dev
 ARG REVISION=unknown

@@ -11,7 +11,7 @@ const config: KnipConfig = {
   // In the same folder of the plugin's archive.
   ignoreUnresolved: ['./lib/main.js'],
   workspaces: {
-    'packages/engine': { entry: ['src/{main,first-process}.ts!'] },
+    'packages/engine': { entry: ['src/{main,container-init}.ts!'] },
     'packages/process': { entry: ['src/run-process.testing.ts'] },
     cli: {
       entry: ['src/main.ts!', 'plugin/main.ts!', 'bin/start.js', 'plugin/kubectl-standin.js'],

@@ -20,7 +20,7 @@ import { servePages } from './pages/serve-pages.ts';
 import { bodyReader, discardRest, type ReadBody } from './request-bodies.ts';
 import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
-import { sendOnward } from './send-onward.ts';
+import { sendOnward } from './redirect-page.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
 import { publicShares, type OpenedShare, type PublicSharesSource } from './shares/public-shares.ts';
 import { serveShares } from './shares/serve-shares.ts';

@@ -1,7 +1,7 @@
 import { SourceError } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import type { Backend } from './backend.ts';
-import { onwardPage } from './send-onward.ts';
+import { onwardPage } from './redirect-page.ts';
 import { signedInBackend } from './signed-in-backend.ts';
 
 const page = (originalUrl: string, accept = 'text/html') => ({ method: 'GET', headers: { accept }, originalUrl });

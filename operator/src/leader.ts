@@ -7,7 +7,7 @@ import { VolumeController } from './drain/volume-controller.ts';
 import { GatewayController } from './gateways/gateway-controller.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
-import { KeyRevocations } from './keys/key-revocations.ts';
+import { ReplacedKeys } from './keys/replaced-keys.ts';
 import type { OperatorParts } from './operator-parts.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import { ConfigPublisher } from './publish/config-publisher.ts';
@@ -73,7 +73,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     gateways,
     keys,
     new ConfigPublisher({ ...context, log, server, gateways, quota }),
-    new KeyRevocations({ ...context, gateways }),
+    new ReplacedKeys({ ...context, gateways }),
     statuses,
     quota,
     new OrphanedLedgers({ ...context, store: ledgers }),

@@ -43,7 +43,7 @@ export const addKeyCommand = (program: Command): void => {
   withServer(command).action(async (account: string | undefined, raw: unknown) => {
     const options = optionsSchema.parse(raw);
     const { namespace, timeout: timeoutMs, yes, output } = options;
-    const { openApi } = await import('../server/open-api.ts');
+    const { openApi } = await import('../server/connect.ts');
     const { keyClient } = await import('./key-client.ts');
     const { regenerateKey } = await import('./regenerate-key.ts');
     await regenerateKey(keyClient(await openApi(options)), { namespace, account, timeoutMs, yes, output });

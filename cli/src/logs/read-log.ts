@@ -1,6 +1,6 @@
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand } from '@standin/exchange/formats';
-import { findLocal, openServer } from '../server/open-api.ts';
+import { findLocal, openServer } from '../server/connect.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';

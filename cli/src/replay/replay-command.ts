@@ -43,7 +43,7 @@ const optionsSchema = z.object({
 type Options = z.infer<typeof optionsSchema>;
 
 const openReplays = async (options: Options): Promise<ReplayClient> => {
-  const { openApi } = await import('../server/open-api.ts');
+  const { openApi } = await import('../server/connect.ts');
   const { replayClient } = await import('./replay-client.ts');
   return replayClient(await openApi(options));
 };

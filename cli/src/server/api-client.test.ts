@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { apiPath, type ApiClient } from './api-client.ts';
-import { openServer } from './open-api.ts';
+import { openServer } from './connect.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const HEAD_MS_MAX = 500;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerError, type ApiClient } from './api-client.ts';
-import { openApi } from './open-api.ts';
+import { openApi } from './connect.ts';
 import { missingProject, withProjectNames } from './projects.ts';
 import { writeRunFile } from './run-file.ts';
 

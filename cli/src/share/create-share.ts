@@ -2,7 +2,7 @@ import { createdShareSchema } from '@standin/dashboard/api-schemas';
 import type { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
 import type { ApiClient } from '../server/api-client.ts';
-import { openApi, type ApiOptions } from '../server/open-api.ts';
+import { openApi, type ApiOptions } from '../server/connect.ts';
 import { chooseProject, findRequest, projectPath, type ProjectChoice } from '../server/projects.ts';
 
 export interface CreateShareOptions extends ApiOptions, ProjectChoice {

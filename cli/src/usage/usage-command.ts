@@ -21,7 +21,7 @@ export const addUsageCommand = (program: Command): void => {
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (account: string | undefined, raw: unknown) => {
     const options = optionsSchema.parse(raw);
-    const { openApi } = await import('../server/open-api.ts');
+    const { openApi } = await import('../server/connect.ts');
     const { showUsage } = await import('./show-usage.ts');
     await showUsage(await openApi(options), { account, namespace: options.namespace }, options.output);
   });

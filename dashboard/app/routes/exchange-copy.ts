@@ -1,6 +1,6 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { gatewayUrl, getProject } from '../../src/projects/projects.ts';
-import { capturedOf } from '../../src/captured/captured-of.ts';
+import { capturedOf } from '../../src/captured/captured-bytes.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { COPY_FORMATS } from '../../src/captured/exchange-formats.ts';
 import { harStream } from '../../src/requests/har-stream.ts';

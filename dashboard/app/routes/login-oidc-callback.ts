@@ -1,5 +1,5 @@
 import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
-import { onwardPage } from '../../src/send-onward.ts';
+import { onwardPage } from '../../src/redirect-page.ts';
 import { paths } from '../paths.ts';
 
 /** The identity provider sends the browser back here. */

@@ -1,4 +1,4 @@
-import type { SharedExchange } from '../../src/captured/shared-exchange.ts';
+import type { SharedExchange } from '../../src/captured/redact-for-share.ts';
 
 const HOUR_MS = 60 * 60_000;
 

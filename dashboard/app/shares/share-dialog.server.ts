@@ -4,7 +4,7 @@ import { getProject } from '../../src/projects/projects.ts';
 import type { RequestName } from '../../src/resources/names.ts';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { createShare, isSharingInPlan } from '../../src/shares/create-share.ts';
-import { capturedOf } from '../../src/captured/captured-of.ts';
+import { capturedOf } from '../../src/captured/captured-bytes.ts';
 import type { RedactedShare } from '../../src/workers/tasks.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { refusalOf } from '../../src/pages/failures.ts';

@@ -1,6 +1,6 @@
 import { wireText } from '@standin/exchange/formats';
 import { Fragment } from 'react';
-import type { SharedExchange, SharedMessage } from '../../src/captured/shared-exchange.ts';
+import type { SharedExchange, SharedMessage } from '../../src/captured/redact-for-share.ts';
 import { formatBytes, formatDuration, formatInstant } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 

@@ -1,6 +1,6 @@
 import type { DesiredObject, LogRow, ResourceObject } from '@standin/contract';
 import type { Backend } from '../backend.ts';
-import { capturedOf } from '../captured/captured-of.ts';
+import { capturedOf } from '../captured/captured-bytes.ts';
 import type { MockChange } from '../captured/draft-of-row.ts';
 import { ownerOf, ownershipReason } from '../resources/ownership.ts';
 import { problemText } from '../resources/problem-text.ts';

@@ -1,7 +1,7 @@
 import type { LogRow } from '@standin/contract';
 import type { ReplayAnswer } from '@standin/logstore';
 import type { ProjectLog } from '../backend.ts';
-import { capturedOf } from '../captured/captured-of.ts';
+import { capturedOf } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import type { ResultView } from '../captured/result-view.ts';
 

@@ -6,7 +6,7 @@ import type { RedactionRules } from '@standin/exchange/redact';
 import type { Backend } from '../backend.ts';
 import { problemText } from '../resources/problem-text.ts';
 import { SHARE_PATH } from './serve-shares.ts';
-import { capturedOf } from '../captured/captured-of.ts';
+import { capturedOf } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import { createShareToken, shareTokenSha256 } from './share-token.ts';
 

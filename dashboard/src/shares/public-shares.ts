@@ -2,11 +2,11 @@ import type { Condition, ResourceObject } from '@standin/contract';
 import { parseObject, readStatus, type ShareSpec } from '@standin/crds';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/exchange/redact';
-import { capturedOf } from '../captured/captured-of.ts';
+import { capturedOf } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';
 import { isShareToken, shareTokenSha256 } from './share-token.ts';
-import type { SharedExchange } from '../captured/shared-exchange.ts';
+import type { SharedExchange } from '../captured/redact-for-share.ts';
 
 /** What a link shows. */
 export interface OpenedShare {

@@ -1,5 +1,5 @@
 import { WorkRefused } from '../workers/work-refused.ts';
-import type { SharedExchange } from '../captured/shared-exchange.ts';
+import type { SharedExchange } from '../captured/redact-for-share.ts';
 
 export interface ShareCacheOptions {
   /** Total size of the kept texts. */

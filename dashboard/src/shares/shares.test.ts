@@ -7,7 +7,7 @@ import { publicShares, type PublicShares, type PublicSharesSource } from './publ
 import { ShareCache } from './share-cache.ts';
 import { ShareIndex } from './share-index.ts';
 import { createShareToken, isShareToken, shareTokenSha256 } from './share-token.ts';
-import type { SharedExchange } from '../captured/shared-exchange.ts';
+import type { SharedExchange } from '../captured/redact-for-share.ts';
 import { WorkRefused } from '../workers/work-refused.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);

@@ -12,7 +12,7 @@ import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
 import type { Draft } from '../captured/draft-of-row.ts';
 import { resultView, type ResultView } from '../captured/result-view.ts';
 import type { DashboardMode } from '../backend.ts';
-import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
+import { sharedExchange, type SharedExchange } from '../captured/redact-for-share.ts';
 
 /** Otherwise a worker would copy the bytes of a result. */
 const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { newLogRow } from '@standin/exchange/testing';
-import { capturedOf } from '../captured/captured-of.ts';
+import { capturedOf } from '../captured/captured-bytes.ts';
 import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
 
 const MIB = 1024 * 1024;

@@ -7,7 +7,7 @@ import { DrainedFolders } from './drained-folders.ts';
 import { FolderDrain } from './folder-drain.ts';
 import { Inserter } from './inserter.ts';
 import type { LogSink } from './log-sink.ts';
-import { Orphans } from './orphans.ts';
+import { Orphans } from './orphaned-segments.ts';
 import { Quarantine } from './quarantine.ts';
 
 export interface DeliveryOptions {

@@ -4,7 +4,7 @@ import { drainedIncarnation } from '../record/spool/spool-folder.ts';
 import { DrainedFolders } from './drained-folders.ts';
 import { Inserter } from './inserter.ts';
 import type { LogSink } from './log-sink.ts';
-import { Orphans } from './orphans.ts';
+import { Orphans } from './orphaned-segments.ts';
 import { Quarantine } from './quarantine.ts';
 
 export interface DrainOptions {

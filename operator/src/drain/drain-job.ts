@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { API_GROUP } from '@standin/contract';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { DrainJob, JobState, Use } from './judge-claim.ts';
+import type { DrainJob, JobState, Use } from './judge-volume-claim.ts';
 import type { Claim, Job } from './kube-objects.ts';
 
 /** Label of the Job and of its pod: the uid of the claim that it drains. */

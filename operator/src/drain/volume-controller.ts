@@ -3,8 +3,8 @@ import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
-import { ClaimActions, drainedFor } from './claim-actions.ts';
-import { judgeClaim, type ClaimVerdict } from './judge-claim.ts';
+import { ClaimActions, drainedFor } from './volume-claim-actions.ts';
+import { judgeClaim, type ClaimVerdict } from './judge-volume-claim.ts';
 import type { Claim } from './kube-objects.ts';
 import { VolumeWatch, type VolumePlace } from './volume-watch.ts';
 

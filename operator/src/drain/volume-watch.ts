@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { reflectorLogger } from '../reflector-logger.ts';
 import { CLAIM_UID_LABEL, claimUidOf, toDrainJob } from './drain-job.ts';
-import type { DrainJob, Use } from './judge-claim.ts';
+import type { DrainJob, Use } from './judge-volume-claim.ts';
 import {
   claimsOf,
   trimClaim,

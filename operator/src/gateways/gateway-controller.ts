@@ -6,7 +6,7 @@ import type { Controller } from '../controller.ts';
 import type { GatewayMemory } from './gateway-memory.ts';
 import type { IsGatewayGone } from './gateway-pods.ts';
 import type { Cut, KnownGateway, ProgrammedState } from './gateway-process.ts';
-import { Membership, type Effects } from './membership.ts';
+import { GatewayStates, type Effects } from './gateway-states.ts';
 
 export interface GatewayControllerOptions {
   readonly epoch: number;
@@ -36,13 +36,13 @@ interface Waiter {
 }
 
 /**
- * Carries out what `Membership` decides, for one leader's term: ends streams of silent gateways, stores the members for the next
+ * Carries out what `GatewayStates` decides, for one leader's term: ends streams of silent gateways, stores the members for the next
  * leader, and looks up whether lost gateways are gone.
  */
 export class GatewayController implements Controller {
   readonly name = 'gateways';
   readonly #options: GatewayControllerOptions;
-  readonly #membership: Membership;
+  readonly #states: GatewayStates;
   readonly #writes: WorkQueue;
   readonly #lookUps: WorkQueue;
   /** Lost gateways whose state is unknown, and for which this was logged. */
@@ -57,7 +57,7 @@ export class GatewayController implements Controller {
   constructor(options: GatewayControllerOptions) {
     this.#options = options;
     const { epoch, forgetMs, logger, registry } = options;
-    this.#membership = new Membership({ epoch, forgetMs });
+    this.#states = new GatewayStates({ epoch, forgetMs });
     this.#writes = new WorkQueue({
       ...{ name: 'gateways', backoff: WRITE_BACKOFF, registry, logger },
       reconcile: () => this.#write(),
@@ -71,7 +71,7 @@ export class GatewayController implements Controller {
   /** Reads the gateways that the previous leader knew. Rejects if they cannot be read. */
   async prepare(): Promise<void> {
     this.#stored = await this.#options.memory.read();
-    this.#membership.remember(this.#stored, systemClock.now());
+    this.#states.remember(this.#stored, systemClock.now());
     this.#wakeLater();
   }
 
@@ -83,57 +83,57 @@ export class GatewayController implements Controller {
     await Promise.all([this.#writes.stop(), this.#lookUps.stop()]);
   }
 
-  get known(): Membership['known'] {
-    return this.#membership.known;
+  get known(): GatewayStates['known'] {
+    return this.#states.known;
   }
 
   get floor(): number | undefined {
-    return this.#membership.floor;
+    return this.#states.floor;
   }
 
   get answeringCount(): number {
-    return this.#membership.answeringCount;
+    return this.#states.answeringCount;
   }
 
   isConnected(name: string, instance: string): boolean {
-    return this.#membership.isConnected(name, instance);
+    return this.#states.isConnected(name, instance);
   }
 
   /** Undefined: the object is not published. */
   programmed(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
-    return since === undefined ? undefined : this.#membership.programmed(key, since);
+    return since === undefined ? undefined : this.#states.programmed(key, since);
   }
 
   /** The state of an object whose previous state no gateway may use. Undefined: the object is not published. */
   revoked(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
-    return since === undefined ? undefined : this.#membership.revoked(key, since);
+    return since === undefined ? undefined : this.#states.revoked(key, since);
   }
 
   /** No gateway may use the state of the object before its last revision. */
   revoke(key: ConfigKey): void {
     const since = this.#options.since(key);
-    if (since !== undefined) this.#membership.revoke(key, since);
+    if (since !== undefined) this.#states.revoke(key, since);
   }
 
   cancelRevocation(key: ConfigKey): void {
-    this.#membership.cancelRevocation(key);
+    this.#states.cancelRevocation(key);
   }
 
   /** Registers a new stream, which `cut` ends. Returns a function to call when the stream has ended. */
   connected(gateway: KnownGateway, instance: string, cut: Cut): () => void {
-    this.#apply(this.#membership.connected(gateway, instance, cut, systemClock.now()));
-    return () => this.#apply(this.#membership.disconnected(gateway.name, instance, cut, systemClock.now()));
+    this.#apply(this.#states.connected(gateway, instance, cut, systemClock.now()));
+    return () => this.#apply(this.#states.disconnected(gateway.name, instance, cut, systemClock.now()));
   }
 
   goodbye(name: string, instance: string): void {
-    this.#apply(this.#membership.goodbye(name, instance));
+    this.#apply(this.#states.goodbye(name, instance));
   }
 
   /** Returns false if the gateway must reconnect. */
   ack(ack: Ack): boolean {
-    const effects = this.#membership.acknowledged(ack, systemClock.now());
+    const effects = this.#states.acknowledged(ack, systemClock.now());
     if (effects !== undefined) this.#apply(effects);
     return effects !== undefined;
   }
@@ -157,19 +157,19 @@ export class GatewayController implements Controller {
   }
 
   #wakeLater(): void {
-    const { wakeAt } = this.#membership;
+    const { wakeAt } = this.#states;
     if (wakeAt >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = wakeAt;
     const wake = (): void => {
       this.#timerAt = Infinity;
-      this.#apply(this.#membership.advance(systemClock.now()));
+      this.#apply(this.#states.advance(systemClock.now()));
     };
     this.#timer = setTimeout(wake, Math.max(1, Math.ceil(wakeAt - systemClock.now()))).unref();
   }
 
   async #write(): Promise<undefined> {
-    const { members } = this.#membership;
+    const { members } = this.#states;
     await this.#options.memory.write(members);
     this.#stored = members;
     for (const waiter of this.#waiters) {
@@ -180,14 +180,14 @@ export class GatewayController implements Controller {
   }
 
   #isStored(gateway: string): boolean {
-    const wanted = this.#membership.members.find(({ name }) => name === gateway);
+    const wanted = this.#states.members.find(({ name }) => name === gateway);
     const stored = this.#stored.find(({ name }) => name === gateway);
     // A gateway that is no longer a member has ended.
     return wanted === undefined || stored?.maxStalenessMs === wanted.maxStalenessMs;
   }
 
   async #isStillLost(name: string): Promise<boolean> {
-    if (!this.#membership.isLost(name)) {
+    if (!this.#states.isLost(name)) {
       this.#unclear.delete(name);
       return false;
     }
@@ -198,7 +198,7 @@ export class GatewayController implements Controller {
       this.#unclear.add(name);
       return false;
     });
-    if (isEnded) this.#apply(this.#membership.gone(name));
+    if (isEnded) this.#apply(this.#states.gone(name));
     // The next look-up also notices that the gateway is no longer lost.
     return true;
   }

@@ -23,7 +23,7 @@ export type ProgrammedState =
     }
   | { readonly kind: 'rejected'; readonly gateway: string; readonly message: string };
 
-/** Ends a stream. `Membership` never calls it: it returns the streams to end. */
+/** Ends a stream. `GatewayStates` never calls it: it returns the streams to end. */
 export type Cut = () => void;
 
 /** One process of a gateway, or only the name of a gateway that the previous leader knew. */

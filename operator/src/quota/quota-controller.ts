@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { Controller } from '../controller.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
-import { settleLost, type CountPermits } from './settle-lost.ts';
+import { settleLost, type CountPermits } from './settle-lost-permits.ts';
 import { acceptedOf, type QuotaUsage } from './usage.ts';
 
 export interface QuotaControllerOptions {

@@ -4,7 +4,7 @@ import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import { deleteObject } from '../delete-object.ts';
-import { Places } from './places.ts';
+import { ReplaySlots } from './replay-slots.ts';
 import { specOf } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
 import { RunControl } from './run-control.ts';
@@ -35,7 +35,7 @@ export class ReplayController implements Controller {
   readonly #queue: WorkQueue;
   /** Writes the statuses of runs that wait, by the Replay's uid. */
   readonly #waitingQueue: WorkQueue;
-  readonly #places: Places;
+  readonly #places: ReplaySlots;
   /** All that have not ended, by the Replay's uid. */
   readonly #runs = new Map<string, Run>();
   /** The same, by the namespace and name of the project. */
@@ -59,7 +59,7 @@ export class ReplayController implements Controller {
         return undefined;
       },
     });
-    this.#places = new Places(() => parts.clock.now());
+    this.#places = new ReplaySlots(() => parts.clock.now());
   }
 
   start(): void {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { conditionOf, contextOf, type ConditionContext } from '../status/conditions.ts';
 import { StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
-import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './places.ts';
+import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './replay-slots.ts';
 
 /** A Replay's status, without the bookkeeping of its conditions. */
 export interface ReplayFacts {

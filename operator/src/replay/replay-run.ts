@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { secondsOf } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 import { findEntry } from './captured-requests.ts';
-import type { Places, Ticket } from './places.ts';
+import type { ReplaySlots, Ticket } from './replay-slots.ts';
 import { ReplayCounts } from './replay-counts.ts';
 import type { ReplayMetrics } from './replay-metrics.ts';
 import { resolveReplay, type ReplayPlan } from './replay-plan.ts';
@@ -29,7 +29,7 @@ export interface ReplayParts extends SenderParts {
 }
 
 export interface RunParts extends ReplayParts, Pick<ReplayReportOptions, 'writeLater'> {
-  readonly places: Places;
+  readonly places: ReplaySlots;
 }
 
 /** `over`: the status shows how it ended. `stopped`: no status is written. */

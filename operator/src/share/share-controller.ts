@@ -7,7 +7,7 @@ import { deleteObject } from '../delete-object.ts';
 import { contextOf } from '../status/conditions.ts';
 import { refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
-import { judgeShare, statusOf } from './share-finding.ts';
+import { judgeShare, statusOf } from './judge-share.ts';
 
 export interface ShareControllerOptions {
   readonly source: ResourceSource;

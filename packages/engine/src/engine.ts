@@ -5,7 +5,7 @@ import type { StatementRules } from './check-statement.ts';
 import { writeEngineConfig } from './engine-config.ts';
 import { EngineException } from './engine-exception.ts';
 import { EngineStartError } from './engine-process.ts';
-import { createGate } from './gate.ts';
+import { createGate } from './concurrency-limit.ts';
 import { ignoreInGit } from './ignore-in-git.ts';
 import { createInsertCounter, type InsertCounter } from './insert-counter.ts';
 import { engineText, isInsert } from './statement.ts';

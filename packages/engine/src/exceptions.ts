@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { EngineException, exception } from './engine-exception.ts';
-import { GateFullError } from './gate.ts';
+import { GateFullError } from './concurrency-limit.ts';
 import { StatementError } from './statement.ts';
 
 /** HTTP statuses of ClickHouse's exceptions, as in its own server (ClickHouse src/Server/HTTP/exceptionCodeToHTTPStatus.cpp). */

@@ -20,7 +20,7 @@ import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
 import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
-import { sharedExchange } from '../../../dashboard/src/captured/shared-exchange.ts';
+import { sharedExchange } from '../../../dashboard/src/captured/redact-for-share.ts';
 import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, distinct, framed, nested, repeated, type Generators } from '../generators.ts';
@@ -210,7 +210,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: { 'cookies without a name': repeated('=;'), 'many cookies': distinct((index) => `c${index}=v;`) },
   },
   {
-    of: 'dashboard/src/captured/shared-exchange.ts#sharedExchange',
+    of: 'dashboard/src/captured/redact-for-share.ts#sharedExchange',
     limit: SHOWN,
     run: (body) =>
       sharedExchange(testEntry({ body }), { headers: [], query: ['*a*b*c'], jsonPaths: ['$..a..b', '$..*.c'] }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createGate, GateFullError } from './gate.ts';
+import { createGate, GateFullError } from './concurrency-limit.ts';
 
 describe('createGate', () => {
   test('runs tasks up to its limit, queues others in order, and refuses the rest', async () => {

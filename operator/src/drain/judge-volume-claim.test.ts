@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeClaim, type ClaimFacts, type DrainJob } from './judge-claim.ts';
+import { judgeClaim, type ClaimFacts, type DrainJob } from './judge-volume-claim.ts';
 
 const BOUNDS = { quietMs: 600_000, freeJobs: 1 };
 

@@ -2,7 +2,7 @@ import { LIMITS } from '@standin/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Cut } from './gateway-process.ts';
-import { Membership, type Effects } from './membership.ts';
+import { GatewayStates, type Effects } from './gateway-states.ts';
 
 const FORGET_MS = 20_000;
 const STALE_MS = 5_000;
@@ -49,7 +49,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 /** Gateways, the network and the cluster, around a term that begins while some gateways of the previous one are cut off. */
 class World {
-  readonly membership = new Membership({ epoch: 1, forgetMs: FORGET_MS });
+  readonly states = new GatewayStates({ epoch: 1, forgetMs: FORGET_MS });
   readonly pods: readonly Pod[];
   now = 0;
   /** Number of the last revision, which revoked a key. */
@@ -65,11 +65,11 @@ class World {
         ? { instance: 'before', held: 0, disk: 0, answersUntil: STALE_MS }
         : { instance: undefined, held: undefined, disk: undefined, answersUntil: 0 }),
     }));
-    this.membership.remember(
+    this.states.remember(
       this.pods.filter(({ instance }) => instance !== undefined),
       0,
     );
-    this.membership.revoke(KEY, this.since);
+    this.states.revoke(KEY, this.since);
   }
 
   mayAnswer({ instance, held, maxStalenessMs, answersUntil }: Pod): boolean {
@@ -79,7 +79,7 @@ class World {
   run(one: Step): void {
     if (one.kind === 'pass') this.pass(one.ms);
     else if (one.kind === 'look up') this.lookUp();
-    else if (one.kind === 'revoke') this.membership.revoke(KEY, (this.since += 1));
+    else if (one.kind === 'revoke') this.states.revoke(KEY, (this.since += 1));
     else {
       const pod = this.pods[one.who];
       if (pod !== undefined) this.#runPod(pod, one);
@@ -88,19 +88,19 @@ class World {
 
   pass(ms: number): void {
     const until = this.now + ms;
-    while (this.membership.wakeAt <= until) {
-      this.now = this.membership.wakeAt;
-      this.#apply(this.membership.advance(this.now));
+    while (this.states.wakeAt <= until) {
+      this.now = this.states.wakeAt;
+      this.#apply(this.states.advance(this.now));
     }
     this.now = until;
   }
 
   lookUp(): void {
-    for (const { name, isDeleted } of this.pods) if (isDeleted) this.#apply(this.membership.gone(name));
+    for (const { name, isDeleted } of this.pods) if (isDeleted) this.#apply(this.states.gone(name));
   }
 
   #runPod(pod: Pod, one: Extract<Step, { readonly who: number }>): void {
-    const { membership, now, since } = this;
+    const { states, now, since } = this;
     const { name, instance, maxStalenessMs, held, stream } = pod;
     switch (one.kind) {
       case 'connect': {
@@ -111,7 +111,7 @@ class World {
         const cut: Cut = () => this.#end(cut);
         pod.stream = cut;
         this.#streams.set(cut, { name, instance: pod.instance ?? '' });
-        this.#apply(membership.connected({ name, maxStalenessMs }, pod.instance ?? '', cut, now));
+        this.#apply(states.connected({ name, maxStalenessMs }, pod.instance ?? '', cut, now));
         break;
       }
       case 'take':
@@ -120,7 +120,7 @@ class World {
       case 'ack': {
         if (stream === undefined || held === undefined || instance === undefined) break;
         const revision = `1.${held}`;
-        const effects = membership.acknowledged({ gateway: name, instance, revision, rejected: [] }, now);
+        const effects = states.acknowledged({ gateway: name, instance, revision, rejected: [] }, now);
         if (effects === undefined) this.#end(stream);
         else {
           if (one.isAnswered) pod.answersUntil = now + maxStalenessMs;
@@ -139,7 +139,7 @@ class World {
       case 'stop':
         if (stream === undefined || instance === undefined) break;
         Object.assign(pod, { instance: undefined, held: undefined, disk: undefined });
-        this.#apply(membership.goodbye(name, instance));
+        this.#apply(states.goodbye(name, instance));
         this.#end(stream);
         break;
       case 'delete':
@@ -156,26 +156,26 @@ class World {
     if (found === undefined) return;
     this.#streams.delete(cut);
     for (const pod of this.pods) if (pod.stream === cut) pod.stream = undefined;
-    this.#apply(this.membership.disconnected(found.name, found.instance, cut, this.now));
+    this.#apply(this.states.disconnected(found.name, found.instance, cut, this.now));
   }
 }
 
-const waitingAt = (state: ReturnType<Membership['programmed']>): readonly string[] =>
+const waitingAt = (state: ReturnType<GatewayStates['programmed']>): readonly string[] =>
   state.kind === 'waiting' ? state.gateways : [];
 
 test('a revocation waits for every gateway that may answer with the old key, and the next leader learns about it', () => {
   fc.assert(
     fc.property(fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 }), (remembered, steps) => {
       const world = new World(remembered);
-      const { membership } = world;
+      const { states } = world;
       for (const one of steps) {
         world.run(one);
         const answering = world.pods.filter((pod) => world.mayAnswer(pod));
-        const members = new Map(membership.members.map(({ name, maxStalenessMs }) => [name, maxStalenessMs]));
+        const members = new Map(states.members.map(({ name, maxStalenessMs }) => [name, maxStalenessMs]));
         for (const { name, maxStalenessMs } of answering) expect([maxStalenessMs, 0]).toContain(members.get(name));
         const old = answering.filter(({ held = 0 }) => held < world.since).map(({ name }) => name);
-        expect(waitingAt(membership.revoked(KEY, world.since))).toEqual(expect.arrayContaining(old));
-        expect(waitingAt(membership.programmed(KEY, world.since))).toEqual(expect.arrayContaining(old));
+        expect(waitingAt(states.revoked(KEY, world.since))).toEqual(expect.arrayContaining(old));
+        expect(waitingAt(states.programmed(KEY, world.since))).toEqual(expect.arrayContaining(old));
       }
     }),
     { numRuns: 1_000 },
@@ -186,11 +186,11 @@ test('Programmed does not wait for lost gateways, and a revocation does not wait
   fc.assert(
     fc.property(fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 }), (remembered, steps) => {
       const world = new World(remembered);
-      const { membership } = world;
+      const { states } = world;
       for (const one of steps) {
         world.run(one);
-        const waiting = waitingAt(membership.programmed(OTHER, world.since));
-        expect(waiting.filter((name) => membership.isLost(name))).toEqual([]);
+        const waiting = waitingAt(states.programmed(OTHER, world.since));
+        expect(waiting.filter((name) => states.isLost(name))).toEqual([]);
       }
       const beat = (ms: number): void => {
         for (let left = ms; left > 0; left -= LIMITS.streamHeartbeatMs) {
@@ -202,7 +202,7 @@ test('Programmed does not wait for lost gateways, and a revocation does not wait
         }
       };
       const isDone = (key: string): boolean =>
-        ['programmed', 'no-gateway'].includes(membership.programmed(key, world.since).kind);
+        ['programmed', 'no-gateway'].includes(states.programmed(key, world.since).kind);
       // Silent streams end, and gateways without a stream are forgotten.
       beat(60_000 + FORGET_MS);
       expect(isDone(OTHER)).toBe(true);

@@ -1,7 +1,7 @@
 import { LIMITS, type Ack } from '@standin/contract';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Cut } from './gateway-process.ts';
-import { Membership, type Effects } from './membership.ts';
+import { GatewayStates, type Effects } from './gateway-states.ts';
 
 const FORGET_MS = 20_000;
 
@@ -9,45 +9,45 @@ let now: number;
 let progress: { floor: number | undefined; keys: readonly string[] }[];
 let known: (readonly string[])[];
 let lost: string[];
-let membership: Membership;
+let states: GatewayStates;
 
 beforeEach(() => {
   now = 0;
   progress = [];
   known = [];
   lost = [];
-  membership = new Membership({ epoch: 3, forgetMs: FORGET_MS });
+  states = new GatewayStates({ epoch: 3, forgetMs: FORGET_MS });
 });
 
 /** Carries out what an event requires. */
 const apply = (effects: Effects): void => {
   for (const cut of effects.cut) cut();
   lost.push(...effects.lost);
-  if (effects.isChanged) known.push(membership.members.map(({ name }) => name));
-  if (effects.progress !== undefined) progress.push({ floor: membership.floor, keys: effects.progress });
+  if (effects.isChanged) known.push(states.members.map(({ name }) => name));
+  if (effects.progress !== undefined) progress.push({ floor: states.floor, keys: effects.progress });
 };
 const pass = (ms: number): void => {
   const until = now + ms;
-  while (membership.wakeAt <= until) {
-    now = membership.wakeAt;
-    apply(membership.advance(now));
+  while (states.wakeAt <= until) {
+    now = states.wakeAt;
+    apply(states.advance(now));
   }
   now = until;
 };
 
 /** Opens a stream of a gateway. Returns a function that ends it. */
 const connect = (name: string, instance = `${name}-1`, cut: Cut = () => undefined, maxStalenessMs = 0) => {
-  apply(membership.connected({ name, maxStalenessMs }, instance, cut, now));
-  return () => apply(membership.disconnected(name, instance, cut, now));
+  apply(states.connected({ name, maxStalenessMs }, instance, cut, now));
+  return () => apply(states.disconnected(name, instance, cut, now));
 };
-const goodbye = (name: string, instance: string): void => apply(membership.goodbye(name, instance));
+const goodbye = (name: string, instance: string): void => apply(states.goodbye(name, instance));
 const remember = (...names: string[]): void =>
-  membership.remember(
+  states.remember(
     names.map((name) => ({ name, maxStalenessMs: 0 })),
     now,
   );
 const acknowledge = (ack: Ack): boolean => {
-  const effects = membership.acknowledged(ack, now);
+  const effects = states.acknowledged(ack, now);
   if (effects !== undefined) apply(effects);
   return effects !== undefined;
 };
@@ -64,36 +64,36 @@ const waiting = (gateways: string[], of: number, unheard = false) => {
 };
 
 test('an object is programmed when every known gateway has acknowledged its revision', () => {
-  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
+  expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
   join('a', 2);
   join('b', 1);
-  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
+  expect(states.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
   ack('b', 2);
-  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+  expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
   expect(progress.map(({ floor }) => floor)).toEqual([2, 1, 2]);
 });
 
 test('a gateway that connects is not waited for before its first acknowledgement', () => {
   join('a', 2);
   const disconnected = connect('b');
-  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+  expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
   disconnected();
-  expect(membership.known.map(({ name }) => name)).toEqual(['a']);
+  expect(states.known.map(({ name }) => name)).toEqual(['a']);
 });
 
 describe('a revocation', () => {
-  const revoked = () => membership.revoked('Account/t', 2);
+  const revoked = () => states.revoked('Account/t', 2);
   test('waits for a gateway as soon as it connects: it may answer with the snapshot before its acknowledgement arrives', () => {
     join('a', 2);
     const disconnected = connect('b');
     expect(known).toEqual([['a'], ['a', 'b']]);
-    expect([revoked(), membership.answeringCount]).toEqual([waiting(['b'], 2, true), 2]);
+    expect([revoked(), states.answeringCount]).toEqual([waiting(['b'], 2, true), 2]);
     disconnected();
     pass(FORGET_MS - 1);
     expect([revoked(), lost]).toEqual([waiting(['b'], 2, true), []]);
     pass(1);
     expect([revoked(), lost]).toEqual([waiting(['b'], 2), ['b']]);
-    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'programmed' });
+    expect(states.programmed('Account/t', 2)).toEqual({ kind: 'programmed' });
     // The next leader must know that the lost gateway may answer.
     expect(known.at(-1)).toEqual(['a', 'b']);
   });
@@ -110,7 +110,7 @@ describe('a revocation', () => {
 
   test('does not wait for a gateway with a maxStalenessMs: it answers no caller before its acknowledgement is received', () => {
     const disconnected = connect('a', 'a-1', undefined, 5_000);
-    expect([revoked(), membership.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
+    expect([revoked(), states.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
     // The next leader still learns about it: the acknowledgement was received, but its response may not have arrived.
     expect(known).toEqual([['a']]);
     disconnected();
@@ -133,17 +133,17 @@ describe('a lost gateway', () => {
     pass(FORGET_MS);
     expect(lost).toEqual(names);
   };
-  const revoked = () => membership.revoked('Account/t', 2);
+  const revoked = () => states.revoked('Account/t', 2);
 
   test('is waited for by a revocation, in addition to known gateways', () => {
     lose('b');
-    expect(membership.members).toEqual([{ name: 'b', maxStalenessMs: 0 }]);
+    expect(states.members).toEqual([{ name: 'b', maxStalenessMs: 0 }]);
     expect(revoked()).toEqual(waiting(['b'], 1));
     remember('a', 'c');
     join('c', 2);
     expect(revoked()).toEqual(waiting(['a', 'b'], 3));
     join('a', 2);
-    expect([revoked(), membership.answeringCount]).toEqual([waiting(['b'], 3), 3]);
+    expect([revoked(), states.answeringCount]).toEqual([waiting(['b'], 3), 3]);
     ack('a', 3, [{ key: 'Account/t', message: 'no' }]);
     expect(revoked()).toEqual({ kind: 'rejected', gateway: 'a', message: 'no' });
   });
@@ -151,17 +151,17 @@ describe('a lost gateway', () => {
   test('is not waited for by other changes', () => {
     lose('b');
     join('a', 2);
-    expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+    expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
   });
 
   test('that has ended is no longer waited for', () => {
     lose('b');
     join('a', 2);
     const before = progress.length;
-    apply(membership.gone('b'));
-    expect([membership.isLost('b'), progress.length, known.at(-1)]).toEqual([false, before + 1, ['a']]);
+    apply(states.gone('b'));
+    expect([states.isLost('b'), progress.length, known.at(-1)]).toEqual([false, before + 1, ['a']]);
     expect(revoked()).toEqual({ kind: 'programmed' });
-    apply(membership.gone('b'));
+    apply(states.gone('b'));
     expect(progress).toHaveLength(before + 1);
   });
 
@@ -170,7 +170,7 @@ describe('a lost gateway', () => {
     const before = progress.length;
     connect('a');
     connect('c');
-    expect(['a', 'b', 'c'].map((name) => membership.isLost(name))).toEqual([false, true, false]);
+    expect(['a', 'b', 'c'].map((name) => states.isLost(name))).toEqual([false, true, false]);
     expect(progress).toHaveLength(before);
   });
 });
@@ -179,10 +179,10 @@ test('acknowledgements of another term, older ones, and those without a stream c
   join('a', 5);
   expect(acknowledge({ gateway: 'a', instance: 'a-1', revision: '2.9', rejected: [] })).toBe(false);
   expect(ack('a', 4)).toBe(true);
-  expect(membership.known[0]?.acked).toEqual({ epoch: 3, number: 5 });
+  expect(states.known[0]?.acked).toEqual({ epoch: 3, number: 5 });
   connect('b')();
   expect(ack('b', 5)).toBe(false);
-  expect(membership.known).toHaveLength(1);
+  expect(states.known).toHaveLength(1);
 });
 
 test('a repeated acknowledgement is not progress', () => {
@@ -194,10 +194,10 @@ test('a repeated acknowledgement is not progress', () => {
 test('a rejected object is reported with its gateway until that gateway accepts it', () => {
   connect('a');
   ack('a', 1, [{ key: 'Endpoint/e', message: 'bad header' }]);
-  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'rejected', gateway: 'a', message: 'bad header' });
-  expect(membership.programmed('Endpoint/other', 1)).toEqual({ kind: 'programmed' });
+  expect(states.programmed('Endpoint/e', 1)).toEqual({ kind: 'rejected', gateway: 'a', message: 'bad header' });
+  expect(states.programmed('Endpoint/other', 1)).toEqual({ kind: 'programmed' });
   ack('a', 2);
-  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  expect(states.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
   expect(progress.map(({ keys }) => keys)).toEqual([['Endpoint/e'], ['Endpoint/e']]);
 });
 
@@ -213,19 +213,19 @@ test('a gateway without a stream is waited for, then forgotten, unless it reconn
   };
   disconnected();
   passWithBeats(FORGET_MS - 1);
-  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
+  expect(states.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
   const again = connect('b');
   passWithBeats(FORGET_MS - 1);
-  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
+  expect(states.programmed('Endpoint/e', 2)).toEqual(waiting(['b'], 2));
   again();
   passWithBeats(FORGET_MS);
-  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
+  expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
 });
 
 test('when the last gateway is forgotten, there is none to wait for', () => {
   join('a', 1)();
   pass(FORGET_MS);
-  expect(membership.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
+  expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
   expect(progress.at(-1)).toEqual({ floor: undefined, keys: [] });
 });
 
@@ -234,7 +234,7 @@ test('a gateway that reconnects before its old stream ends stays connected', () 
   connect('a');
   old();
   pass(FORGET_MS - 1);
-  expect(membership.known).toEqual([{ name: 'a', acked: { epoch: 3, number: 1 }, connected: true }]);
+  expect(states.known).toEqual([{ name: 'a', acked: { epoch: 3, number: 1 }, connected: true }]);
 });
 
 test('a silent gateway is disconnected', () => {
@@ -258,14 +258,14 @@ test('a restarted gateway replaces its predecessor, whose late goodbye message h
   gone();
   connect('b', 'b-2');
   // Until it acknowledges, it may answer from the copy that its predecessor left on the disk.
-  expect(membership.programmed('Endpoint/e', 3)).toEqual(waiting(['a', 'b'], 2));
+  expect(states.programmed('Endpoint/e', 3)).toEqual(waiting(['a', 'b'], 2));
   acknowledge({ gateway: 'b', instance: 'b-2', revision: '3.3', rejected: [] });
-  expect(membership.programmed('Endpoint/e', 3)).toEqual(waiting(['a'], 2));
+  expect(states.programmed('Endpoint/e', 3)).toEqual(waiting(['a'], 2));
   expect(known).toEqual([['a'], ['a', 'b']]);
   goodbye('b', 'b-1');
-  expect(membership.known).toHaveLength(2);
+  expect(states.known).toHaveLength(2);
   goodbye('b', 'b-2');
-  expect(membership.known).toHaveLength(1);
+  expect(states.known).toHaveLength(1);
 });
 
 test('an acknowledgement after the goodbye message does not bring the gateway back', () => {
@@ -273,29 +273,29 @@ test('an acknowledgement after the goodbye message does not bring the gateway ba
   goodbye('a', 'a-1');
   expect(ack('a', 1)).toBe(false);
   disconnected();
-  expect(membership.known).toEqual([]);
+  expect(states.known).toEqual([]);
 });
 
 test('two gateways of one name are both waited for', () => {
   join('a', 2);
   connect('a', 'a-2');
   acknowledge({ gateway: 'a', instance: 'a-2', revision: '3.1', rejected: [] });
-  expect(membership.programmed('Endpoint/e', 2)).toEqual(waiting(['a'], 2));
+  expect(states.programmed('Endpoint/e', 2)).toEqual(waiting(['a'], 2));
   expect(ack('a', 2)).toBe(true);
 });
 
 test('a gateway that the previous leader knew is waited for until it acknowledges or is forgotten', () => {
   remember('a', 'b');
   join('a', 1);
-  expect(membership.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
+  expect(states.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
   connect('b');
-  expect(membership.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
+  expect(states.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
   ack('b', 1);
-  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  expect(states.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
   expect(known).toEqual([]);
   remember('gone');
   pass(FORGET_MS);
-  expect(membership.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  expect(states.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
   // It is lost, and stays a member.
   expect([known, lost]).toEqual([[], ['gone']]);
 });
@@ -317,25 +317,25 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     pass(STALE_MS);
     ack('a', 1);
     pass(STALE_MS + MARGIN_MS - 1);
-    expect(membership.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    expect(states.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
     pass(1);
-    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
-    expect([progress.at(-1), membership.answeringCount]).toEqual([{ floor: undefined, keys: [] }, 0]);
+    expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+    expect([progress.at(-1), states.answeringCount]).toEqual([{ floor: undefined, keys: [] }, 0]);
     // Its stream was only blocked. It answers again once its acknowledgement gets a response, and counts again.
     expect(ack('a', 1)).toBe(true);
-    expect(membership.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    expect(states.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
     disconnected();
     pass(STALE_MS + MARGIN_MS);
-    expect(membership.known).toEqual([]);
+    expect(states.known).toEqual([]);
   });
 
   test('is waited for longer than others if its maxStalenessMs is longer', () => {
     connect('a', 'a-1', undefined, 3 * FORGET_MS);
     ack('a', 1);
     pass(2 * FORGET_MS);
-    expect(membership.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    expect(states.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
     pass(FORGET_MS + MARGIN_MS);
-    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+    expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
   });
 
   test('is waited for longer after an acknowledgement, not after a reconnect', () => {
@@ -344,18 +344,18 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     pass(STALE_MS - 1);
     connect('a', 'a-1', undefined, STALE_MS);
     pass(MARGIN_MS + 1);
-    expect(membership.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+    expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
   });
 
   test('is stored for the next leader, which counts from the start of its term', () => {
     connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
-    const { members } = membership;
+    const { members } = states;
     expect(members).toEqual([{ name: 'a', maxStalenessMs: STALE_MS }]);
-    membership = new Membership({ epoch: 3, forgetMs: FORGET_MS });
-    membership.remember(members, now);
-    expect(membership.programmed('Account/t', 1)).toEqual(waiting(['a'], 1, true));
+    states = new GatewayStates({ epoch: 3, forgetMs: FORGET_MS });
+    states.remember(members, now);
+    expect(states.programmed('Account/t', 1)).toEqual(waiting(['a'], 1, true));
     pass(STALE_MS + MARGIN_MS);
-    expect(membership.programmed('Account/t', 1)).toEqual({ kind: 'no-gateway' });
+    expect(states.programmed('Account/t', 1)).toEqual({ kind: 'no-gateway' });
   });
 });

@@ -24,7 +24,7 @@ interface OwnTicket extends Ticket {
  * The places of the Replays that send. The waiting namespaces take turns, so many Replays of one do not delay those of another.
  * Within a namespace, the Replay that has waited longest is next.
  */
-export class Places {
+export class ReplaySlots {
   readonly #now: () => number;
   /** The number of places that each namespace has. */
   readonly #taken = new Map<string, number>();

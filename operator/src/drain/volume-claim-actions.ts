@@ -4,7 +4,7 @@ import { isConflict, isNotFound, resourcePath, type KubeClient } from '@standin/
 import type { Logger } from 'pino';
 import { KubernetesEvents } from '../sources/kubernetes-events.ts';
 import { drainJob, parseJobTemplate } from './drain-job.ts';
-import type { DrainJob, Use } from './judge-claim.ts';
+import type { DrainJob, Use } from './judge-volume-claim.ts';
 import type { Claim, Job } from './kube-objects.ts';
 
 /** Annotations of a claim: when it was drained, and in which state of the StatefulSet. */

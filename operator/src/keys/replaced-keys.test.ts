@@ -1,8 +1,8 @@
 import { keyFingerprint, type AccountConfig, type ResourceObject } from '@standin/contract';
 import { beforeEach, expect, test } from 'vitest';
 import type { ProgrammedState } from '../gateways/gateway-process.ts';
-import { Membership } from '../gateways/membership.ts';
-import { KeyRevocations } from './key-revocations.ts';
+import { GatewayStates } from '../gateways/gateway-states.ts';
+import { ReplacedKeys } from './replaced-keys.ts';
 
 const KEY = 'Account/u';
 const [OLD, NEW] = ['a'.repeat(64), 'b'.repeat(64)] as const;
@@ -13,26 +13,26 @@ const PROGRAMMED: ProgrammedState = { kind: 'programmed' };
 let now: number;
 /** Number of the revision that last put the Account. */
 let since: number;
-let membership: Membership;
+let states: GatewayStates;
 
 beforeEach(() => {
   now = 0;
   since = 1;
-  membership = new Membership({ epoch: 1, forgetMs: FORGET_MS });
+  states = new GatewayStates({ epoch: 1, forgetMs: FORGET_MS });
   lose('lost');
-  membership.connected({ name: 'a', maxStalenessMs: 0 }, 'i', () => undefined, now);
+  states.connected({ name: 'a', maxStalenessMs: 0 }, 'i', () => undefined, now);
   acknowledge();
 });
 
 const lose = (name: string): void => {
-  membership.remember([{ name, maxStalenessMs: 0 }], now);
+  states.remember([{ name, maxStalenessMs: 0 }], now);
   now += FORGET_MS;
-  membership.advance(now);
+  states.advance(now);
 };
 /** The connected gateway acknowledges the last revision. Returns the objects that this affects. */
 const acknowledge = (): readonly string[] | undefined =>
-  membership.acknowledged({ gateway: 'a', instance: 'i', revision: `1.${since}`, rejected: [] }, now)?.progress;
-const state = (): ProgrammedState => membership.programmed(KEY, since);
+  states.acknowledged({ gateway: 'a', instance: 'i', revision: `1.${since}`, rejected: [] }, now)?.progress;
+const state = (): ProgrammedState => states.programmed(KEY, since);
 
 const account = (keySha256: string | undefined): AccountConfig => {
   const config = { kind: 'Account', uid: 'u', namespace: 'n', name: 'a', plan: 'Free' } as const;
@@ -52,13 +52,13 @@ const resource = (digest: string | undefined, programmed: 'True' | 'False'): Res
     ],
   },
 });
-const start = (before: ResourceObject, keySha256: string | undefined): KeyRevocations => {
-  const revocations = new KeyRevocations({
+const start = (before: ResourceObject, keySha256: string | undefined): ReplacedKeys => {
+  const revocations = new ReplacedKeys({
     translator: { objects: () => [account(keySha256)].values() },
     objects: new Map([['u', before]]),
     gateways: {
-      revoke: (key) => membership.revoke(key, since),
-      cancelRevocation: (key) => membership.cancelRevocation(key),
+      revoke: (key) => states.revoke(key, since),
+      cancelRevocation: (key) => states.cancelRevocation(key),
     },
   });
   revocations.start();
@@ -87,7 +87,7 @@ test.each([
     revocations.translated({ put: [account(digest)] });
   }
   expect([acknowledge(), state()]).toEqual([[], WAITING]);
-  expect(membership.gone('lost').progress).toEqual([KEY]);
+  expect(states.gone('lost').progress).toEqual([KEY]);
   // Gateways that are lost after this have the new key.
   lose('late');
   expect(state()).toEqual(PROGRAMMED);
@@ -103,11 +103,11 @@ test('an Account that changes and keeps its key does not wait for lost gateways'
 
 test('a revoked key does not count as programmed because an earlier leader reported it', () => {
   start(resource(OLD, 'False'), OLD);
-  membership.remember([{ name: 'new', maxStalenessMs: 0 }], now);
-  membership.gone('lost');
-  membership.goodbye('a', 'i');
+  states.remember([{ name: 'new', maxStalenessMs: 0 }], now);
+  states.gone('lost');
+  states.goodbye('a', 'i');
   const waiting = { kind: 'waiting', gateways: ['new'], known: 1, unheard: false };
-  expect([membership.revoked(KEY, since), state()]).toEqual([{ ...waiting, unheard: true }, waiting]);
+  expect([states.revoked(KEY, since), state()]).toEqual([{ ...waiting, unheard: true }, waiting]);
 });
 
 test('a deleted Account waits for no gateway', () => {

@@ -4,20 +4,20 @@ import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { Changes, Translator } from '../translate/index.ts';
 
-export interface KeyRevocationsOptions {
+export interface ReplacedKeysOptions {
   readonly translator: Pick<Translator, 'objects'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly gateways: Pick<GatewayController, 'revoke' | 'cancelRevocation'>;
 }
 
 /** Revokes the previous key of an Account when the key is replaced or withdrawn, for one leader's term. */
-export class KeyRevocations implements Controller {
-  readonly name = 'key-revocations';
-  readonly #options: KeyRevocationsOptions;
+export class ReplacedKeys implements Controller {
+  readonly name = 'replaced-keys';
+  readonly #options: ReplacedKeysOptions;
   /** The digests that were last published. */
   readonly #digests = new Map<ConfigKey, string | undefined>();
 
-  constructor(options: KeyRevocationsOptions) {
+  constructor(options: ReplacedKeysOptions) {
     this.#options = options;
   }
 

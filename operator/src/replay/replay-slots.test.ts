@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Places, type Ticket } from './places.ts';
+import { ReplaySlots, type Ticket } from './replay-slots.ts';
 
 const TURN_MS = 30_000;
 let now = 0;
-let places: Places;
+let places: ReplaySlots;
 beforeEach(() => {
   now = 0;
-  places = new Places(() => now);
+  places = new ReplaySlots(() => now);
 });
 
 const join = (namespace: string, count = 1): Ticket[] => Array.from({ length: count }, () => places.join(namespace));

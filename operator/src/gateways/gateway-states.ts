@@ -29,7 +29,7 @@ export interface Effects {
   readonly progress: readonly ConfigKey[] | undefined;
 }
 
-export interface MembershipOptions {
+export interface GatewayStatesOptions {
   readonly epoch: number;
   readonly forgetMs: number;
 }
@@ -55,8 +55,8 @@ const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefi
  * - Gone: it said goodbye, has ended according to the platform, or its `maxStalenessMs` has passed since its last acknowledgement.
  *   The last replaces `forgetMs`, whether it is shorter or longer.
  */
-export class Membership {
-  readonly #options: MembershipOptions;
+export class GatewayStates {
+  readonly #options: GatewayStatesOptions;
   /** By name and instance. */
   readonly #processes = new Map<string, Process>();
   /** Names. No process of the same name is in `#processes`. */
@@ -66,7 +66,7 @@ export class Membership {
   #members: readonly KnownGateway[] = [];
   #wakeAt = Infinity;
 
-  constructor(options: MembershipOptions) {
+  constructor(options: GatewayStatesOptions) {
     this.#options = options;
   }
 
