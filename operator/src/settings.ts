@@ -94,9 +94,7 @@ export const operatorSettings = z.object({
     .prefault({}),
   clickhouse: z
     .object({
-      url: httpUrlSetting
-        .optional()
-        .describe('URL of ClickHouse’s HTTP interface. Unset: replays are not possible.'),
+      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface. Unset: replays are not possible.'),
       username: z
         .string()
         .default('default')

@@ -81,7 +81,7 @@ describe('signing in', () => {
     await page.getByText('Paste a token.').waitFor();
     await token.fill('two words');
     await button.click();
-    await page.getByText('That is no bearer token').waitFor();
+    await page.getByText('Invalid bearer token').waitFor();
     await token.fill('eyJhbGciOiJub25lIn0.e30.');
     await button.click();
     await page.getByText('does not accept this token').waitFor();

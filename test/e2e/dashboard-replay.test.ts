@@ -290,7 +290,7 @@ describe('many requests', () => {
       await page.getByLabel('Requests per second').fill('5');
       await page.getByRole('heading', { name: `${COUNT} requests to its upstream` }).waitFor();
       await page.getByLabel('Search (optional)').fill('path:/nothing');
-      await page.getByText('No request of this time matches.').waitFor();
+      await page.getByText('No matching requests.').waitFor();
     });
   });
 });
@@ -315,7 +315,7 @@ describe('no axe violation in either theme, no horizontal scrolling on a phone:'
     expectAccessible(browser, at(`${captured}/replay`), async (page) => {
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('heading', { name: 'Differences' }).waitFor();
-      await page.getByText('The whole answer').click();
+      await page.getByText('Full response and sent request').click();
     }));
   test('a replay that is about to be cancelled', () =>
     expectAccessible(browser, at(`${PLAN}&rate=1`), async (page) => {

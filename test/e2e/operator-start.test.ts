@@ -150,7 +150,7 @@ describe('without an API server', () => {
     await operator.kill('SIGTERM');
     await cluster.stopApiServer();
     await operator.restart();
-    await untilLogged('did not answer');
+    await untilLogged('did not respond');
     expect([(await fetch(`${adminUrl}/healthz`)).status, await ready()]).toEqual([200, 503]);
     await cluster.startApiServer();
     await operator.waitForUrl(`${adminUrl}/readyz`, 30_000);

@@ -101,7 +101,7 @@ test('certificates of another CA are used without a restart or an interruption',
   certificates = await issue();
   await operator().process.waitForEvent(
     'the new certificates',
-    ({ msg }) => msg === 'the certificates of the config stream changed',
+    ({ msg }) => msg === 'config stream certificates changed',
     30_000,
   );
   expect(await connectAs(certificates)).toBe(200);
