@@ -89,7 +89,8 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
       generation += 1;
       source = open();
     },
-    close: () => rm(root, { recursive: true }),
+    // A source that was stopped may still finish a write.
+    close: () => rm(root, { recursive: true, maxRetries: 10 }),
   };
 };
 
