@@ -4,18 +4,18 @@ import { manifestKey } from '../../operator/src/sources/manifest-objects.ts';
 import { ManifestWriter } from '../../operator/src/sources/manifest-writer.ts';
 import { ObjectRecords, uidOf } from '../../operator/src/sources/object-records.ts';
 
-/** An act as the operator sees it. */
+/** A Replay, Share or KeyRegeneration as the operator sees it. */
 interface SeenAct {
   readonly uid: string;
   /** Not validated. */
   readonly status: unknown;
 }
 
-/** The acts of a directory source in another process, on the same data folder. */
+/** The Replays, Shares and KeyRegenerations of a directory source in another process, on the same data folder. */
 interface ActFiles {
-  /** Creates the act. Resolves with the file that contains it. Rejects with `SourceError`. */
+  /** Creates the object. Resolves with the file that contains it. Rejects with `SourceError`. */
   create(object: DesiredObject): Promise<string>;
-  /** Changes an act in this file. Rejects with `SourceError`. */
+  /** Changes an object in this file. Rejects with `SourceError`. */
   change(object: DesiredObject, file: string): Promise<void>;
   /** Undefined until the operator has seen it. Lags by a tenth of a second. */
   seen(ref: ObjectRef): Promise<SeenAct | undefined>;

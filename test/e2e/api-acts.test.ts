@@ -110,7 +110,7 @@ describe('replays', () => {
 describe('standin replay --server', () => {
   const replay = (...args: string[]) => standin(['replay', '--server', dev.dashboard, ...args]);
 
-  test('sends one request and prints the response, whatever the project', async () => {
+  test('sends one request and prints the response, regardless of the project', async () => {
     const { code, stdout, stderr } = await replay(id);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('201') as string });
     // The mock's own bytes.

@@ -109,7 +109,7 @@ describe('waiting', () => {
     expect(status).toBe(408);
     expect(json).toMatchObject({
       code: 'wait_timeout',
-      detail: '1 of 2 came in 400 ms.',
+      detail: '1 of 2 requests were captured within 400 ms.',
       items: [{ query: 'wait-b=1' }],
     });
   });

@@ -191,7 +191,7 @@ test('the tests in this file cover every verb that the operator and the dashboar
 });
 
 test.for(START_VERBS)(
-  'a starting operator is not ready without %s on endpoints and becomes ready with it',
+  'the operator needs %s on endpoints to become ready',
   async (verb) => {
     const [streamPort, adminPort] = [await freePort(), await freePort()];
     const adminUrl = `http://127.0.0.1:${adminPort}`;
@@ -220,7 +220,7 @@ test.for(START_VERBS)(
   },
 );
 
-test.for(START_VERBS)('a starting dashboard is refused without %s on projects and lists them with it', async (verb) => {
+test.for(START_VERBS)('the dashboard needs %s on projects to list them', async (verb) => {
   const person = await createPerson(cluster, team.namespace, { name: `late-viewer-${verb}`, role: 'standin-view' });
   const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
   const late = await withoutPermission({ role: 'standin-dashboard', resource: 'mockprojects', verb }, async () => {

@@ -73,7 +73,7 @@ describe('standin validate', () => {
     for (const line of lines.slice(0, -1)) expect(line.startsWith(`${folder}/`)).toBe(true);
     for (const name of Object.keys(MANIFESTS)) expect(result.stdout).toContain(`${folder}/${name}.yaml:`);
     expect(result.stdout).toContain(`${folder}/files/${SHOWN}.yaml:1: error: `);
-    expect(result.stdout).toContain(`: warning: ${SHOWN} a: apiVersion: ${SHOWN}/v1 ${SHOWN} is not of Standin`);
+    expect(result.stdout).toContain(`: warning: ${SHOWN} a: apiVersion: ${SHOWN}/v1 ${SHOWN} is not a Standin object`);
   });
 
   test('prints JSON without control characters', async () => {

@@ -130,7 +130,7 @@ describe('the token of the kubeconfig', () => {
     const { code, stderr } = await usage(server.url, '--trust-server');
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/^standin: cannot remember /) as string,
+      stderr: expect.stringMatching(/^standin: cannot save /) as string,
     });
     expect(server.tokens()).toEqual([MINE]);
   });

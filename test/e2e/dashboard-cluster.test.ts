@@ -222,7 +222,7 @@ describe('resources', () => {
     await leave(page);
   });
 
-  it('show an error of the API server at its field', async () => {
+  it('show an error from the API server next to its field', async () => {
     const page = await open(editor, `/p/${namespace}/shop/endpoints/new`);
     await page.getByLabel('Name', { exact: true }).fill('Orders');
     const path = page.getByRole('textbox', { name: 'Path', exact: true }).first();

@@ -196,7 +196,7 @@ describe('a form', () => {
     });
   });
 
-  test('keeps the input when another user has saved, also without scripts', async () => {
+  test('keeps the input when another user has saved, even without JavaScript', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(at(`${SHOP}/endpoints/cancel-order/edit`));

@@ -88,7 +88,7 @@ describe('a captured response', () => {
       expect(changes).toContain('action: Forward');
       expect(changes).toContain('action: JSON');
       expect(changes).toContain('12345678901234567890');
-      await tab.getByText('it came as gzip').waitFor();
+      await tab.getByText('it was received as gzip').waitFor();
       await tab.getByText(/Left out.*content-encoding/).waitFor();
       expect((await call('copied')).headers['content-encoding']).toBe('gzip');
 

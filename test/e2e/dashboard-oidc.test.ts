@@ -127,7 +127,7 @@ describe('the identity provider', () => {
   it('does not sign in a browser that did not start the login', async () => {
     const page = await newPage();
     await page.goto(`${dashboard.url}/login/oidc/callback?code=stolen&state=guessed`);
-    await page.getByText('Begin again').waitFor();
+    await page.getByText('Sign in again.').waitFor();
     expect((await page.context().cookies()).filter(({ name }) => name.startsWith('standin-session'))).toEqual([]);
     await page.context().close();
   });
@@ -147,14 +147,14 @@ describe('an unavailable service', () => {
     process.kill(clickHouse.pid ?? 0, 'SIGSTOP');
     try {
       await page.goto(`${dashboard.url}/projects`);
-      await page.getByText('ClickHouse does not answer').waitFor();
+      await page.getByText('ClickHouse does not respond').waitFor();
       await page.getByRole('link', { name: 'Shop' }).waitFor();
     } finally {
       process.kill(clickHouse.pid ?? 0, 'SIGCONT');
     }
     await eventually('the log to be available again', async () => {
       await page.goto(`${dashboard.url}/projects`);
-      return (await page.getByText('ClickHouse does not answer').count()) === 0;
+      return (await page.getByText('ClickHouse does not respond').count()) === 0;
     });
     await page.context().close();
   });

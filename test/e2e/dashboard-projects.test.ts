@@ -92,7 +92,7 @@ describe('a project', () => {
     await context.close();
   });
 
-  test('keeps the input and shows errors at their fields when it is rejected, also without scripts', async () => {
+  test('that is rejected keeps the input and shows field errors, even without JavaScript', async () => {
     await withoutScripts(async (page) => {
       await page.goto(at('/projects/new'));
       await page.getByLabel('Name', { exact: true }).fill('Payments');
@@ -298,7 +298,7 @@ describe('a new API key', () => {
     await page.getByRole('dialog').getByText('gets 401 until it sends the new key').waitFor();
     await tabTo(page, 'Regenerate key');
     await page.keyboard.press('Enter');
-    await page.getByText('The new key is in force').waitFor();
+    await page.getByText('The new key is active').waitFor();
     await page.getByText('5 of 6 left this hour').waitFor();
     await tabTo(page, 'Reveal', 'Shift+Tab');
     await page.keyboard.press('Enter');

@@ -282,12 +282,12 @@ describe('many requests', () => {
     });
   });
 
-  test('show an error in the plan at its field', async () => {
+  test('show an error in the plan next to its field', async () => {
     await onPage(plan({ q: 'status:>>1', rate: '0' }), async (page) => {
       await expect.poll(() => page.getByLabel('Search (optional)').getAttribute('aria-invalid')).toBe('true');
       await page.getByLabel('Search (optional)').fill('query:batch=');
-      await expect.poll(() => page.getByLabel('Requests per second').getAttribute('aria-invalid')).toBe('true');
-      await page.getByLabel('Requests per second').fill('5');
+      await expect.poll(() => page.getByLabel('Maximum requests per second').getAttribute('aria-invalid')).toBe('true');
+      await page.getByLabel('Maximum requests per second').fill('5');
       await page.getByRole('heading', { name: `${COUNT} requests to its upstream` }).waitFor();
       await page.getByLabel('Search (optional)').fill('path:/nothing');
       await page.getByText('No matching requests.').waitFor();

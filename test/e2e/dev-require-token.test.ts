@@ -55,7 +55,7 @@ describe('without the token', () => {
 
   test('an invalid token is reported', async () => {
     const { status, text } = await ask('/?token=guessed');
-    expect([status, text]).toEqual([403, expect.stringContaining('This token is not valid')]);
+    expect([status, text]).toEqual([403, expect.stringContaining('Invalid token.')]);
   });
 });
 

@@ -95,7 +95,7 @@ describe('standin key regenerate', () => {
   test('exits with code 5 at the timeout and says what it waits for', async () => {
     const { code, stdout, stderr } = await regenerate('broken', '--yes', '--timeout', '1s');
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
-    expect(stderr).toMatch(/not regenerated after 1 s \(Account broken is not valid.*continues/s);
+    expect(stderr).toMatch(/not regenerated within 1 s \(Account broken is not valid.*continues/s);
   });
 
   test('exits with code 3 at the seventh regeneration in an hour, says when the next one is possible, and changes nothing', async () => {

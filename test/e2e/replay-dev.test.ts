@@ -115,7 +115,7 @@ describe('standin replay ID', () => {
   test.each([
     ['an unknown id', ['01a1fdee-9ec2-74f7-87c1-527b96bfd44e'], 'the log has no request'],
     ['neither id nor project', [], 'pass the id of a request, or select many with --project and --since'],
-    ['an edit of many requests', [...BULK, '--body', 'x'], '--body edits one request'],
+    ['an edit of many requests', [...BULK, '--body', 'x'], '--body edits a single request'],
     ['an invalid target', ['x', '--to', 'ftp://x'], 'must be endpoint, upstream, or a URL'],
     ['an invalid search', ['-p', 'shop', '--since', '1d', '--filter', 'staus:500'], 'Did you mean status?'],
     ['a missing confirmation', BULK, 'add --yes to send them'],

@@ -90,7 +90,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     }
   });
 
-  it('starts existing files and probes their ports', async () => {
+  it('runs only files that exist and probes the ports they listen on', async () => {
     const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
     for (const { containers } of pods) {
       const [{ name, command, ports = [], startupProbe, readinessProbe, livenessProbe, ...container }] = containers;

@@ -115,7 +115,7 @@ const nextPolls = async (count: number): Promise<Statement[]> => {
   return polled().slice(from);
 };
 
-test('a tail reads no row while none is inserted', async () => {
+test('a tail reads no rows until one is inserted', async () => {
   const projectUid = newProject();
   await insertStamped(projectUid, ROWS, 20 * MINUTE_MS);
   await shows(follow(projectUid), ROWS);

@@ -113,7 +113,7 @@ test('14: occasional write failures lose no acknowledged request, and the gatewa
   expect(await readQuarantine(spoolDir())).toEqual([]);
 }, 1_800_000);
 
-test('15: a flipped bit affects one record, which is quarantined; a torn end loses no answered request', async () => {
+test('15: a flipped bit affects one record, which is quarantined; an incomplete end loses no answered request', async () => {
   const files = await leaveRecordsOnDisk();
   const [file = '', last = file] = [files[0], files.at(-1)];
   // An incomplete end that was never acknowledged, as after a power failure.

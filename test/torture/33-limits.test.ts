@@ -158,7 +158,7 @@ describe('heads', () => {
     await client.closed();
   });
 
-  test('with endless trailers are cut off', async () => {
+  test('with endless trailers are disconnected', async () => {
     using client = await RawClient.connect(stand.port);
     client.send(`${stand.head('POST', stand.target('/a'), [['Transfer-Encoding', 'chunked']])}0\r\n`);
     for (let index = 0; index < 3_000 && client.pending.length === 0 && !client.hasEnded; index += 1) {

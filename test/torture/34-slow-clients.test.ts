@@ -84,7 +84,7 @@ const normalClientsP99 = async (forMs: number): Promise<number> => {
 };
 
 describe(`${STALLED} clients that stall in their heads, as many in their bodies, and ${NOT_READING} that do not read`, () => {
-  test('are cut off on time with little effect on other clients', { timeout: 120_000 }, async () => {
+  test('are disconnected on time with little effect on other clients', { timeout: 120_000 }, async () => {
     const quietBefore = await normalClientsP99(3_000);
 
     const markers: string[] = [];

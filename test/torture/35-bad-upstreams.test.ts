@@ -163,7 +163,7 @@ describe('502 or 504 for an upstream that', () => {
   });
 });
 
-describe('an incomplete response reaches the client as incomplete when it is cut off', () => {
+describe('an incomplete response reaches the client as incomplete when it is truncated', () => {
   const reset: Behaviour = (socket) =>
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', () =>
       setTimeout(() => socket.resetAndDestroy(), 50),

@@ -110,7 +110,7 @@ describe('in a cluster, an upstream is blocked', () => {
     await expectBlocked(stand, `http://${host}/`);
   });
 
-  test('without a connection, and the log contains the attempts', async () => {
+  test('before a connection is opened, and the attempt is logged', async () => {
     expect(secret.connections()).toBe(0);
     await stand.verify();
   });

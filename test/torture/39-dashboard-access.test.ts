@@ -130,7 +130,7 @@ describe('another namespace', () => {
       for (const url of [path, path.replace('?', '.data?')]) {
         const { status, body } = await ask(url, { headers: { ...as(viewer), accept: 'text/html' } });
         expect(body, url).not.toContain(SECRET);
-        // A data request combines several routes: its status is 200 or 207, and it contains the refusal of each route.
+        // A data request combines several routes: its status is 200 or 207, and it contains the error from each route.
         if (!url.includes('.data?')) expect(status, url).toBeGreaterThanOrEqual(400);
       }
     }

@@ -7,7 +7,7 @@ const RATE = isLongRun() ? 200 : 40;
 
 export interface Sent {
   readonly gateway: number;
-  /** By `performance.now()`. */
+  /** The time from `performance.now()`. */
   readonly at: number;
   readonly status: number;
 }
