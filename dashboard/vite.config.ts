@@ -4,7 +4,7 @@ import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
 import { thirdPartyLicences } from './src/third-party-licences.ts';
 
-/** Set by `ensureDashboardBuild`, which builds beside what other processes run from, and moves it into place when it is whole. */
+/** Set by `ensureDashboardBuild`, which builds next to what other processes run from, and moves it into place when it is whole. */
 const buildDirectory = process.env['STANDIN_DASHBOARD_BUILD_DIR'] ?? path.join(import.meta.dirname, 'build/manual');
 
 /**
@@ -17,7 +17,7 @@ const leaveOursToNode: Plugin = {
   resolveId: (id, _, { ssr }) => (ssr === true && id.startsWith('@standin/') ? { id, external: true } : undefined),
 };
 
-/** Beside what browsers load, for those who get it. Packages of style sheets and fonts are no modules; Tailwind watches their files. */
+/** Placed next to what browsers load, for those who get it. Packages of style sheets and fonts are no modules; Tailwind watches their files. */
 const withLicences: Plugin = {
   name: 'with-licences',
   applyToEnvironment: ({ name }) => name === 'client',

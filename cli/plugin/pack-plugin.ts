@@ -77,8 +77,8 @@ const fill = async (folder: string): Promise<void> => {
 };
 
 /**
- * Bundles the commands into a folder, in a separate process with NODE_ENV=production. Only then does Vite omit optional packages;
- * other bundles fail.
+ * Bundles the commands into a folder, in a separate process with NODE_ENV=production. Without it, Vite replaces optional packages
+ * that are not installed with code that throws, and the bundle fails.
  */
 const bundle = async (outDir: string): Promise<void> => {
   const vite = path.join(path.dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');

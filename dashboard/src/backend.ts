@@ -38,7 +38,7 @@ export type ApplyResult =
 
 /** Custom resources. All methods reject with `SourceError`: `Forbidden`, `Unavailable`, … */
 export interface Resources {
-  /** Of one namespace, or of all that the user may see. Sorted by namespace and name. */
+  /** The objects of one namespace, or of all that the user may see. Sorted by namespace and name. */
   list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
   /** Creates the object, or replaces its spec, labels and annotations. */

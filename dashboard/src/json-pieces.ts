@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** String length in characters. The JSON of this many takes at most some milliseconds, even if each becomes an escape of six characters. */
+/** String length in characters. The JSON of this many takes at most a few milliseconds, even if each becomes an escape of six characters. */
 const PIECE_CHARS_MAX = 64 * 1024;
 
 /** The end of the piece that begins at `from`. Never splits a surrogate pair, because JSON would escape each half. */

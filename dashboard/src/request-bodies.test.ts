@@ -82,7 +82,7 @@ it.each([
   ['with its length', 'content-length: 200000000\r\n\r\n', 'x'],
   ['in chunks', `transfer-encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2_000)}\r\n`, '1\r\nx\r\n'],
 ])(
-  'a client that keeps sending a body %s after its response is cut off',
+  'a client that keeps sending a body %s after its response is disconnected',
   { timeout: 20_000 },
   async (_, head, more) => {
     await using reader = await startReader();

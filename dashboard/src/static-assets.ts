@@ -26,7 +26,7 @@ interface Asset {
 const BROTLI = '.br';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** Serves the client's build. File names below /assets/ contain a hash of the content. The build has `.br` files beside them. */
+/** Serves the client's build. File names below /assets/ contain a hash of the content. The build has `.br` files next to them. */
 export const staticAssets = async (folder: string): Promise<RequestHandler> => {
   const assets = await listAssets(folder);
   return (request, response, next) => {

@@ -77,7 +77,7 @@ test('a stopping gateway finishes running requests, serves late ones, and delive
   await expect(RawClient.connect(gateway.url)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('a request that does not end in time is cut off, and its response logged as unknown', async () => {
+test('a request that does not end in time is disconnected, and its response logged as unknown', async () => {
   await using stand = await start({ drainTimeoutMs: 200 });
   const client = await RawClient.connect(stand.gateway.url);
   client.send(request('POST', `/${URI}/f?stuck`, [HOST, WITH_KEY]));

@@ -15,7 +15,7 @@ export const KEY = 'sk_0123456789abcdef0123456789abcdef';
 export const OTHER_KEY = 'sk_fedcba9876543210fedcba9876543210';
 export const URI = 'k3v9k3v9k3v9k3v9';
 
-/** Of the mock that `BASIC_OBJECTS` has at POST. */
+/** The path of the mock that `BASIC_OBJECTS` has at POST. */
 export const PATH = `/${URI}/v1/orders`;
 export const HOST = 'Host: gateway';
 export const WITH_KEY = `x-api-key: ${KEY}`;

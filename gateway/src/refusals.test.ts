@@ -57,7 +57,7 @@ test('onRejected receives each refused request, without its query', async () => 
   ]);
 });
 
-test('a caller that resets the connection of its CONNECT does not end the gateway', async () => {
+test('a connection reset during CONNECT does not crash the gateway', async () => {
   const { hostname, port } = new URL(stand.gateway.url);
   const socket = connect(Number(port), hostname);
   socket.write(request('CONNECT', 'gateway:443', [HOST]));

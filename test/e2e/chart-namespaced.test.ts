@@ -190,35 +190,32 @@ test('the tests in this file cover every verb that the operator and the dashboar
   expect(new Set([...NEEDED.map(({ verb }) => verb), ...START_VERBS])).toEqual(new Set(verbs));
 });
 
-test.for(START_VERBS)(
-  'the operator needs %s on endpoints to become ready',
-  async (verb) => {
-    const [streamPort, adminPort] = [await freePort(), await freePort()];
-    const adminUrl = `http://127.0.0.1:${adminPort}`;
-    await withoutPermission({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
-      const late = startProcess({
-        name: `late-${verb}`,
-        main: 'operator/src/main.ts',
-        env: {
-          STANDIN_NAME: `late-${verb}`,
-          STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
-          STANDIN_NAMESPACE: system,
-          STANDIN_WATCH_NAMESPACES: team.namespace,
-          STANDIN_STREAM_HOST: '127.0.0.1',
-          STANDIN_STREAM_PORT: String(streamPort),
-          STANDIN_ADMIN_HOST: '127.0.0.1',
-          STANDIN_ADMIN_PORT: String(adminPort),
-        },
-      });
-      onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
-      await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
-      if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
+test.for(START_VERBS)('the operator needs %s on endpoints to become ready', async (verb) => {
+  const [streamPort, adminPort] = [await freePort(), await freePort()];
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  await withoutPermission({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
+    const late = startProcess({
+      name: `late-${verb}`,
+      main: 'operator/src/main.ts',
+      env: {
+        STANDIN_NAME: `late-${verb}`,
+        STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
+        STANDIN_NAMESPACE: system,
+        STANDIN_WATCH_NAMESPACES: team.namespace,
+        STANDIN_STREAM_HOST: '127.0.0.1',
+        STANDIN_STREAM_PORT: String(streamPort),
+        STANDIN_ADMIN_HOST: '127.0.0.1',
+        STANDIN_ADMIN_PORT: String(adminPort),
+      },
     });
-    await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
-      timeoutMs: 40_000,
-    });
-  },
-);
+    onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
+    await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
+    if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
+  });
+  await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
+    timeoutMs: 40_000,
+  });
+});
 
 test.for(START_VERBS)('the dashboard needs %s on projects to list them', async (verb) => {
   const person = await createPerson(cluster, team.namespace, { name: `late-viewer-${verb}`, role: 'standin-view' });

@@ -27,8 +27,8 @@ const recording = (): { readonly shown: string[]; readonly output: DevOutput } =
   return { shown, output: output as DevOutput };
 };
 
-describe('until standin dev is ready', () => {
-  test('problems follow the ready event, and objects that are ready are part of it', () => {
+describe('standin dev', () => {
+  test('holds problems until after the ready event, which includes the ready objects', () => {
     const { shown, output } = recording();
     const held = holdUntilReady(output);
     held.notice(notice('a', 'live'));

@@ -65,7 +65,7 @@ const openByName = async (
   return exists || (await log.summaries({ limit: 1 })).length > 0 ? log : undefined;
 };
 const ANY_NAME = '-';
-/** Of no project. */
+/** The uid of no project. */
 const NO_UID = '-';
 
 const namedLog = (

@@ -74,7 +74,7 @@ const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<voi
   await stat(dir).catch((error: unknown) => {
     throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });
   });
-  // Loaded on demand: it would slow the start of every command.
+  // Loaded on demand, because a static import slows every command.
   const { readQuarantine } = await import('@standin/gateway');
   const all = await readQuarantine(dir);
   for (const one of all) {

@@ -140,7 +140,7 @@ const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
   }
 };
 
-/** A captured response beside a later one. Identical parts are not repeated. */
+/** A captured response next to a later one. Identical parts are not repeated. */
 export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
   const { status, durationMs, headers, body } = diff;
   return (

@@ -14,7 +14,7 @@ import { useEndpointPreview } from './use-endpoint-preview.ts';
 
 export interface EndpointFormProps {
   readonly values: EndpointValues;
-  /** Of a submitted form that was refused. */
+  /** The errors of a submitted form that was rejected. */
   readonly errors: FormErrors | undefined;
   /** The manifest of the values. */
   readonly yaml: string;
@@ -23,7 +23,7 @@ export interface EndpointFormProps {
   readonly projectUrl: string | undefined;
   readonly existing?: { readonly endpoint: string; readonly generation: number };
   readonly isSaving: boolean;
-  /** Shown beside the button. */
+  /** Shown next to the button. */
   readonly children: ReactNode;
 }
 

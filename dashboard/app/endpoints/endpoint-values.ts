@@ -8,7 +8,7 @@ export interface HeaderValues {
   readonly value: string;
 }
 
-/** An endpoint's form, as text. Field names are the object's paths, so that a problem with a path is a problem with a field. */
+/** An endpoint's form, as text. Field names are the object's paths, so the path in a validation error identifies the form field. */
 export interface EndpointValues {
   readonly 'metadata.name': string;
   readonly 'spec.displayName': string;
@@ -58,7 +58,7 @@ export const endpointFields = ({ headers }: EndpointValues): string[] => [
   ...headers.flatMap((_, index) => [headerField(index, 'name'), headerField(index, 'value')]),
 ];
 
-/** Browsers send line breaks of text areas as CRLF, whatever the original. */
+/** Browsers send line breaks of text areas as CRLF, regardless of the original. */
 const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const readEndpointValues = (form: FormData): EndpointValues => {
@@ -124,7 +124,7 @@ const upstreamOf = (values: EndpointValues): Record<string, unknown> | undefined
 export interface EndpointIdentity {
   readonly namespace: string;
   readonly project: string;
-  /** Of an existing endpoint, whose name and namespace do not change. */
+  /** The metadata of an existing endpoint, whose name and namespace do not change. */
   readonly metadata?: DesiredObject['metadata'];
   /** The saved body. A text area cannot hold its line breaks, so its bytes are kept if nothing else changed. */
   readonly body?: string | undefined;

@@ -28,7 +28,7 @@ interface Row extends HeaderValues {
 const HeaderRows = ({ values, errorsOf }: FieldsProps) => {
   const [rows, setRows] = useState<readonly Row[]>(() => [
     ...values.headers.map((header, key) => ({ ...header, key })),
-    // An empty row to fill in, also without scripts.
+    // An empty row to fill in, even without scripts.
     { name: '', value: '', key: values.headers.length },
   ]);
   const add = (): void =>

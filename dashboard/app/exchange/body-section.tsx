@@ -72,7 +72,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   );
 };
 
-/** Reports every cut, by the capture or by this page. */
+/** Shows whether the capture or this page truncated the body. */
 const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly body: BodyView }) => (
   <>
     {bytesCaptured < bytes && (

@@ -62,7 +62,7 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   return isBinary(text) ? ['hex', 'raw'] : ['raw', 'hex'];
 };
 
-/** Of a form or a query string: names and values, not decoded. */
+/** The names and values of a form or a query string, not decoded. */
 export const splitPairs = (text: string): readonly string[] => text.split('&').filter((pair) => pair !== '');
 
 /** Decodes one pair. Invalid escapes stay as they are. */

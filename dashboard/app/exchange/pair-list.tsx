@@ -14,7 +14,7 @@ export interface PairListProps {
   readonly total?: number;
   /** True: latin1 from the wire. False: text that is already decoded. */
   readonly fromWire?: boolean;
-  /** Shown beside the title. */
+  /** Shown next to the title. */
   readonly aside?: ReactNode;
   /** Shown under a value. */
   readonly note?: (name: string) => string | undefined;

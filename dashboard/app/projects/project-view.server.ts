@@ -21,7 +21,7 @@ export interface ProjectView {
   readonly quota: number | undefined;
   readonly retentionDays: number | undefined;
   readonly owner: Owner | undefined;
-  /** Of the last 24 hours, oldest first. Undefined: the log is unavailable, or the user may not read it. */
+  /** The requests of the last 24 hours, oldest first. Undefined: the log is unavailable, or the user may not read it. */
   readonly requests: HourlyCounts | undefined;
 }
 

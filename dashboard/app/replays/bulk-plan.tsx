@@ -19,7 +19,7 @@ export interface BulkPlanProps {
   readonly values: BulkValues;
   readonly plan: ReplayPlanView;
   readonly commands: ReplayCommands;
-  /** Of a confirmation that was refused. */
+  /** Input and errors of the rejected confirmation. */
   readonly refused: { readonly confirm: readonly string[]; readonly errors: readonly string[] } | undefined;
   readonly isSending: boolean;
   readonly zone: TimeProps['zone'];

@@ -10,7 +10,7 @@ export interface HeaderChangesProps {
 
 const KEY_SHOWN = "the account's key";
 
-/** Every removed or added header, according to the same rule that sends them. */
+/** The headers that a replay removes and adds, computed as the operator does. */
 export const HeaderChanges = (props: HeaderChangesProps) => {
   const { stripped, added } = replayHeaders({ ...props, apiKey: KEY_SHOWN });
   return (

@@ -87,7 +87,7 @@ export const replayCommands = (object: DesiredObject): ReplayCommands => {
   // The requested state is not part of what the replay does.
   const spec = Object.fromEntries(Object.entries(written).filter(([field]) => field !== 'state'));
   const named = { ...object, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
-  // The command is for a cluster, whatever the mode of the dashboard.
+  // The command is for a cluster, regardless of the mode of the dashboard.
   const yaml = manifestYaml(named, 'cluster').replace(/^ {2}name: .*$/m, '  generateName: replay-');
   return {
     yaml,

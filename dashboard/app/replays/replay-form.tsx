@@ -22,12 +22,12 @@ import { TargetFields } from './target-fields.tsx';
 export interface ReplayFormProps {
   readonly captured: CapturedView;
   readonly values: ReplayValues;
-  /** Of a submitted form that was refused. */
+  /** The errors of a submitted form that was rejected. */
   readonly errors: FormErrors | undefined;
   /** What the endpoint forwards to. Undefined: it does not forward. */
   readonly upstream: string | undefined;
   readonly isSending: boolean;
-  /** Shown beside the button. */
+  /** Shown next to the button. */
   readonly children: ReactNode;
 }
 

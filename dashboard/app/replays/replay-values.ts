@@ -13,7 +13,7 @@ export interface CapturedView {
   readonly bodyEncoding: 'utf8' | 'base64';
 }
 
-/** A replay's form, as text. Field names are the object's paths, so that a problem with a path is a problem with a field. */
+/** A replay's form, as text. Field names are the object's paths, so the path in a validation error identifies the form field. */
 export interface ReplayValues {
   readonly 'spec.edit.method': string;
   readonly 'spec.edit.target': string;
@@ -37,7 +37,7 @@ const EMPTY: ReplayValues = {
 
 export const REPLAY_FIELDS = [...Object.keys(EMPTY), 'spec.edit', 'spec.target'];
 
-/** Browsers send line breaks of text areas as CRLF, whatever the original. */
+/** Browsers send line breaks of text areas as CRLF, regardless of the original. */
 const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const headerText = (headers: readonly HeaderPair[]): string =>

@@ -17,7 +17,7 @@ type Answer = { readonly replays: readonly ReplaySummary[] } | { readonly unavai
 
 const LOG_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Replays of one captured request, newest first. Each links to its response beside the captured one. */
+/** Replays of one captured request, newest first. Each links to its response next to the captured one. */
 export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
   const fetcher = useFetcher<Answer>();
   const { time } = usePreferences();

@@ -76,7 +76,7 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
   );
 };
 
-/** The result of one request, beside the captured response. */
+/** The result of one request, next to the captured response. */
 export const ResultPanel = (props: ResultPanelProps) => {
   const { result, zone } = props;
   const { status, method, url, sentAt, durationMs, error, captured, diff } = result;

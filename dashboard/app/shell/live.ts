@@ -58,7 +58,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
         refresh();
         reopening = setTimeout(open, REFUSED_MS);
       });
-      // `ready` comes first, also after an interruption, so that changes in between are shown.
+      // `ready` is the first event, even after a reconnect. It triggers a refresh that shows missed changes.
       source.addEventListener('ready', () => {
         wasRefused = false;
         refresh();

@@ -6,7 +6,7 @@ export interface Preferences {
   readonly time: 'local' | 'utc';
   /** Single-key shortcuts. WCAG 2.1.4 requires that they can be turned off. */
   readonly keys: 'on' | 'off';
-  /** Of the rows in long lists. */
+  /** The height of the rows in long lists. */
   readonly density: 'compact' | 'comfortable';
 }
 

@@ -49,7 +49,7 @@ const Contents = ({ data, id, tab }: OpenRequestProps) => {
   return <ExchangePanel exchange={selection.exchange} project={data.params} tab={tab} />;
 };
 
-/** The open request, beside the list. */
+/** The open request, next to the list. */
 export const OpenRequest = (props: OpenRequestProps) => (
   <div className="flex flex-col gap-2 px-4 pt-1.5 pb-6">
     <div className="-mr-2 flex justify-end gap-1">

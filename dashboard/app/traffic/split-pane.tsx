@@ -3,7 +3,7 @@ import { useHydrated } from '../ui/time.tsx';
 
 export interface SplitPaneProps {
   readonly main: ReactNode;
-  /** Shown beside it, or over it if there is no room for two. */
+  /** Shown next to it, or over it if there is no room for two. */
   readonly side: ReactNode | undefined;
   readonly sideLabel: string;
 }

@@ -71,7 +71,7 @@ export const ValueActions = ({ row, field, onFilter }: ValueActionsProps) => {
     <span
       className={classNames(
         'absolute top-1/2 z-10 flex -translate-y-1/2 rounded border border-line bg-raised shadow-sm',
-        // Beside a narrow value, which they would hide.
+        // Next to a narrow value, which they would hide.
         NARROW.has(field) ? 'left-full -ml-3' : 'right-0.5',
       )}
     >

@@ -22,7 +22,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: ButtonLook;
 }
 
-/** Takes a ref, so that a menu can be positioned beside it. */
+/** Takes a ref, so that a menu can be positioned next to it. */
 export const Button = forwardRef<HTMLButtonElement, ButtonProps>(
   ({ look = 'secondary', type = 'button', className, ...rest }, ref) => (
     <button ref={ref} type={type} className={buttonClass(look, className)} {...rest} />

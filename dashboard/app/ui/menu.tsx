@@ -25,7 +25,7 @@ const loadParts = async (): Promise<MenuParts> => (await import('./menu-parts.ts
 
 const PartsContext = createContext<MenuParts | undefined>(undefined);
 
-/** Of the menu that contains the item. */
+/** The parts of the menu that contains the item. */
 const useParts = (): MenuParts => {
   const parts = useContext(PartsContext);
   if (parts === undefined) throw new Error('a menu part is outside of a menu');

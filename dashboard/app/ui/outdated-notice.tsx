@@ -3,7 +3,7 @@ import { Notice } from './notice.tsx';
 
 export interface OutdatedNoticeProps {
   readonly what: 'endpoint' | 'project';
-  /** Of the saved version. */
+  /** The generation of the saved version. */
   readonly generation: number;
   /** The last response that refused to save over it. Each refusal moves the focus here, so that users notice it. */
   readonly refusal: object | undefined;

@@ -34,7 +34,7 @@ export const useOpened = <Fields extends Version, Refused extends RefusedSave & 
 ): Opened<Fields, Refused> => {
   // Without scripts, the page begins with the refusal.
   const [opened, setOpened] = useState<Fields>(sent ?? loaded);
-  // The refusal of a version that is no longer edited is irrelevant.
+  // The error from a version that is no longer edited is irrelevant.
   const refused = sent?.generation === opened.generation ? sent : undefined;
   const isOutdated = loaded.generation !== opened.generation;
   const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;

@@ -13,7 +13,7 @@ export interface LocalToken {
   readonly exchange: RequestHandler;
 }
 
-/** The token expires with its run, whatever the age of the cookie. */
+/** The token expires with its run, regardless of the age of the cookie. */
 const COOKIE_MAX_AGE_S = 30 * 86_400;
 const PARAMETER = 'token';
 

@@ -54,7 +54,7 @@ describe('the view of a month', () => {
     });
   });
 
-  it('is never used up without requests', () => {
+  it('predicts no date when there are no requests', () => {
     expect(
       toUsageView({ days: [], endpoints: [] }, { quota: 10 }, new Date('2026-11-01T00:00:00Z')).usedUpOn,
     ).toBeUndefined();

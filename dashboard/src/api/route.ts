@@ -68,7 +68,7 @@ interface RawCall {
 /** One response in the OpenAPI document. */
 export interface DocumentedAnswer {
   readonly description: string;
-  /** By media type. Absent: an empty body. */
+  /** The schemas of the body by media type. Absent: an empty body. */
   readonly content?: Readonly<Record<string, z.ZodType>>;
 }
 

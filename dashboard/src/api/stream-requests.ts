@@ -10,7 +10,7 @@ export interface StreamOptions {
   readonly search?: Filter | undefined;
   readonly since?: Date | undefined;
   readonly view: View;
-  /** Of the previous stream. */
+  /** The last event id of the previous stream. */
   readonly lastEventId?: string | undefined;
 }
 

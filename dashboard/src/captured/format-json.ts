@@ -18,7 +18,7 @@ const isSpace = (code: number): boolean =>
 const isStructure = (code: number): boolean =>
   code === COMMA || code === COLON || OPENING.has(code) || CLOSING.has(code);
 
-/** The index after the string that begins here, or the end of text that is cut off. */
+/** The index after the string that begins here, or the end of truncated text. */
 const behindString = (text: string, at: number): number => {
   for (let next = at + 1; next < text.length; next += 1) {
     const code = text.charCodeAt(next);
@@ -39,7 +39,7 @@ const behindLiteral = (text: string, at: number): number => {
 
 /**
  * Adds line breaks and indentation to JSON. Only whitespace between tokens changes: nothing is parsed, so literals, numbers, escapes and the order of
- * keys stay the same. Text that is cut off is accepted, too. Undefined: the result would be too long.
+ * keys stay the same. Truncated text is accepted, too. Undefined: the result would be too long.
  */
 export const formatJson = (text: string): string | undefined => {
   // Character by character: one object per token would take a tenth of a second for a page of small values.

@@ -5,10 +5,10 @@ import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
 import { decodeContent } from '../diff/decode-content.ts';
 import { diffAnswers } from '../diff/diff-answers.ts';
 
-/** Of a body on the page. The diff compares the whole body. */
+/** The maximum bytes of a body on the page. The diff compares the whole body. */
 const SHOWN_BYTES_MAX = 64 * 1024;
 
-/** The result of one replayed request, beside the captured request. */
+/** The result of one replayed request, next to the captured request. */
 export interface ResultView {
   readonly requestId: string;
   /** Undefined: its retention has ended. */

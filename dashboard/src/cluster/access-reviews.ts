@@ -23,7 +23,7 @@ interface Answer {
   readonly at: number;
 }
 
-/** Asks the API server what users may do, with their own SelfSubjectAccessReviews. Results are cached for some seconds. */
+/** Asks the API server what users may do, with their own SelfSubjectAccessReviews. Results are cached for 15 seconds. */
 export class AccessReviews {
   readonly #answers = new Map<string, Answer>();
   readonly #now: () => number;

@@ -21,7 +21,7 @@ export const problemsOf = (error: ApiError): readonly Problem[] | undefined => {
   return unknown.length > 0 ? unknown : [{ path: '', message: error.message }];
 };
 
-/** Reported beside the real mistake, which prevents the check of other rules. */
+/** Reported together with the real mistake, which prevents the check of other rules. */
 const CONSEQUENCE = /some validation rules were not checked/;
 
 const withoutConsequences = (problems: readonly Problem[]): readonly Problem[] => {

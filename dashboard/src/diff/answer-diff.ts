@@ -34,7 +34,7 @@ export interface HeaderChange {
 
 export type BodyDiff =
   | { readonly kind: 'same'; readonly bytes: number }
-  /** By field. Differences in spelling only are ignored: spaces, order of keys, escapes. */
+  /** The changes by field. Differences in spelling only are ignored: spaces, order of keys, escapes. */
   | { readonly kind: 'json'; readonly changes: readonly JsonChange[]; readonly total: number }
   | { readonly kind: 'text'; readonly lines: readonly DiffLine[]; readonly total: number }
   /** `why`: the reason why it is not compared in more detail. */

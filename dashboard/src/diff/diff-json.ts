@@ -60,7 +60,7 @@ const memberPath = (path: string, { key, times }: Member): string =>
 
 /**
  * Numbers values so that equal ones get the same number. Two values of any size are then compared at the cost of two numbers. Strings are equal if
- * they are equal after decoding, objects whatever the order of their members. Other scalars are compared as written, because parsing would change 1.0
+ * they are equal after decoding, objects regardless of the order of their members. Other scalars are compared as written, because parsing would change 1.0
  * and long integers.
  */
 class ValueNumbers {

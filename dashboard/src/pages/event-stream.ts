@@ -4,7 +4,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 const HEARTBEAT_MS = 15_000;
 /** Browsers reconnect this soon after an interruption. */
 const RETRY_MS = 1_000;
-/** A client that does not read is cut off. It reconnects and starts again. Twice the largest batch of the traffic. */
+/** A client that does not read is disconnected. It reconnects and starts again. Twice the largest batch of the traffic. */
 const QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface EventSink {
@@ -24,7 +24,7 @@ interface StreamRequest {
 }
 
 /**
- * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts at the end, whatever the reason. If
+ * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts at the end, regardless of the reason. If
  * no place for another stream is free, the stream is one event, `refused`, with the reason: browsers do not show a page why it got no stream.
  */
 export const eventStream = (

@@ -18,7 +18,7 @@ export interface ExportFormat {
   readonly contentType: string;
   readonly begin: () => string;
   readonly page: (log: ExportedLog, summaries: readonly LogSummary[], isFirst: boolean) => AsyncIterable<string>;
-  /** `cut`: a sentence about why there are no more. */
+  /** `cut`: why the export is incomplete. Undefined if it is complete. */
   readonly end: (cut: string | undefined) => string;
 }
 

@@ -40,7 +40,7 @@ export interface RequestHistogram {
   /** The start of the first bucket, RFC 3339. */
   readonly from: string;
   readonly widthMs: number;
-  /** By bucket, then in the order of `STATUS_CLASSES`. */
+  /** The counts by bucket, then in the order of `STATUS_CLASSES`. */
   readonly counts: readonly (readonly number[])[];
   /** Requests that match the search. */
   readonly matched: number;

@@ -15,7 +15,7 @@ interface Bucket {
 }
 
 const GROUPS = 8;
-/** Of eight groups: 64 bits. */
+/** The first four of the eight groups: 64 bits. */
 const NETWORK_GROUPS = 4;
 
 /** A provider assigns a whole /64 to one household. */

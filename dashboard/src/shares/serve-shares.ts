@@ -8,7 +8,7 @@ import type { ClientAddress } from '../client-address.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
-/** Links that show something, for all users of one office. Each page takes some milliseconds to render. */
+/** Links that show something, for all users of one office. Each page takes a few milliseconds to render. */
 const HITS = { burst: 300, perSecond: 20, addressesMax: 10_000 };
 /** Links that show nothing: mistyped and revoked ones, and guesses. */
 const MISSES = { burst: 60, perSecond: 1, addressesMax: 10_000 };
@@ -118,7 +118,7 @@ export const serveShares = ({
     }
     const share = await lookUp(request, response);
     if (share === 'refused') return false;
-    // Each has its own bucket, so that opened links do not use up the limit for guesses, nor the other way round.
+    // Hits and misses have separate rate limits, so neither can exhaust the other.
     const lateMs = (share === undefined ? misses : hits).take(address, now());
     if (lateMs > 0) {
       tooMany(response, lateMs);

@@ -37,7 +37,7 @@ export const redactShare = ({
   return { rules: used, exchange: sharedExchange(entry, used) };
 };
 
-/** A replay's response beside the captured one. */
+/** A replay's response next to the captured one. */
 export const compareAnswers = ({
   row,
   answer,

@@ -30,7 +30,7 @@ export interface WorkersOptions {
   readonly inlineBytesMax?: number;
 }
 
-/** A user waits for the result. Each function takes at most some seconds of processor time for the largest bodies. */
+/** A user waits for the result. Each function takes at most a few seconds of processor time for the largest bodies. */
 const DEADLINE_MS = 20_000;
 /** Includes the start of a worker on a busy machine. */
 const WAIT_MS = 20_000;

@@ -21,7 +21,7 @@ test('a steady rate is measured correctly at any moment', () => {
   );
 });
 
-test('a burst is detected within two seconds and measured in full within six, whatever the earlier traffic', () => {
+test('a burst is detected within two seconds and measured in full within six, regardless of the earlier traffic', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 10_000_000 }),

@@ -5,7 +5,7 @@ const HALF_MS = 5_000;
 
 /**
  * The current number of requests per second: the larger of the rates over the last 5 to 10 s and over the current half of that.
- * So growth becomes visible within a second or two, whatever the earlier rate. No I/O; times are milliseconds of a clock that is never
+ * So growth becomes visible within a second or two, regardless of the earlier rate. No I/O; times are milliseconds of a clock that is never
  * set.
  */
 export class DemandWindow {

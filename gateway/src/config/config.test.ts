@@ -101,7 +101,7 @@ describe('a transaction', () => {
     expect([await statusOf(gateway), await statusOf(gateway, `/${URI}/v2`)]).toEqual([404, 200]);
   });
 
-  test('moves a path from one endpoint to another, whatever the order of the changes', async () => {
+  test('moves a path from one endpoint to another, regardless of the order of the changes', async () => {
     const gateway = await startWith();
     const successor = { ...endpoint('/v1/orders', body('"successor"')), uid: 'endpoint-successor' };
     await operator.publish([successor], ['Endpoint/endpoint-post-v1-orders']);
@@ -360,7 +360,7 @@ describe('the copy on disk', () => {
   });
 
   test.each([
-    ['cut off in the middle', (text: string) => text.slice(0, text.length / 2)],
+    ['truncated in the middle', (text: string) => text.slice(0, text.length / 2)],
     ['missing its end', (text: string) => text.split('\n').slice(0, -2).join('\n')],
     ['empty', () => ''],
   ])('is not used if it is %s', async (_name, spoil) => {

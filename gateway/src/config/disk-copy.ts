@@ -121,7 +121,7 @@ export class DiskCopy {
       this.#logger.info({ path: this.#path }, 'configuration copy removed from disk');
       return true;
     } catch (error) {
-      // Its folder does not exist either.
+      // Neither the copy nor its folder exists, so there is nothing to remove.
       if (isAbsent(error)) return true;
       this.#logger.error(
         { path: this.#path, err: error },

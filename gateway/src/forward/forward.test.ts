@@ -18,7 +18,7 @@ import { exchange, headerOf, RawClient } from '../raw-client.testing.ts';
 const CAPTURE_MAX = 64 * 1024;
 const PATH = `/${URI}/f`;
 
-/** An upstream that sends the bytes of the test, whatever the request. */
+/** An upstream that sends the bytes of the test, regardless of the request. */
 let rawAnswer: (socket: Socket) => void = () => undefined;
 const rawUpstream: Server = createServer((socket) => {
   socket.on('error', () => undefined);

@@ -6,8 +6,8 @@ const isNamed = (name: string, wanted: string): boolean =>
   name.length === wanted.length && name.toLowerCase() === wanted;
 
 /**
- * The headers for the upstream: the caller's in order and case, without the key, with `x-forwarded-for`, `-host` and `-proto`. A
- * proxy in front may already have set the last two, and knows better what the caller requested. `egress` removes hop-by-hop
+ * The headers for the upstream: the caller's in order and case, without the key, with `x-forwarded-for`, `-host` and `-proto`. If
+ * a proxy already set the last two, its values are kept: it received the caller's original request. `egress` removes hop-by-hop
  * headers, `host` and framing.
  */
 export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderPair[] => {

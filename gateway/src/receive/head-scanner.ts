@@ -50,7 +50,7 @@ const nameBeginning = (letter: number): WatchedName | undefined => {
 const VERDICTS_WAITING_MAX = 1_024;
 
 /**
- * Reads all bytes of a connection beside Node's parser, which trims header values, and keeps one verdict per request head. Heads
+ * Reads all bytes of a connection in parallel with Node's parser, which trims header values, and keeps one verdict per request head. Heads
  * span chunks, chunks contain several heads, and bodies contain lookalikes. So the scanner follows the framing (RFC 9112 section
  * 6), as strictly as necessary for the input that Node's parser accepts. It decides nothing alone: `readHead` compares a verdict
  * with the parsed head, and the connection closes if the two disagree.
@@ -75,7 +75,7 @@ export class HeadScanner {
   #contentLength = 0;
   #chunked = false;
 
-  /** Of the oldest head that was not taken, complete or not. It shows why a head is too large. */
+  /** The bytes of the request line of the oldest head that was not taken, complete or not. It shows why a head is too large. */
   get requestLineBytes(): number {
     return this.#verdicts[0]?.requestLineBytes ?? this.#requestLineBytes;
   }

@@ -25,7 +25,7 @@ const tooLarge = (bodyBytesMax: number): Refusal =>
   });
 
 /**
- * Reads the whole body as bytes, whatever the method and content type. Its bytes are taken from the budget. If the result is a
+ * Reads the whole body as bytes, regardless of the method and content type. Its bytes are taken from the budget. If the result is a
  * body, they stay taken, and the pipeline gives them back.
  */
 export const readBody = (

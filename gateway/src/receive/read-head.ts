@@ -7,7 +7,7 @@ import type { HeadVerdict } from './head-scanner.ts';
 // RFC 3986 host and port, and the brackets of an IPv6 address: nothing that could begin another part of a URL.
 const HOST = /^[A-Za-z0-9\-._~!$&'()*+;=:[\]%]+$/;
 
-/** Memory of one header beside its text: of 900 short headers, each takes about 100 bytes. */
+/** Memory of one header in addition to its text: of 900 short headers, each takes about 100 bytes. */
 const HEADER_OVERHEAD_BYTES = 100;
 
 const malformed = (detail: string): Refusal => new Refusal('bad_request', { detail, closes: true });

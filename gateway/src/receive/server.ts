@@ -22,7 +22,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** Time for the caller to read the last response after bytes that are not HTTP. */
 const FAREWELL_MS = 2_000;
 
-/** Requests that may wait for the decision about an earlier one: each takes some kilobytes, and as few as 18 bytes on the wire. */
+/** Requests that may wait for the decision about an earlier one: each takes a few kilobytes, and as few as 18 bytes on the wire. */
 const WAITING_PER_CONNECTION_MAX = 1_024;
 const WAITING_MAX = 10_000;
 

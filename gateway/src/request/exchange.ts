@@ -135,7 +135,7 @@ export class Exchange {
   }
 
   /**
-   * Resolves when the caller has taken all written bytes, has closed the connection, or is cut off because it took none for too
+   * Resolves when the caller has taken all written bytes, has closed the connection, or is disconnected because it took none for too
    * long.
    */
   drained(): Promise<void> {

@@ -45,7 +45,7 @@ export class VolumeController implements Controller {
   readonly #volumes: VolumeWatch;
   readonly #actions: ClaimActions;
   readonly #stopping = new AbortController();
-  /** By claim name. */
+  /** The unused claims by name. */
   readonly #unused = new Map<string, Unused>();
   readonly #states = new Map<string, ClaimState>();
   #watching: Promise<void> | undefined;
@@ -81,7 +81,7 @@ export class VolumeController implements Controller {
     await Promise.all([this.#queue.stop(), this.#watching]);
   }
 
-  /** By claim name. */
+  /** The states by claim name. */
   get states(): ReadonlyMap<string, ClaimState> {
     return this.#states;
   }

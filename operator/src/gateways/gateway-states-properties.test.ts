@@ -47,7 +47,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** Gateways, the network and the cluster, around a term that begins while some gateways of the previous one are cut off. */
+/** Gateways, the network and the cluster, around a term that begins while some gateways of the previous one are disconnected. */
 class World {
   readonly states = new GatewayStates({ epoch: 1, forgetMs: FORGET_MS });
   readonly pods: readonly Pod[];

@@ -57,7 +57,7 @@ const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefi
  */
 export class GatewayStates {
   readonly #options: GatewayStatesOptions;
-  /** By name and instance. */
+  /** The processes by name and instance. */
   readonly #processes = new Map<string, Process>();
   /** Names. No process of the same name is in `#processes`. */
   readonly #lost = new Set<string>();

@@ -95,12 +95,12 @@ describe('a user-provided key', () => {
   });
 });
 
-describe('a refusal of the API server', () => {
+describe('an API server error', () => {
   test.each([
     ['readSecret', 'Forbidden', 'cannot get resource "secrets"'],
     ['createSecret', 'Forbidden', 'cannot create resource "secrets"'],
     ['createSecret', 'Invalid', 'the name is too long'],
-  ] as const)('to %s (%s) is reported as a problem of the Secret', async (refused, kind, message) => {
+  ] as const)('in %s (%s) is reported as a problem of the Secret', async (refused, kind, message) => {
     source.disturb = (call) => {
       if (call === refused) throw new SourceError(kind, message);
     };

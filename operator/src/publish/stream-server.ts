@@ -236,8 +236,8 @@ export class StreamServer {
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /**
- * Ends the oldest handshake when there are too many. A gateway finishes its handshake much faster than the clients that fill the
- * port with silent connections are replaced by others.
+ * Ends the oldest handshake when there are too many. A gateway completes its handshake before a flood of silent connections can
+ * evict it.
  */
 const boundHandshakes = (server: Server, max: number): void => {
   const handshaking = new Map<string, Socket>();

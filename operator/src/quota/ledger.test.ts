@@ -34,7 +34,7 @@ describe('a grant', () => {
     expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
   });
 
-  test('is refused when all permits are granted, also after the quota was lowered', () => {
+  test('is refused when all permits are granted, even after the quota was lowered', () => {
     const { ledger } = granted(newLedger('2026-11'), 10, 5);
     for (const limit of [5, 4, 0]) {
       expect(grant(ledger, ask('c', 1, { want: 1 }), { limit, gateways: 1, id: 'x', nowMs: 0 })).toBeUndefined();

@@ -13,7 +13,7 @@ export interface ReplayFacts {
   readonly accepted: Finding;
   readonly complete: Finding;
   readonly planned?: number | undefined;
-  /** By response status. 0: no response. */
+  /** The counts by response status. 0: no response. */
   readonly counts: readonly StatusCount[];
   readonly cursor?: string | undefined;
   /** RFC 3339. */

@@ -17,7 +17,7 @@ export const COUNT = 30;
 class QuickClock implements Clock {
   readonly slept: number[] = [];
   offsetMs = 0;
-  /** Of all sleeps, and of what tests add. */
+  /** The time of all sleeps, and the time that tests add. */
   passedMs = 0;
   now = (): number => systemClock.now() + this.passedMs;
   date = (): Date => new Date(Date.now() + this.offsetMs);

@@ -271,7 +271,7 @@ describe('a directory of manifests', () => {
     await hasSlug('a', '/newer');
   });
 
-  it('keeps the count of key regenerations when an Account is removed and added again, also after a restart', async () => {
+  it('keeps the count of key regenerations when an Account is removed and added again, even after a restart', async () => {
     const status = { apiKey: { regenerations: ['2026-11-21T12:00:00Z'] } };
     const account = { kind: 'Account', namespace: 'default', name: 'team' } as const;
     const text = JSON.stringify({ apiVersion: GROUP_VERSION, kind: 'Account', metadata: { name: 'team' }, spec: {} });

@@ -21,16 +21,16 @@ import { objectsFile } from './object-records.ts';
 interface DirectorySourceOptions {
   /** Manifests: .yaml, .yml, .json, at any depth. */
   readonly dir: string;
-  /** Holds status, order of first sight, generated Secrets, and acts. May be inside `dir`, but is never read as manifests. */
+  /** Holds status, order of first sight, generated Secrets, and one-time resources. May be inside `dir`, but is never read as manifests. */
   readonly dataDir: string;
   readonly logger: Logger;
 }
 
-/** The folder of acts (Replay, Share). One-time actions do not belong among manifests that are committed. */
+/** The folder of Replays, Shares and KeyRegenerations. One-time resources do not belong among manifests that are committed. */
 export const actsFolder = (dataDir: string): ManifestFolder => new ManifestFolder(join(dataDir, 'acts'), undefined);
 export const actsRecords = (dataDir: string): string => join(dataDir, 'state', 'acts.json');
 
-/** Reads desired state from a directory that users edit, and acts from the data folder: two folders, one source. */
+/** Reads desired state from a directory that users edit, and one-time resources from the data folder: two folders, one source. */
 class DirectorySource implements LocatingSource {
   readonly #manifests: FolderSource;
   readonly #acts: FolderSource;

@@ -54,7 +54,8 @@ const toResource = (
   kind,
   metadata: {
     ...metadata,
-    // Desired state that is removed and added again keeps its uid. An act that is repeated gets a new one.
+    // Desired state that is removed and added again keeps its uid.
+    // A Replay, Share or KeyRegeneration that is created again gets a new uid.
     uid: uidOf(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
     generation: record.generation,
     resourceVersion: String(record.resourceVersion),

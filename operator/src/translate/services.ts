@@ -16,7 +16,7 @@ const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 /** The known Services. If Services are not watched (with a directory of manifests), each one is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
-  /** By namespace: the reason why its Services cannot be read. Undefined: they can. */
+  /** For each namespace, the reason why its Services cannot be read. Undefined: they can. */
   readonly #problems = new Map<string, string | undefined>();
 
   put(service: ServiceObject): void {

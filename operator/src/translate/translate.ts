@@ -5,7 +5,7 @@ import type { KeyState, TranslateSettings, Verdict } from './types.ts';
 /** All inputs of a translation. */
 export interface World {
   readonly objects: Iterable<ResourceObject>;
-  /** By the Account's uid. Without an entry, the key has not been read yet. */
+  /** The keys by the Account's uid. Without an entry, the key has not been read yet. */
   readonly keys: ReadonlyMap<string, KeyState>;
   /** All Services. Undefined: they are not watched. */
   readonly services?: Iterable<ServiceObject>;

@@ -17,7 +17,7 @@ describe('a flush', () => {
     expect(translator.flush()).toEqual(NOTHING);
   });
 
-  it('returns nothing for an act', () => {
+  it('returns nothing for a Replay', () => {
     const translator = translatorOf(account, project);
     const act = make('Replay', 'again', { projectRef: { name: 'shop' } });
     translator.put(act);
@@ -267,7 +267,7 @@ describe('for any world', () => {
     }),
   );
 
-  /** By the number of the step. */
+  /** The Services by the number of the step. */
   const SERVICES: readonly Partial<ServiceObject>[] = [
     {},
     { type: 'ExternalName' },

@@ -56,10 +56,10 @@ const referredKeys = (entry: Entry): string[] => {
  */
 export class Translator implements ServiceListener {
   readonly #settings: TranslateSettings;
-  /** By kind, namespace and name. */
+  /** The entries by kind, namespace and name. */
   readonly #entries = new Map<string, Entry>();
   readonly #byUid = new Map<string, Entry>();
-  /** By the key of the object that they refer to. */
+  /** The entries by the key of the object that they refer to. */
   readonly #children = new Map<string, Set<Entry>>();
   readonly #services = new Services();
   readonly #claims = new Claims<Entry>();
@@ -78,7 +78,7 @@ export class Translator implements ServiceListener {
     this.#settings = settings;
   }
 
-  /** Adds or replaces an object. Ignores an older generation than the known one. Also ignores acts, which produce no configuration. */
+  /** Adds or replaces an object. Ignores an older generation than the known one. Also ignores one-time resources, which produce no configuration. */
   put(object: ResourceObject): void {
     if (!isConfig(object)) return;
     const { kind, metadata } = object;

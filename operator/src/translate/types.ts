@@ -10,7 +10,7 @@ import type {
 import type { ParsedObject, Problem } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 
-/** An object that produces configuration. The translator ignores acts (Replay, Share). */
+/** An object that produces configuration. The translator ignores Replays, Shares and KeyRegenerations. */
 export type ConfigResource = ResourceObject & { readonly kind: ConfigKind };
 export type ConfigRef = ObjectRef & { readonly kind: ConfigKind };
 

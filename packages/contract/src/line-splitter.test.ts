@@ -7,7 +7,7 @@ const linesOf = (chunks: readonly Buffer[], lineBytesMax = 1_000): string[] => {
   return [...chunks.flatMap((chunk) => [...splitter.push(chunk)]), splitter.rest()];
 };
 
-test('lines are the same, whatever the chunks', () => {
+test('lines are the same, regardless of the chunks', () => {
   const text = fc.array(fc.constantFrom('a', 'ü', '漢', '\n')).map((letters) => letters.join(''));
   fc.assert(
     fc.property(text, fc.nat(5), (whole, size) => {

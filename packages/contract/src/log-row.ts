@@ -91,7 +91,7 @@ export interface LogRow {
   readonly upstreamFirstByteUs: number;
 
   /**
-   * The month whose quota the request counts against, `2026-11`. The block decides it, whatever the clock says. Empty: the
+   * The month whose quota the request counts against, `2026-11`. The block decides it, regardless of the clock. Empty: the
    * account has no quota.
    */
   readonly quotaPeriod: string;

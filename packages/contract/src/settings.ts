@@ -8,7 +8,7 @@ export type SettingsSchema = z.ZodObject;
 
 export type SettingsOf<S extends SettingsSchema> = Readonly<z.infer<S>>;
 
-/** Of a process of its own, which has a log. */
+/** The settings of a separate process, which has a log. */
 export type ProcessSettingsSchema = SettingsSchema & z.ZodType<{ readonly logLevel: string }>;
 
 export interface SettingDescription {

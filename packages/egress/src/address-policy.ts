@@ -3,7 +3,7 @@ import { classOf, destinationsOf, matchesAny, type AddressClass } from './addres
 
 /**
  * Which addresses an upstream may have. Public addresses are always allowed. Metadata services and link-local addresses are never
- * allowed, whatever the settings: they hand out the machine's credentials.
+ * allowed, regardless of the settings: they hand out the machine's credentials.
  */
 export interface AddressPolicy {
   /** Also allows loopback and private addresses. Right on a developer's machine, wrong in a cluster. */
@@ -17,7 +17,7 @@ export interface CheckOptions {
   readonly viaService?: boolean;
 }
 
-/** Refused whatever the settings say. */
+/** Refused regardless of the settings. */
 const NEVER: ReadonlySet<AddressClass> = new Set(['cloud metadata', 'link-local', 'multicast', 'unspecified']);
 
 /**

@@ -25,7 +25,7 @@ export interface ConnectorOptions {
 /** Node tries one address this long before it also tries the next (RFC 8305 recommends 250 ms). */
 const ATTEMPT_TIMEOUT_MS = 250;
 
-/** The author of the URL may see a literal address, but not the addresses of a name: those go to the operator's log. */
+/** The message may include an address from the URL, but not one that a name resolved to. Resolved addresses are only logged. */
 const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressError =>
   isIP(hostname) === 0
     ? new EgressError('upstream_blocked', `Not connected: ${hostname} resolves to ${kind}.`, {

@@ -48,7 +48,7 @@ describe('the address policy', () => {
     });
   });
 
-  test('looks a name up exactly once per connection, against DNS rebinding', async () => {
+  test('resolves a name once per connection to prevent DNS rebinding', async () => {
     const upstream = await upstreamWith((socket) => socket.end(answer('ok')));
     const answers = ['127.0.0.1', '127.0.0.2'];
     const egress = egressWith({

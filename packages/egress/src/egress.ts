@@ -17,7 +17,7 @@ export interface EgressOptions {
   readonly connectTimeoutMs?: number;
   /** Trusted PEM certificates, in addition to the machine's. */
   readonly ca?: string;
-  /** Targets that are never an upstream, whatever the policy allows. */
+  /** Targets that are never an upstream, regardless of the policy. */
   readonly refused?: RefusedTargets;
   /** For tests of DNS. */
   readonly lookup?: Lookup;
@@ -60,7 +60,7 @@ export interface Egress {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Per origin and policy. Further requests wait for a connection within their timeout. */
+/** Maximum per origin and policy. Other requests wait for a free connection until they time out. */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
 const ORIGINS_MAX = 10_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);

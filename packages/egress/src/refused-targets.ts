@@ -65,7 +65,7 @@ const isOwn = (ip: string): boolean => {
 };
 
 /**
- * Standin's own components, and other targets that must not be reached through Standin, whatever the address policy allows. A
+ * Standin's own components, and other targets that must not be reached through Standin, regardless of the address policy. A
  * component on this machine is refused at all of this machine's addresses. The endpoints behind the address of another Service
  * are not visible from here.
  */

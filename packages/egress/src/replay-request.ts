@@ -36,7 +36,7 @@ export interface ReplayHeaders {
 const REWRITTEN = new Set(['host', 'content-length', 'expect']);
 const CREDENTIALS = new Set(['authorization', 'cookie']);
 
-/** The single rule for the headers that a replay removes and adds. The operator sends by it, and the dialog shows it. */
+/** The single rule for the headers that a replay removes and adds. The operator applies it, and the dialog displays it. */
 export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: ReplayHeadersInput): ReplayHeaders => {
   const kept = new Set(stripHopByHop(headers));
   const sent: HeaderPair[] = [];

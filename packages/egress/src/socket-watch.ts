@@ -3,7 +3,7 @@ import { LIMITS } from '@standin/contract';
 import { tooManyLines } from './egress-error.ts';
 
 const LF = 0x0a;
-/** One read may hold the trailers of an answer and the head of the next, beside the line breaks of chunks. */
+/** One read may hold the trailers of an answer and the head of the next, as well as the line breaks of chunks. */
 const UNFINISHED_LINES_MAX = 3 * LIMITS.upstreamHeadLinesMax;
 const NOTHING = new Uint8Array(0);
 
@@ -30,7 +30,7 @@ interface Unfinished {
 export class SocketWatch {
   readonly #failed = new WeakMap<Error, Socket>();
   #failing: Error | undefined;
-  /** Of the connection that was read last. */
+  /** The incomplete head or trailers on the most recently read connection. */
   #unfinished: Unfinished | undefined;
 
   /** Bytes read from the socket that failed with `error`; 0 if no socket did. */

@@ -61,8 +61,8 @@ ${grants.map((grant) => `      <query>${grant}</query>`).join('\n')}
 `;
 
 /**
- * For one user's machine, not for a server: caches of some megabytes where ClickHouse takes up to 5 GiB, two idle threads where
- * it keeps 1,000, and fewer checks of its own memory.
+ * For one user's machine, not for a server: caches of at most 64 MiB instead of up to 5 GiB, two idle threads instead of 1,000,
+ * and fewer checks of its own memory.
  */
 const LAPTOP_SETTINGS = `<max_thread_pool_free_size>2</max_thread_pool_free_size>
   <memory_worker_period_ms>1000</memory_worker_period_ms>

@@ -28,7 +28,7 @@ const kubeconfig = async (user: unknown, cluster: object = {}): Promise<string> 
 const tokenOf = async (user: unknown): Promise<string | undefined> =>
   (await readKubeToken({ kubeconfigPath: await kubeconfig(user) }))?.token;
 
-it('is returned with the API server and the certificate authority, whatever the form of the kubeconfig', async () => {
+it('is returned with the API server and the certificate authority, regardless of the form of the kubeconfig', async () => {
   const read = async (cluster: object) =>
     (await readKubeToken({ kubeconfigPath: await kubeconfig({ token: 'abc' }, cluster) })) ?? {};
   await writeFile(path.join(folder, 'ca.crt'), 'PEM');

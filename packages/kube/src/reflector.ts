@@ -91,7 +91,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.synced.catch(() => undefined);
   }
 
-  /** By `namespace/name`. Returns the last known state. */
+  /** Returns the last known state of the object with this `namespace/name`. */
   get(key: string): T | undefined {
     return this.#store.get(key);
   }

@@ -31,7 +31,7 @@ describe('resourcePath', () => {
     expect(() => objectPath({ kind: 'Project', namespace: 'a', name })).toThrow(SourceError);
   });
 
-  test('stays inside its collection, whatever the names', () => {
+  test('stays inside its collection, regardless of the names', () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary-ascii' }),
       fc.constantFrom('.', '..', '../..', '%2e%2e', 'a/../b', '?', '#'),

@@ -5,7 +5,7 @@ import { decodeAll } from './run-query.ts';
 export interface PermitFilter {
   readonly accountUid: string;
   readonly blocks: readonly string[];
-  /** By ClickHouse's clock. None of the blocks' requests was stored before. It only limits the rows to read. */
+  /** A time of ClickHouse's clock. None of the blocks' requests was stored before. It only limits the rows to read. */
   readonly since: Date;
 }
 

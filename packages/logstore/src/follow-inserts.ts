@@ -40,7 +40,7 @@ const WIDE_OVERLAP_MS = 60_000;
 const WIDE_EVERY_MS = 10_000;
 /** … and further than the lag of a replica that serves reads (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s). */
 const WIDE_QUIET_MS = 600_000;
-/** A poll takes some milliseconds. A poll that takes this long is reported as a failure, but still awaited. */
+/** A poll takes a few milliseconds. A poll that takes this long is reported as a failure, but still awaited. */
 const SILENCE_MS = 5_000;
 
 class Feed implements InsertFeed {

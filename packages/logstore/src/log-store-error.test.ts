@@ -20,7 +20,7 @@ describe('toLogStoreError', () => {
     ],
     ['memory limit', refused('241', 'Memory limit (total) exceeded'), 'retryable', '241'],
     ['too many queries', refused('202', 'Too many simultaneous queries'), 'retryable', '202'],
-    ['data cut short', refused('33', 'Cannot read all data'), 'permanent', '33'],
+    ['truncated data', refused('33', 'Cannot read all data'), 'permanent', '33'],
     ['a wrong value', refused('117', 'Incorrect data'), 'permanent', '117'],
     ['a missing table', refused('60', 'Unknown table'), 'retryable', '60'],
     ['a wrong password', refused('516', 'Authentication failed'), 'retryable', '516'],

@@ -14,7 +14,7 @@ export interface Inserts {
 
 export interface InsertsFilter {
   readonly projectUid: LogFilter['projectUid'];
-  /** By ClickHouse's clock. Undefined: `lookBackMs` before its current time. */
+  /** A time of ClickHouse's clock. Undefined: `lookBackMs` before its current time. */
   readonly sinceMs?: number | undefined;
   readonly lookBackMs: number;
 }

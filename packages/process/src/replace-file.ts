@@ -15,7 +15,7 @@ export interface ReplaceOptions {
 }
 
 const FOLDER_MODE = 0o700;
-/** With the rest of a draft's name, within the 255 bytes of a name, whatever the letters. */
+/** With the rest of a draft's name, within the 255 bytes of a name, regardless of the letters. */
 const NAME_LENGTH_MAX = 50;
 
 /** The drafts that this process is writing. */

@@ -47,7 +47,7 @@ const hexOf = (records: readonly Written[]): string[] =>
   records.map(({ type, row }) => `${type} ${row.toString('hex')}`);
 
 describe('a segment', () => {
-  test('returns the written records, whatever their bytes', () => {
+  test('returns the written records, regardless of their bytes', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat({ max: 1_000 }), (records, columnCount) => {
         const segment = encode(newSegmentHeader(columnCount), records);
@@ -59,7 +59,7 @@ describe('a segment', () => {
     );
   });
 
-  test('that is cut anywhere returns every record before the cut, and reports a torn end', () => {
+  test('that is truncated returns all complete records and reports the truncation', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat(), (records, place) => {
         const segment = encode(newSegmentHeader(36), records);

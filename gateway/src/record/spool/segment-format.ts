@@ -78,7 +78,7 @@ export type SegmentPart =
   | { readonly kind: 'record'; readonly type: RecordType; readonly start: number; readonly end: number }
   /** Bytes that are not a frame. */
   | { readonly kind: 'corrupt'; readonly start: number; readonly end: number }
-  /** The end of the file: a frame that is cut off, or only zeros, from a write that was not completed. */
+  /** The end of the file: a truncated frame, or only zeros, from a write that was not completed. */
   | { readonly kind: 'torn'; readonly start: number; readonly end: number };
 
 /** The frame at this offset, or undefined if it is incomplete or damaged. */

@@ -168,7 +168,7 @@ export class SegmentWriter {
 
   async #commit(whole: CommitBatch): Promise<void> {
     let batch: CommitBatch | undefined = whole;
-    /** Whether any attempt may have left bytes. They are delivered as they are, whatever the outcome of the other attempts. */
+    /** Whether any attempt may have left bytes. They are delivered as they are, regardless of the outcome of the other attempts. */
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {

@@ -39,7 +39,7 @@ describe('parseMultipart', () => {
     expect(contents('--b\r\nx: y\r\n\r\n--b--')).toEqual(['']);
   });
 
-  it('returns the beginning of a part that is cut off', () => {
+  it('returns the beginning of a truncated part', () => {
     expect(parseMultipart('--b\r\nx: y\r\n\r\nhalf', 'b')).toMatchObject([{ headers: [['x', 'y']], isWhole: false }]);
     expect(contents('--b\r\nx: y\r\n\r\nhalf')).toEqual(['half']);
   });
@@ -48,7 +48,7 @@ describe('parseMultipart', () => {
     expect(parseMultipart(body, 'b')).toEqual([]);
   });
 
-  it('returns the original parts, whatever their bytes', () => {
+  it('returns the original parts, regardless of their bytes', () => {
     const content = fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 5 }), (parts) => {

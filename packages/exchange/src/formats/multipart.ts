@@ -64,8 +64,8 @@ const firstDelimiter = (body: string, delimiter: string): number => {
 };
 
 /**
- * The sections of a multipart body, which may break off. Line ends are those of the first delimiter's line: CRLF, or LF alone.
- * Each character is read a bounded number of times, whatever the body. `undefined` if no line is a delimiter.
+ * The sections of a multipart body, which may be truncated. Line ends are those of the first delimiter's line: CRLF, or LF alone.
+ * Each character is read a bounded number of times for any body. `undefined` if no line is a delimiter.
  */
 export const splitMultipart = (body: string, boundary: string): MultipartSections | undefined => {
   const delimiter = `--${boundary}`;

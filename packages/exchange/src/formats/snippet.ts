@@ -23,7 +23,7 @@ export const headerOf = (headers: readonly HeaderPair[], name: string): string |
 
 const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
-/** Only a valid host becomes part of a URL, whatever the caller sent. */
+/** Only a valid host becomes part of a URL, regardless of what the caller sent. */
 const hostOf = ({ request: { headers } }: RequestEntry): string => {
   const host = headerOf(headers, 'host') ?? '';
   return HOST.test(host) ? host : 'localhost';

@@ -7,7 +7,7 @@ const LENGTH_MIN = 6;
 const PART_LENGTH_MIN = 8;
 /** The shortest beginning of a value that reveals something about it. */
 const BEGINNING_MIN = 4;
-/** Characters of all values and their encodings. The search for them takes about 20 bytes of memory for each. */
+/** Characters of all values and their encodings. The search index uses about 20 bytes per character. */
 const NEEDLE_CHARS_MAX = 1024 * 1024;
 /** Nested escapes, such as JSON in a form field. */
 const DECODINGS_MAX = 2;

@@ -83,7 +83,7 @@ const redactElements = (text: string, { hides, hide }: TextRules): string => {
     );
     const start = index + tag.length;
     const closing = attributes.endsWith('/') ? start : closings(full, start);
-    // The element is never closed: it is void in HTML, or cut off.
+    // The element is never closed: it is void in HTML, or truncated.
     const end = closing ?? (VOID.has(local.toLowerCase()) ? start : text.length);
     const content = text.slice(start, end);
     result += text.slice(done, index) + opening + (content.trim() === '' ? content : hide(name, content));

@@ -420,7 +420,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     );
   });
 
-  it('never causes an exception, whatever the bytes', () => {
+  it('never causes an exception, regardless of the bytes', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),

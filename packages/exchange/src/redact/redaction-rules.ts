@@ -73,7 +73,7 @@ const nameMatcher = (globs: readonly string[]): ((name: string) => boolean) => {
 interface Step {
   /** Any number of levels may precede it. */
   readonly deep: boolean;
-  /** In lower case, with `*` as in names. `index`: an item of an array. */
+  /** Lowercase. May contain `*`. For an array item, its index. */
   readonly name: string;
 }
 
@@ -101,7 +101,7 @@ const PLAIN_NAME = /^[A-Za-z_*][\w*-]*$/;
 export const formatJsonName = (name: string): string =>
   PLAIN_NAME.test(name) ? `.${name}` : `["${name.replaceAll(/["\\]/g, '*')}"]`;
 
-/** Characters of one step that are shown. A document determines the length of its keys, and every value below a key has a path. */
+/** Maximum characters shown per step. Keys come from captured data and can be any length. */
 const SHOWN_NAME_LENGTH_MAX = 128;
 
 /** `$.card["odd key"].items[*]`: the displayed form of a position. All items of an array have the same form. */

@@ -88,7 +88,7 @@ export class Redactor {
     if (isIP(address) !== 0 && !LOOPBACK.test(address)) this.values.add(address, 'latin1');
   }
 
-  /** Like `hide`. The words and host names beside the addresses (`unknown`, `host=`) may stand elsewhere. */
+  /** Like `hide`. The words and host names next to the addresses (`unknown`, `host=`) may stand elsewhere. */
   #hideAddresses(name: string, value: string): string {
     this.#note('header', name);
     for (const part of value.split(/[\s,;="]+/)) this.address(addressOf(part));
