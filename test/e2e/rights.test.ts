@@ -239,6 +239,9 @@ test('exercises a restarted gateway, a deleted account and expiring certificates
   await untilUsed('get pods');
   await gateway.process.restart();
   await untilUsed('list configmaps');
+  // The new process needs a new block of permits.
+  await eventually('a response', call, { ...UNTIL, accept: (status) => status === 200 });
+  await untilUsed('update configmaps');
   await team.remove('Account', 'team');
   await untilUsed('delete configmaps');
 
