@@ -99,7 +99,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       const { url: apiUrl, hasPages } = dashboard;
       // The API needs no login, or its token is in a file.
       standin.refused.add(targetOf(new URL(apiUrl)));
-      await writeRunFile(dataDir, { ...run, api: { url: apiUrl, token, hasPages } });
+      await writeRunFile(dataDir, { ...run, api: { url: hasPages ? apiUrl : loopbackOf(apiUrl), token, hasPages } });
       output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });
       await Promise.race([aborted(signal), standin.ended]);
     } finally {
@@ -121,6 +121,12 @@ const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> 
   throw new PlainError(
     `standin dev already runs on ${data}, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
   );
+};
+
+/** Another user may listen on the same port of ::1, which `localhost` may mean as well. */
+const loopbackOf = (url: string): string => {
+  const { protocol, port } = new URL(url);
+  return `${protocol}//127.0.0.1:${port}`;
 };
 
 const aborted = async (signal: AbortSignal): Promise<void> => {

@@ -55,11 +55,11 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
 }
 
 /** Reads ClickHouse directly only where no server runs. */
-const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
+const openReader = async (options: ReadLogOptions, signal: AbortSignal): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
   const isDirect = options.clickhouseUrl !== undefined;
-  const api = isDirect ? undefined : (openServer(options) ?? (await findLocal(options.data)));
+  const api = isDirect ? undefined : (openServer(options) ?? (await findLocal(options.data, signal)));
   return api === undefined ? openStoreReader(options, choice) : openApiReader(api, choice);
 };
 
@@ -67,7 +67,11 @@ const withReader = async (options: ReadLogOptions, read: (reading: Reading) => P
   const { output, colour } = options;
   const stop = awaitStop();
   try {
-    const reader = await openReader(options);
+    const reader = await openReader(options, stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+      return undefined;
+    });
+    if (reader === undefined) return;
     try {
       await read({ reader, output, colour, signal: stop.signal });
     } finally {

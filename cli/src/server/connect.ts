@@ -49,16 +49,19 @@ const START_MS_MAX = 60_000;
 const START_POLL_MS = 200;
 
 /** The API of the `standin dev` that runs on a data folder. Waits while it starts. Undefined: none runs. */
-export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
+export const findLocal = async (data: string, signal?: AbortSignal): Promise<ApiClient | undefined> => {
   const dataDir = path.resolve(data);
   const deadline = performance.now() + START_MS_MAX;
   for (;;) {
     const run = await readRunFile(dataDir);
-    if (run?.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
-    if ((await findRunning(dataDir)) === undefined) return undefined;
+    const isRunning = (await findRunning(dataDir)) !== undefined;
+    // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process runs.
+    const isOurs = run !== undefined && (isRunning || isAlive(run.pid));
+    if (isOurs && run.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
+    if (!isRunning) return undefined;
     if (performance.now() > deadline)
       throw new PlainError(`the standin dev on ${data} does not respond: try again when it is ready`);
-    await delay(START_POLL_MS);
+    await delay(START_POLL_MS, undefined, { signal });
   }
 };
 

@@ -4,24 +4,24 @@ import { notFound } from '../../src/pages/failures.ts';
 type Params = Readonly<Record<string, string | undefined>>;
 
 export const projectParams = ({ namespace, project }: Params): ProjectName => {
-  if (namespace === undefined || project === undefined) throw notFound(' project');
+  if (namespace === undefined || project === undefined) throw notFound('project');
   return { namespace, project };
 };
 
 export const endpointParams = (params: Params): EndpointName => {
   const { endpoint } = params;
-  if (endpoint === undefined) throw notFound(' endpoint');
+  if (endpoint === undefined) throw notFound('endpoint');
   return { ...projectParams(params), endpoint };
 };
 
 export const exchangeParams = (params: Params): RequestName => {
   const { id } = params;
-  if (id === undefined) throw notFound(' request');
+  if (id === undefined) throw notFound('request');
   return { ...projectParams(params), id };
 };
 
 export const replayParams = (params: Params): ReplayName => {
   const { replay } = params;
-  if (replay === undefined) throw notFound(' replay');
+  if (replay === undefined) throw notFound('replay');
   return { ...projectParams(params), replay };
 };

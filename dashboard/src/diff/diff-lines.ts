@@ -5,7 +5,7 @@ import type { DiffLine } from './answer-diff.ts';
 const CONTEXT = 3;
 const LINES_SHOWN_MAX = 400;
 const LINE_CHARS_MAX = 400;
-/** Texts with more added and removed lines than a page shows are replaced as a whole: the time grows with the square of this number. */
+/** Texts with more added and removed lines than a page shows are replaced between the first and the last: the time grows with its square. */
 const EDITS_MAX = 500;
 
 export interface LineDiff {
@@ -23,10 +23,23 @@ interface Part {
 }
 
 const partsOf = (before: readonly string[], after: readonly string[]): readonly Part[] =>
-  diffArrays([...before], [...after], { maxEditLength: EDITS_MAX }) ?? [
-    { count: before.length, added: false, removed: true },
-    { count: after.length, added: true, removed: false },
-  ];
+  diffArrays([...before], [...after], { maxEditLength: EDITS_MAX }) ?? replacedParts(before, after);
+
+/** Replaces everything between the first and the last difference. */
+const replacedParts = (before: readonly string[], after: readonly string[]): readonly Part[] => {
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const same = { added: false, removed: false };
+  return [
+    { ...same, count: start },
+    { count: before.length - start - end, added: false, removed: true },
+    { count: after.length - start - end, added: true, removed: false },
+    { ...same, count: end },
+  ].filter(({ count }) => count > 0);
+};
 
 /** The differences between two texts, line by line, with the lines around them. */
 export const diffLines = (before: string, after: string): LineDiff => {

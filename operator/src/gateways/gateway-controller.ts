@@ -35,6 +35,9 @@ interface Waiter {
   readonly settled: PromiseWithResolvers<undefined>;
 }
 
+/** A longer timer fires at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 /**
  * Carries out what `GatewayStates` decides, for one leader's term: ends streams of silent gateways, stores the members for the next
  * leader, and looks up whether lost gateways are gone.
@@ -165,7 +168,8 @@ export class GatewayController implements Controller {
       this.#timerAt = Infinity;
       this.#apply(this.#states.advance(systemClock.now()));
     };
-    this.#timer = setTimeout(wake, Math.max(1, Math.ceil(wakeAt - systemClock.now()))).unref();
+    const delayMs = Math.max(1, Math.ceil(wakeAt - systemClock.now()));
+    this.#timer = setTimeout(wake, Math.min(TIMER_MS_MAX, delayMs)).unref();
   }
 
   async #write(): Promise<undefined> {
