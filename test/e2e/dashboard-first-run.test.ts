@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { goto, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
 import { newFolders } from './dev-stand.ts';
@@ -8,13 +8,13 @@ import { newFolders } from './dev-stand.ts';
 let run: DashboardRun;
 let browser: Browser;
 
-beforeAll(async () => {
+beforeEach(async () => {
   const folders = await newFolders();
   await rm(folders.manifests, { recursive: true });
   await mkdir(folders.manifests);
   [run, browser] = await Promise.all([startDashboard({ folders }), startBrowser()]);
 });
-afterAll(async () => {
+afterEach(async () => {
   await Promise.all([browser.close(), run.process.kill()]);
 });
 

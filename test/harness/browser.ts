@@ -47,6 +47,8 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
+    // Remix logs a load whose body was on its way when the next one interrupted it (decodeViaTurboStream in its single-fetch.js).
+    if (message.text().startsWith('AbortError: signal is aborted without reason\n')) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));

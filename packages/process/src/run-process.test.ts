@@ -52,6 +52,13 @@ describe('a process', () => {
     });
   });
 
+  test.each(['SIGTERM', 'SIGINT'] as const)('exits at once at %s while it starts', async (signal) => {
+    start({ STANDIN_START: 'hangs' });
+    await untilSaid('starting');
+    child.kill(signal);
+    expect(await exit()).toBe(1);
+  });
+
   test('that fails while it runs exits', async () => {
     start({ STANDIN_END: 'fails' });
     expect(await exit()).toBe(1);

@@ -5,7 +5,7 @@ import { runProcess } from './run-process.ts';
 
 /** A process for `run-process.test.ts`. */
 const settings = z.object({
-  start: z.enum(['works', 'fails']).default('works'),
+  start: z.enum(['works', 'fails', 'hangs']).default('works'),
   stop: z.enum(['works', 'fails', 'hangs']).default('works'),
   stopMsMax: z.coerce.number().default(60_000),
   end: z.enum(['never', 'fails']).default('never'),
@@ -16,12 +16,17 @@ await runProcess(
   {
     name: 'example',
     settings,
-    start: ({ start, stop, stopMsMax, end }, logger) => {
-      if (start === 'fails') return Promise.reject(new Error('no port'));
+    start: async ({ start, stop, stopMsMax, end }, logger) => {
+      if (start === 'fails') throw new Error('no port');
       // Keeps the process alive.
       const work = setInterval(() => undefined, 60_000);
-      logger.info('started \u202e');
-      return Promise.resolve({
+      if (start === 'hangs') {
+        logger.info('starting');
+        await once(process, 'never');
+      }
+      // Once the frame has the result.
+      setImmediate(() => logger.info('started \u202e'));
+      return {
         stopMsMax,
         stop: async () => {
           logger.info('stopping');
@@ -30,7 +35,7 @@ await runProcess(
           clearInterval(work);
         },
         ...(end === 'fails' && { ended: Promise.reject(new Error('fatal')) }),
-      });
+      };
     },
   },
   process.env,

@@ -29,7 +29,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Runs a process of a cluster with settings from the environment (docs/configuration.md), until SIGTERM or SIGINT. It exits with 0 after
- * an orderly stop; and with 1 if the settings cannot be used, the start or the stop fails, or at a second signal.
+ * an orderly stop; and with 1 if the settings cannot be used, the start or the stop fails, or at a signal while it starts or stops.
  */
 export const runProcess = async <S extends ProcessSettingsSchema>(
   { name, settings: schema, start }: ProcessDefinition<S>,
@@ -41,11 +41,11 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
     logger.fatal({ err: error }, message);
     process.exit(1);
   };
-  const running = await start(settings, logger).catch((error: unknown) => fail(error, 'the process cannot start'));
-  running.ended?.catch(() => process.exit(1));
-
+  let running: Running | undefined = undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     logger.info({ signal }, 'signal received');
+    // The kernel ignores a signal without a handler if the process is the first one of its container.
+    if (running === undefined) process.exit(1);
     for (const again of STOP_SIGNALS) process.off(again, onSignal).once(again, () => process.exit(1));
     const { stopMsMax } = running;
     if (stopMsMax !== undefined)
@@ -56,6 +56,8 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
     );
   };
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  running = await start(settings, logger).catch((error: unknown) => fail(error, 'the process cannot start'));
+  running.ended?.catch(() => process.exit(1));
 };
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
