@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Controller } from '../controller.ts';
+import { LAST_REQUEST_RESOLUTION_MS } from './status-fields.ts';
 
 export interface LastRequestsOptions {
   /** Undefined: there is no log. */
@@ -15,8 +16,6 @@ export interface LastRequestsOptions {
 const POLL_MS = 60_000;
 /** Rows that a query misses are found by the next one, because each looks back further than the last one ended. */
 const OVERLAP_MS = 60_000;
-/** A busy project's status is written at this interval. The first request is reported at once. */
-const RESOLUTION_MS = 600_000;
 
 /** Reads from the log when each project received its last request, for one leader's term. */
 export class LastRequests implements Controller {
@@ -46,27 +45,33 @@ export class LastRequests implements Controller {
   }
 
   async #poll(logStore: Pick<LogStore, 'lastRequests'>): Promise<void> {
-    const { pollMs = POLL_MS, logger } = this.#options;
+    const { pollMs = POLL_MS } = this.#options;
     const { signal } = this.#stopping;
     let readAt: number | undefined;
     while (!signal.aborted) {
       const now = performance.now();
-      try {
-        const within = readAt === undefined ? undefined : Math.ceil(now - readAt) + OVERLAP_MS;
-        const found = await logStore.lastRequests(within);
-        if (signal.aborted) return;
-        readAt = now;
-        for (const [uid, time] of found) this.#note(uid, time);
-      } catch (error) {
-        logger.warn({ err: error }, 'cannot read the time of the last requests');
-      }
+      const within = readAt === undefined ? undefined : Math.ceil(now - readAt) + OVERLAP_MS;
+      if (await this.#read(logStore, within)) readAt = now;
       await delay(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
+  /** Resolves to false if the log cannot be read. */
+  async #read(logStore: Pick<LogStore, 'lastRequests'>, within: number | undefined): Promise<boolean> {
+    try {
+      const found = await logStore.lastRequests(within);
+      for (const [uid, time] of found) this.#note(uid, time);
+      return true;
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'cannot read the time of the last requests');
+      return false;
+    }
+  }
+
   #note(uid: string, time: Date): void {
+    if (this.#stopping.signal.aborted) return;
     const known = this.#times.get(uid);
-    if (known !== undefined && time.getTime() - known.getTime() < RESOLUTION_MS) return;
+    if (known !== undefined && time.getTime() - known.getTime() < LAST_REQUEST_RESOLUTION_MS) return;
     this.#times.set(uid, time);
     this.#options.onChange(uid);
   }

@@ -19,7 +19,7 @@ const fieldsOf = (
   kind: Verdict['ref']['kind'],
   key?: KnownKey['key'],
   before: Record<string, unknown> = {},
-  { quota, usage, lastRequestAt }: { quota?: number; usage?: QuotaUsage; lastRequestAt?: string } = {},
+  { quota, usage, lastRequestAt }: { quota?: number; usage?: QuotaUsage; lastRequestAt?: string | undefined } = {},
 ) =>
   statusFields({
     translator: { childrenOf: () => ['a', 'b', 'c'] },
@@ -59,9 +59,16 @@ test('an Account counts its projects', () => {
   expect(fieldsOf('Account')).toMatchObject({ projects: 3 });
 });
 
-test('a Project shows the time of its last request, which stays while nothing is known', () => {
-  expect(fieldsOf('Project', undefined, {}, { lastRequestAt: EARLIER })).toMatchObject({ lastRequestAt: EARLIER });
-  expect(fieldsOf('Project', undefined, { lastRequestAt: EARLIER })).not.toHaveProperty('lastRequestAt');
+test('a Project shows the time of its last request, which changes every ten minutes', () => {
+  const shown = (lastRequestAt: string | undefined, before: Record<string, unknown>) =>
+    fieldsOf('Project', undefined, before, { lastRequestAt })['lastRequestAt'];
+  expect(shown(EARLIER, {})).toBe(EARLIER);
+  expect(shown(NOW, { lastRequestAt: EARLIER })).toBe(NOW);
+  // Fields that are missing stay unchanged.
+  expect(shown(undefined, { lastRequestAt: EARLIER })).toBeUndefined();
+  expect(shown('2026-11-21T10:09:59Z', { lastRequestAt: NOW })).toBeUndefined();
+  expect(shown('2026-11-21T10:10:00Z', { lastRequestAt: NOW })).toBe('2026-11-21T10:10:00Z');
+  expect(shown(EARLIER, { lastRequestAt: NOW })).toBeUndefined();
 });
 
 test('a Project counts its endpoints, and an Endpoint has no further fields', () => {

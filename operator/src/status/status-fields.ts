@@ -29,16 +29,22 @@ export const statusFields =
       case 'Project': {
         const endpoints = [...translator.childrenOf(uid)];
         const ready = endpoints.filter((endpoint) => counts.isReady(endpoint)).length;
-        const lastRequest = lastRequestAt(uid);
-        return {
-          endpoints: { total: endpoints.length, ready },
-          ...(lastRequest !== undefined && { lastRequestAt: lastRequest }),
-        };
+        return { endpoints: { total: endpoints.length, ready }, ...lastRequestField(lastRequestAt(uid), before) };
       }
       case 'Endpoint':
         return {};
     }
   };
+
+/** A busy project's status is written at this interval. The first request is shown at once. */
+export const LAST_REQUEST_RESOLUTION_MS = 600_000;
+
+const lastRequestField = (at: string | undefined, before: StatusFields): StatusFields => {
+  const shown = readStatus('Project', before).lastRequestAt;
+  const isKept =
+    at === undefined || (shown !== undefined && Date.parse(at) - Date.parse(shown) < LAST_REQUEST_RESOLUTION_MS);
+  return isKept ? {} : { lastRequestAt: at };
+};
 
 const usageField = (
   usage: QuotaUsage | undefined,

@@ -40,7 +40,7 @@ export const countByHour = async (
 };
 
 /** See `LogStore.lastRequests`. */
-export const readLastRequests = async (
+export const findLastRequests = async (
   clickhouse: ClickHouse,
   insertedWithinMs: number | undefined,
 ): Promise<Map<string, Date>> => {

@@ -3,7 +3,7 @@ import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
-import { countByHour, readLastRequests, type HourlyCounts } from './count-requests.ts';
+import { countByHour, findLastRequests, type HourlyCounts } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
 import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits } from './count-permits.ts';
@@ -206,7 +206,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     version: (id) => readVersion(clickhouse, id),
     preview: (id, bodyBytesMax) => readPreview(clickhouse, id, bodyBytesMax),
     requestsByHour: (projectUids, hours) => countByHour(clickhouse, projectUids, hours),
-    lastRequests: (insertedWithinMs) => readLastRequests(clickhouse, insertedWithinMs),
+    lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),
     replays: {
       insert: (results) => insertReplayResults(clickhouse, results),
       answer: (key) => readReplayAnswer(clickhouse, key),
