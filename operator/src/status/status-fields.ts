@@ -11,7 +11,7 @@ export interface StatusFieldsOptions {
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
 }
 
-/** Status fields that depend on more than the object and its references: the key of an Account, the counts of a Project. */
+/** The status fields that depend on more than the object and its references: an Account's key and a Project's counts. */
 export const statusFields =
   ({ translator, counts, key, usage }: StatusFieldsOptions) =>
   ({ ref: { kind }, uid, quota, status }: Verdict, before: StatusFields, now: string): StatusFields => {
@@ -47,7 +47,7 @@ const usageField = (
 const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: string): StatusFields | undefined => {
   const previous = readStatus('Account', before).apiKey;
   if (known?.key.kind !== 'key') {
-    // The record of regenerations stays.
+    // The record of regenerations is kept.
     const none = { secretName: undefined, fingerprint: undefined, issuedAt: undefined };
     return previous?.regenerations === undefined ? undefined : none;
   }
@@ -56,7 +56,7 @@ const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: str
   return { secretName: known.secretName, fingerprint, issuedAt: issuedAt ?? now };
 };
 
-/** Whether two statuses of an Account refer to the same key. Other kinds have no key. */
+/** Returns whether two statuses of an Account refer to the same key. Other kinds have no key. */
 export const isSameKey = (a: StatusFields, b: StatusFields): boolean =>
   readStatus('Account', a).apiKey?.fingerprint === readStatus('Account', b).apiKey?.fingerprint;
 
@@ -65,7 +65,7 @@ interface Counted {
   readonly ready: boolean;
 }
 
-/** Which endpoints are Ready, and the project of each. The counts in a Project's status derive from it. */
+/** Which endpoints are Ready, and their projects. The counts in a Project's status are derived from this. */
 export class EndpointCounts {
   readonly #endpoints = new Map<string, Counted>();
 
