@@ -110,26 +110,14 @@ export class Metrics {
     gauge('standin_receive_connections', 'Open connections from callers.', connectionCount);
     gauge('standin_receive_running_requests', 'Requests in progress.', runningRequests);
     gauge('standin_receive_held_bytes', 'Memory held for requests in progress.', () => budget.receivedBytes);
-    gauge(
-      'standin_admit_permits',
-      'Quota permits that this gateway holds, across all accounts.',
-      () => gate.permitsLeft,
-    );
+    gauge('standin_admit_permits', 'Quota permits that this gateway holds.', () => gate.permitsLeft);
     counter('standin_admit_failures_total', 'Permit requests that failed.', () => gate.failedAsks);
-    gauge(
-      'standin_record_waiting_bytes',
-      'Bytes of log rows waiting to be written to disk.',
-      () => budget.unrecordedBytes,
-    );
+    gauge('standin_record_waiting_bytes', 'Bytes of log rows waiting for the disk.', () => budget.unrecordedBytes);
     gauge('standin_record_full', '1 while requests are rejected because they cannot be stored.', () =>
       Number(spool.isFull),
     );
     gauge('standin_record_disk_free_bytes', "Free bytes on the spool's disk.", () => spool.guard.freeBytes);
-    counter(
-      'standin_record_commits_total',
-      'Writes to the spool. Each one writes all waiting rows.',
-      () => spool.commits,
-    );
+    counter('standin_record_commits_total', 'Writes to the spool, each with all waiting rows.', () => spool.commits);
     counter('standin_record_failures_total', 'Failed writes to the spool.', () => spool.failedCommits);
     gauge(
       'standin_deliver_backlog_bytes',
