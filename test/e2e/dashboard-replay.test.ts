@@ -116,7 +116,7 @@ describe('one request', () => {
       await page.getByLabel('Body', { exact: true }).fill('{"sku":"ü"}');
       await page.getByRole('heading', { name: 'Header changes' }).waitFor();
       await page.getByText('Proxy-Connection belongs to the original connection', { exact: true }).waitFor();
-      await page.getByText('the log only has a fingerprint of the key').waitFor();
+      await page.getByText('the log contains only a fingerprint of the key').waitFor();
       await page.getByRole('button', { name: 'Send' }).click();
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();

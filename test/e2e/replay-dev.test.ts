@@ -68,7 +68,7 @@ describe('standin replay ID', () => {
     const { code, stdout, stderr } = await replay(first.id);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'got body 0' });
     expect(stderr).toContain('to its endpoint, through the gateway');
-    expect(stderr).toContain('- x-api-key: the log only has a fingerprint of the key');
+    expect(stderr).toContain('- x-api-key: the log contains only a fingerprint of the key');
     expect(stderr).toContain(`+ standin-replay-of: ${first.id}`);
     expect(stderr).toMatch(/200 in .* ms, 10 bytes \(captured: 200, /);
     expect(received.slice(before)).toMatchObject([{ url: '/base?n=0', body: 'body 0' }]);

@@ -450,7 +450,7 @@ describe('distinct', () => {
   });
 
   test('rejects an invalid field and a limit that is too large', async () => {
-    await expect(store.distinct('header.a b', { projectUid }, { limit: 1 })).rejects.toThrow('there is no field');
+    await expect(store.distinct('header.a b', { projectUid }, { limit: 1 })).rejects.toThrow('does not exist');
     await expect(store.distinct('endpoint', { projectUid }, { limit: 101 })).rejects.toThrow('limit must be');
   });
 });

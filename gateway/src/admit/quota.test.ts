@@ -18,14 +18,14 @@ import { diskError, FaultyDisk } from '../record/spool/spool.testing.ts';
 
 const WITHIN = { timeout: 15_000 };
 
-/** A whole gateway with a fake operator that grants permits over the real stream. */
+/** Starts a complete gateway with a fake operator that grants permits over the real stream. */
 const start = (quota: number, options: Pick<TestGatewayOptions, 'spoolDisk'> = {}) =>
   startTestGateway({
     objects: [{ ...account('own', KEY), quota }, project('shop', URI), endpoint('/v1/orders')],
     ...options,
   });
 
-/** Grants one block, then nothing. */
+/** Grants one block, then no more permits. */
 const grantOnce = (permits: number) => {
   let isGranted = false;
   return ({ want }: PermitRequest): PermitAnswer => {
@@ -75,7 +75,7 @@ test('returns unspent permits on a recall and on shutdown', async () => {
   expect(operator.permitRequests.at(-1)).toMatchObject({ want: 0, closed: [{ block: 'b3', used: 1 }] });
 });
 
-test('returns the permit of a request that was waiting for the disk during a recall and is then refused', async () => {
+test('returns the permit of a request that was waiting for the disk during a recall and is refused afterwards', async () => {
   const disk = new FaultyDisk();
   await using stand = await start(100, { spoolDisk: disk });
   const { operator } = stand;
@@ -114,7 +114,7 @@ test('refuses a request with 503 and stores nothing if the operator fails to gra
 describe('during a handover between operators', () => {
   const granted = { kind: 'granted', block: 'b2', period: '2099-12', permits: 10 } as const;
 
-  test('a request that needs its first permit waits for the next leader', async () => {
+  test('makes a request that needs its first permit wait for the next leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.permits = () => granted;
@@ -122,14 +122,14 @@ describe('during a handover between operators', () => {
     operator.cutStreams();
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(0), WITHIN);
     const answer = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    // While the request waits, the gateway tries this operator again and gets no stream.
+    // While the request is waiting, the gateway retries this operator, which does not give it a stream.
     const { refusals } = operator;
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(refusals), WITHIN);
     operator.leads = true;
     expect((await answer).status).toBe(200);
   });
 
-  test('an interrupted permit request is repeated at the next leader', async () => {
+  test('repeats an interrupted permit request with the next leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.permits = () => {
@@ -141,7 +141,7 @@ describe('during a handover between operators', () => {
     expect([answer.status, operator.permitRequests.length, operator.streamsOpened]).toEqual([200, 2, 2]);
   });
 
-  test('a request is refused within five seconds if there is no new leader', async () => {
+  test('refuses a request within five seconds if there is no new leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.leads = false;
@@ -150,7 +150,7 @@ describe('during a handover between operators', () => {
     const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
     expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
-    // By now it counts as an outage, so the next request is refused immediately.
+    // By now this counts as an outage, so the next request is refused immediately.
     const later = performance.now();
     expect((await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]))).status).toBe(503);
     expect(performance.now() - later).toBeLessThan(1_000);

@@ -38,7 +38,7 @@ describe('a key in the header', () => {
   });
 });
 
-test('refuses whitespace around the key with either setting', () => {
+test('refuses whitespace around the key, regardless of the setting', () => {
   const padded = { keyPadded: true };
   expect(verdict(head('x-api-key', KEY, padded))).toBe('api_key_whitespace');
   expect(verdict(head('X-Api-Key', KEY, padded), 'any-case')).toBe('api_key_whitespace');
@@ -62,7 +62,7 @@ test('replaces the key with its fingerprint', () => {
   ]);
 });
 
-test('gives no one access to an account without a key', () => {
+test('does not let any key access an account without a key', () => {
   table.put('Account/own', { kind: 'Account', config: { ...account('own', KEY), keySha256: undefined } });
   expect(verdict(head('x-api-key', KEY))).toBe('api_key_invalid');
 });

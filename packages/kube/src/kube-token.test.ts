@@ -42,7 +42,7 @@ it('is returned with the API server and the certificate authority, regardless of
   expect(await read({})).toMatchObject({ cluster: { caSha256: '' } });
 });
 
-it('is the token of the user', async () => {
+it("is the user's token", async () => {
   expect(await tokenOf({ token: 'abc' })).toBe('abc');
 });
 
@@ -72,6 +72,6 @@ it('is undefined for a server without encryption, as without a kubeconfig', asyn
   expect(await readKubeToken({ kubeconfigPath: file })).toBeUndefined();
 });
 
-it('is undefined for a user who authenticates in another way', async () => {
+it('is undefined for a user who authenticates in a different way', async () => {
   expect(await readKubeToken({ kubeconfigPath: await kubeconfig({ username: 'a', password: 'b' }) })).toBeUndefined();
 });

@@ -10,7 +10,7 @@ interface Stand extends InsertFollower {
   /** Sets ClickHouse's response from now on: stamps, relative to T0, with the sum of their ids. */
   answer(nowMs: number, stamps: Readonly<Record<number, number>>): void;
   fail(error: Error | undefined): void;
-  /** Advances the clock of this process. */
+  /** Advances this process's clock. */
   elapse(ms: number): void;
   /** Behaves like the embedded engine, which announces inserts. */
   announce(): void;
@@ -88,7 +88,7 @@ test('reports a millisecond again only if its rows have changed', async () => {
   feed.close();
 });
 
-test('shares polls between the readers of a project, and each reader receives everything', async () => {
+test("shares polls between a project's readers, and each reader receives everything", async () => {
   const stand = newStand();
   const feeds = Array.from({ length: 10 }, () => open(stand));
   const other = open(stand, 'another');
@@ -97,7 +97,7 @@ test('shares polls between the readers of a project, and each reader receives ev
   const others = stand.asked.length - before;
   await stand.polls(20);
   const polled = (uid: string): number => stand.asked.filter(({ projectUid }) => projectUid === uid).length;
-  // Two pollers take turns, however many readers there are.
+  // Two pollers take turns, regardless of the number of readers.
   expect(polled('p') - before).toBeGreaterThanOrEqual(8);
   expect(polled('p') - before).toBeLessThanOrEqual(12 + others);
   stand.answer(500, { 100: 1 });
@@ -105,7 +105,7 @@ test('shares polls between the readers of a project, and each reader receives ev
   for (const feed of [...feeds, other]) feed.close();
 });
 
-test('gives a later reader the inserts after its start, also during a poll', async () => {
+test('gives a later reader the inserts after its start, even during a poll', async () => {
   const stand = newStand();
   stand.answer(0, { [-10]: 1 });
   const first = open(stand);
@@ -135,7 +135,7 @@ test('looks back a little before the newest insert, and hardly a minute without 
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
-  // Before anything is known, it looks back as far as a running insert may have stamped rows.
+  // At first, it looks back as far as a running insert may have stamped rows.
   expect(stand.asked[0]).toEqual({ projectUid: 'p', sinceMs: undefined, lookBackMs: 60_000 });
   const since = async (): Promise<number> => {
     await stand.polls();
@@ -167,7 +167,7 @@ test('looks further back every ten seconds, for slow inserts and replicas that l
   await stand.polls();
   const wide = await wideSince();
   expect(wide.filter((ms) => ms === 900 - 60_000)).toHaveLength(1);
-  // A row that was inserted in the meantime and becomes visible only now.
+  // This row was inserted in the meantime and becomes visible only now.
   stand.answer(3_600_000, { 900: 1 });
   await stand.polls();
   stand.answer(3_600_000, { [3_600_000 - 500_000]: 9 });
@@ -210,7 +210,7 @@ test('reports each failed poll and the recovery to every reader', async () => {
   second.close();
 });
 
-test('reports inserts found before a failure after it', async () => {
+test('reports inserts that were found before a failure after the failure', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -226,7 +226,7 @@ test('reports inserts found before a failure after it', async () => {
   feed.close();
 });
 
-test('reports a poll that hangs, and still waits for it', async () => {
+test('reports a hanging poll and still waits for it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const answer = Promise.withResolvers<Inserts>();
   const follower = createInsertFollower({ read: () => answer.promise, next: () => Promise.resolve() });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { cutCharacter } from './read-log.ts';
 
-it('leaves whole characters: the result is UTF-8, and at most three bytes shorter', () => {
+it('keeps only whole characters, so the result is UTF-8 and no more than three bytes shorter', () => {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), fc.nat(), (text, at) => {

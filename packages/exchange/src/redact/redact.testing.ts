@@ -57,7 +57,7 @@ export interface TestExchange {
   readonly truncated?: boolean;
 }
 
-/** An exchange with the part under test, and nothing else. Bodies are UTF-8. */
+/** Returns an exchange that contains only the part under test. Bodies are UTF-8. */
 export const testEntry = (exchange: TestExchange): LogEntry => {
   const { query = '', path = entry.path, upstreamUrl = '', clientAddress = entry.clientAddress } = exchange;
   return {
