@@ -83,13 +83,13 @@ describe('a captured response', () => {
     const page = await captured('copied');
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Make mock' }).click();
-      await tab.getByRole('heading', { name: 'Make this answer the mock of copied' }).waitFor();
+      await tab.getByRole('heading', { name: 'Save this response as the mock for copied' }).waitFor();
       const changes = await tab.getByRole('region', { name: 'Manifest changes' }).innerText();
       expect(changes).toContain('action: Forward');
       expect(changes).toContain('action: JSON');
       expect(changes).toContain('12345678901234567890');
       await tab.getByText('it was received as gzip').waitFor();
-      await tab.getByText(/Left out.*content-encoding/).waitFor();
+      await tab.getByText(/Omitted.*content-encoding/).waitFor();
       expect((await call('copied')).headers['content-encoding']).toBe('gzip');
 
       await tab.getByRole('button', { name: 'Save as mock' }).click();

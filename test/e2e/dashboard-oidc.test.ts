@@ -147,14 +147,14 @@ describe('an unavailable service', () => {
     process.kill(clickHouse.pid ?? 0, 'SIGSTOP');
     try {
       await page.goto(`${dashboard.url}/projects`);
-      await page.getByText('ClickHouse does not respond').waitFor();
+      await page.getByText('ClickHouse is not responding').waitFor();
       await page.getByRole('link', { name: 'Shop' }).waitFor();
     } finally {
       process.kill(clickHouse.pid ?? 0, 'SIGCONT');
     }
     await eventually('the log to be available again', async () => {
       await page.goto(`${dashboard.url}/projects`);
-      return (await page.getByText('ClickHouse does not respond').count()) === 0;
+      return (await page.getByText('ClickHouse is not responding').count()) === 0;
     });
     await page.context().close();
   });

@@ -295,7 +295,7 @@ describe('a new API key', () => {
     await page.getByText('6 of 6 left this hour').waitFor();
     await tabTo(page, 'Regenerate key …');
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').getByText('gets 401 until it sends the new key').waitFor();
+    await page.getByRole('dialog').getByText('get 401 until they send the new key').waitFor();
     await tabTo(page, 'Regenerate key');
     await page.keyboard.press('Enter');
     await page.getByText('The new key is active').waitFor();

@@ -3,7 +3,7 @@ import { useLoaderData } from '@remix-run/react';
 import { SharedExchangeView } from '../shares/shared-exchange-view.tsx';
 import { formatInstant } from '../requests/traffic-row.ts';
 
-/** A public page: without a session, without scripts, without the rest of the dashboard (`root.tsx`). */
+/** Marks a public page, which has no session, no scripts and no navigation (`root.tsx`). */
 export const handle = { isPublic: true };
 
 export const meta: MetaFunction = () => [
@@ -11,7 +11,7 @@ export const meta: MetaFunction = () => [
   { name: 'robots', content: 'noindex, nofollow' },
 ];
 
-/** `serve-shares.ts` has already looked up the link. */
+/** Returns the share that `serve-shares.ts` has already looked up. */
 export const loader = ({ context: { share } }: LoaderFunctionArgs) =>
   data({ share }, { status: share === undefined ? 404 : 200 });
 
