@@ -116,7 +116,11 @@ describe('standin replay --server', () => {
     // The mock's own bytes.
     expect(JSON.parse(stdout)).toMatchObject({ id: 1001, status: 'accepted' });
     const unknown = await replay('01931f3e-0000-7000-8000-000000000000');
-    expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no request') as string });
+    expect(unknown).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('there is no request') as string,
+    });
   });
 
   test('sends many requests and reports the result', async () => {

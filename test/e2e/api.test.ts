@@ -264,8 +264,8 @@ describe('the command line with --server', () => {
   });
 
   test.each([
-    [['-p', 'shops'], /you cannot see a project shops on \S+; there are: other, shop\n/],
-    [[], /which project\? -n default -p other, -n default -p shop/],
+    [['-p', 'shops'], /you cannot see project shops on \S+; available projects: other, shop\n/],
+    [[], /specify a project: -n default -p other, -n default -p shop/],
     [['-p', 'shop', '--clickhouse-url', 'http://localhost:1'], /cannot be used with/],
   ])('%j fails with a one-line error', async (args, line) => {
     const { code, stderr } = await standin(['logs', '--server', dev.dashboard, ...args]);
@@ -274,7 +274,7 @@ describe('the command line with --server', () => {
 
   test.each([['logs'], ['tail'], ['replay', '--since', '1h']])('%s lists the existing projects', async (...args) => {
     const { code, stdout, stderr } = await standin([...args, '--server', dev.dashboard, '-n', 'default', '-p', 'nope']);
-    const message = `${new URL(dev.dashboard).host}: Project nope does not exist in namespace default; there are: other, shop`;
+    const message = `${new URL(dev.dashboard).host}: Project nope does not exist in namespace default; available projects: other, shop`;
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `standin: ${message}\n` });
   });
 });

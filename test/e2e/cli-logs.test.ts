@@ -110,10 +110,13 @@ describe('standin logs and standin tail', () => {
       ['-m', 'HEAD'],
       "option '-m, --method <method>' argument 'HEAD' is invalid. must be one of GET, POST, PUT, PATCH, DELETE.",
     ],
-    [['-s', 'ok'], "option '-s, --status <status>' argument 'ok' is invalid. must be like 404, 5xx or 200-299."],
+    [
+      ['-s', 'ok'],
+      "option '-s, --status <status>' argument 'ok' is invalid. must be a status such as 404, 5xx or 200-299.",
+    ],
     [
       ['--since', 'x'],
-      "option '--since <time>' argument 'x' is invalid. must be like 10m, 2h, 1d or 2026-11-21T10:00:00Z.",
+      "option '--since <time>' argument 'x' is invalid. must be a time such as 10m, 2h, 1d or 2026-11-21T10:00:00Z.",
     ],
     [
       ['--filter', 'a status:ok'],
@@ -150,17 +153,19 @@ describe('standin logs and standin tail', () => {
   test('an unknown project is an error, but a deleted project that still has entries is not', async () => {
     const { code, stdout, stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope', '-o', 'json']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe('standin: there is no project "nope"; there are: other, shop\n');
+    expect(stderr).toBe('standin: there is no project "nope"; available projects: other, shop\n');
     const tail = await standin(['tail', '--data', dev.data, '-p', 'shop', '-n', 'nowhere']);
     expect(tail).toMatchObject({ code: 1, stdout: '' });
-    expect(tail.stderr).toContain('no project "shop" in the namespace nowhere; there are: default/other, default/shop');
+    expect(tail.stderr).toContain(
+      'no project "shop" in namespace nowhere; available projects: default/other, default/shop',
+    );
 
     await rm(path.join(dev.manifests, 'elsewhere.json'));
     await rm(path.join(dev.manifests, 'other.json'));
     const last = await eventually('one project', () => standin(['logs', '--data', dev.data, '-p', 'nope']), {
       accept: (result) => !result.stderr.includes('other'),
     });
-    expect(last).toMatchObject({ code: 1, stderr: 'standin: there is no project "nope"; there is: shop\n' });
+    expect(last).toMatchObject({ code: 1, stderr: 'standin: there is no project "nope"; available projects: shop\n' });
     const gone = ['--data', dev.data, '-p', 'other'];
     expect(await standin(['logs', ...gone, '-m', 'PUT'])).toEqual({ code: 0, stdout: '', stderr: '' });
     const tailing = start('tail', '-p', 'other', '--since', '1h');
@@ -185,11 +190,11 @@ describe('standin logs and standin tail', () => {
   test('without standin dev, logs reads the data folder and tail fails', async () => {
     expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
     const { stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope']);
-    expect(stderr).toBe('standin: there is no project "nope"; there is: shop\n');
+    expect(stderr).toBe('standin: there is no project "nope"; available projects: shop\n');
     expect(await standin(['tail', '--data', dev.data])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `standin: no standin dev runs on ${dev.data}: start it first; standin logs lists the captured requests\n`,
+      stderr: `standin: no standin dev is running for ${dev.data}: start it first; standin logs lists the captured requests\n`,
     });
   });
 

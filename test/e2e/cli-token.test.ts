@@ -69,7 +69,7 @@ describe('the token of the kubeconfig', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
-      stderr: `standin: ${server.url} has never received your token for the cluster https://127.0.0.1:9. Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN\n`,
+      stderr: `standin: ${server.url} has never received your token for the cluster https://127.0.0.1:9. Add --trust-server to send it, or pass a token with --token or STANDIN_TOKEN\n`,
     });
     expect(server.requests).toHaveLength(1);
     expect(server.tokens()).toEqual([]);
@@ -91,7 +91,7 @@ describe('the token of the kubeconfig', () => {
     const refused = await usageAtTerminal(server.url, '');
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stdout).toContain(
-      `${server.url} asks for a token. Send it the token of the context here (cluster https://127.0.0.1:9)? [y/N]`,
+      `${server.url} asks for a token. Send it the token from context here (cluster https://127.0.0.1:9)? [y/N]`,
     );
     expect(refused.stdout).toContain('the token was not sent to');
     expect(server.tokens()).toEqual([]);
@@ -177,7 +177,7 @@ describe('behind a port-forward', () => {
       const { code, stderr } = await usage(`http://127.0.0.1:${port}`);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: expect.stringContaining('Another user of this machine listens there.') as string,
+        stderr: expect.stringContaining('Another user of this machine is listening there.') as string,
       });
       foreign.stdin.end();
       expect(await lines.next()).toMatchObject({ done: true });
@@ -218,7 +218,7 @@ describe('plain http', () => {
       const { code, stderr } = await usage(`http://${host}:${server.port}`, ...args);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `standin: --server http://${host}:${server.port} is plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http\n`,
+        stderr: `standin: --server http://${host}:${server.port} uses plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http\n`,
       });
     }
     expect(server.requests).toEqual([]);

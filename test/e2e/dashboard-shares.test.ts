@@ -226,7 +226,7 @@ describe('standin share', () => {
   test.each([
     ['Free plan', () => [freeExchange], 'Sharing needs the Pro plan'],
     ['expiry too late', () => [exchange, '--expires', '31d'], 'at most 30d'],
-    ['unknown request', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'the log has no request'],
+    ['unknown request', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'there is no request'],
   ])('reports why it creates no link: %s', async (_, args, message) => {
     const { code, stdout, stderr } = await standin(['share', ...args(), '--data', run.data]);
     expect(stderr).toContain(message);
@@ -236,7 +236,7 @@ describe('standin share', () => {
   test('says what to start when standin dev is not running', async () => {
     const { data } = await newFolders();
     const { code, stderr } = await standin(['share', exchange, '--data', data]);
-    expect(stderr).toContain('no standin dev runs on');
+    expect(stderr).toContain('no standin dev is running for');
     expect(code).toBe(1);
   });
 });

@@ -80,8 +80,8 @@ describe('standin key regenerate', () => {
       stderr: expect.stringContaining('--yes') as string,
     });
     const { code, stderr } = await regenerate('--yes');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('which account?') as string });
-    expect((await regenerate('missing', '--yes')).stderr).toContain('you cannot see an account missing on');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('specify an account: ') as string });
+    expect((await regenerate('missing', '--yes')).stderr).toContain('you cannot see account missing on');
     expect((await regenerate('missing', '-n', 'default', '--yes')).stderr).toContain('Account missing does not exist');
     expect(await keyNow()).toBe(before);
   });

@@ -42,7 +42,7 @@ const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
 describe('standin migrate', () => {
   test('creates the tables and does nothing when it runs again', async () => {
     const clickHouse = await start();
-    const upToDate = { code: 0, stdout: `The tables of the database ${clickHouse.database} are up to date.\n` };
+    const upToDate = { code: 0, stdout: `The tables in database ${clickHouse.database} are up to date.\n` };
     const first = await standin(['migrate', ...optionsOf(clickHouse)]);
     expect(first).toMatchObject(upToDate);
     expect(first.stderr).toContain('001_log');

@@ -279,7 +279,7 @@ describe('standin dev', () => {
     const { code, stderr } = await standin(['dev', dev.manifests, '--data', dev.data, '--gateway-port', '0']);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `standin: standin dev already runs on ${dev.data}, at ${dev.ready.gateway}: stop it (process ${dev.process.pid}), or choose another folder with --data\n`,
+      `standin: standin dev is already running for ${dev.data} at ${dev.ready.gateway}: stop it (process ${dev.process.pid}), or choose another folder with --data\n`,
     );
   });
 
@@ -316,7 +316,7 @@ describe('standin dev with text output', () => {
     await runCommand('bash', ['-c', curl.replace(/x-api-key: \w+/, 'x-api-key: mistyped')]);
     const refused = await dev.waitForLine('the rejected request', (candidate) => candidate.includes('api_key_invalid'));
     expect(refused).toMatch(
-      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders +refused: api_key_invalid$/,
+      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders +rejected: api_key_invalid$/,
     );
 
     expect(await dev.kill('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -331,7 +331,7 @@ describe('standin dev with text output', () => {
       [
         'Starting ClickHouse, operator and gateway …',
         '',
-        `Ready. 3 endpoints of ${manifests}, at http://GATEWAY`,
+        `Ready. 3 endpoints from ${manifests} at http://GATEWAY`,
         'Dashboard: http://DASHBOARD',
         '  Account default/default  x-api-key: KEY',
         '  Project default/shop     http://URL',

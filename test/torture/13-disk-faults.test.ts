@@ -60,8 +60,8 @@ const peakMiB = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
 /**
- * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are only on disk. Returns their
- * files.
+ * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are only on disk. Returns
+ * their files.
  */
 const leaveRecordsOnDisk = async (): Promise<string[]> => {
   const before = new Set(await segments());
@@ -218,7 +218,7 @@ test('4: standin drain delivers the records of a gateway that does not return an
     });
   const early = drain(spoolDir());
   expect((await early.ended()).code).toBe(1);
-  expect(early.logTail().at(-1)).toContain('whose gateway may still write');
+  expect(early.logTail().at(-1)).toContain('their gateway may still be writing');
   const late = drain(spoolDir(), '--quiet-seconds', '0');
   expect((await late.ended()).code).toBe(0);
   expect(late.logTail().at(-1)).toMatch(/^\d+ rows delivered/);

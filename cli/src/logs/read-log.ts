@@ -22,7 +22,7 @@ const KNOWN_MAX = 1_000;
 /** Rows are visible 1.5 s after the request (p95). */
 const LATE_MS = 5_000;
 
-/** Lists the newest entries, the oldest of them first. With `follow`, then new ones until a signal arrives. */
+/** Lists the newest entries in chronological order. With `follow`, then lists new ones until a signal arrives. */
 export const listLog = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
     const startedAt = Date.now();
@@ -35,7 +35,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
     if (!options.follow) return;
     const known = new Set(listed.map(({ id }) => id));
-    // Rows arrive late, so it looks back, but not beyond the oldest entry that is known to have been listed.
+    // Rows arrive late, so this looks back, but not beyond the oldest entry that is known to have been listed.
     const lookBack = msOf(listed[0], startedAt) - LATE_MS;
     const oldestKnown = listed.length < limit ? 0 : msOf(listed.at(-1), startedAt) + 1;
     await follow(reading, new Date(Math.max(lookBack, oldestKnown, options.since?.getTime() ?? 0)), known);
@@ -54,7 +54,7 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly signal: AbortSignal;
 }
 
-/** Reads ClickHouse directly only where no server runs. */
+/** Reads ClickHouse directly only if no server is running. */
 const openReader = async (options: ReadLogOptions, signal: AbortSignal): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
@@ -100,7 +100,7 @@ const msOf = (listed: Listed | undefined, otherwise: number): number =>
 
 const printLine = (entry: LineEntry, colour: boolean): void => stdout.line(formatSummaryLine(entry), colour);
 
-/** Commands use the host of the captured request: the list may contain many projects. */
+/** Formats commands with the host of the captured request, because the list may contain many projects. */
 const printEntry = (entry: LogEntry, output: Exclude<LogOutput, 'text'>): void => {
   if (output === 'curl') stdout.lines(curlCommand(entry).text);
   else stdout.json(entry);

@@ -222,7 +222,7 @@ test('Programmed waits for a gateway without a stream until it is forgotten or r
   expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
 });
 
-test('Programmed reports that there is no gateway after the last one is forgotten', () => {
+test('Programmed reports a missing gateway after the last one is forgotten', () => {
   join('a', 1)();
   pass(FORGET_MS);
   expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });

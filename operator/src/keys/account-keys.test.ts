@@ -100,7 +100,7 @@ describe('an API server error', () => {
     ['readSecret', 'Forbidden', 'cannot get resource "secrets"'],
     ['createSecret', 'Forbidden', 'cannot create resource "secrets"'],
     ['createSecret', 'Invalid', 'the name is too long'],
-  ] as const)('in %s (%s) is reported as a problem of the Secret', async (refused, kind, message) => {
+  ] as const)('is reported as a problem with the Secret if %s fails with %s', async (refused, kind, message) => {
     source.disturb = (call) => {
       if (call === refused) throw new SourceError(kind, message);
     };

@@ -30,7 +30,7 @@ describe('a grant', () => {
     [1_000, 5, 10_000, 100],
     [3, 5, 10_000, 1],
     [1, 1, 1, 1],
-  ])('from a quota of %i with %i gateways, for a request for %i, is %i', (limit, gateways, want, permits) => {
+  ])('for a quota of %i, %i gateways and a request for %i permits contains %i permits', (limit, gateways, want, permits) => {
     expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
   });
 

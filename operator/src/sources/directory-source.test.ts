@@ -394,7 +394,7 @@ describe('a directory of manifests', () => {
       await expect(source.readSecret('default', 'a-api-key', 'api-key')).resolves.toBeUndefined();
     });
 
-    it('in manifests are read, updated, and not overwritten', async () => {
+    it('are read from manifests, updated, and not overwritten', async () => {
       const secret = (value: string) =>
         `apiVersion: v1\nkind: Secret\nmetadata: {name: own}\nstringData: {api-key: ${value}}\n`;
       await write('s.yaml', `${secret('one')}---\n${endpoint('a')}`);
