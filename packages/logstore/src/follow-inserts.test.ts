@@ -131,7 +131,7 @@ test('gives a slow reader every insert', async () => {
   feed.close();
 });
 
-test('looks back a little before the newest insert, and hardly a minute without inserts', async () => {
+test('looks back to slightly before the newest insert, or about a minute if there are no inserts', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
