@@ -33,7 +33,7 @@ interface Answer {
 export interface ClickHouse {
   /** Runs a statement and returns the whole response. `operation` completes the sentence "Could not …". */
   run(operation: string, statement: Statement): Promise<Buffer>;
-  /** Like `run`, and also returns the mark that a reader needs to wait for the next insert. */
+  /** Works like `run`, and also returns the mark that a reader needs to wait for the next insert. */
   ask(operation: string, statement: Statement): Promise<Answer>;
   /**
    * Resolves after the embedded engine has finished an insert after `mark`. Rejects if the engine is unavailable or hangs, or
