@@ -179,7 +179,7 @@ export class Pipeline {
     });
   }
 
-  /** A body can take half a minute to arrive. A key that is replaced in the meantime is no longer valid. */
+  /** Refuses a key that was replaced while the body arrived, which can take half a minute. */
   #revoked({ keySha256 }: Authenticated, { account }: Route): Refusal | undefined {
     const table = this.#parts.config.tableAt(performance.now());
     if (table === undefined) return retryLater('not_ready');

@@ -370,7 +370,7 @@ describe('the usage report', () => {
 });
 
 describe('at the end of a month', () => {
-  test('counts a request in the month of its block, regardless of the local clock', async () => {
+  test('a request counts in the month of its block, regardless of the local clock', async () => {
     await begin(10, 100);
     now = Date.UTC(2026, 11, 1, 0, 1);
     // The operator's clock is behind.
@@ -388,7 +388,7 @@ describe('at the end of a month', () => {
     expect(await third).toMatchObject({ period: '2026-12', block: 'b3' });
   });
 
-  test('keeps permits of the old month valid without an operator', async () => {
+  test('permits of the old month stay valid without an operator', async () => {
     await begin(10, 100);
     now = Date.UTC(2026, 11, 3);
     const second = gate.admit(limited(100));

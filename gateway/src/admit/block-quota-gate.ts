@@ -19,11 +19,9 @@ export interface BlockQuotaGateOptions {
   /** Reports the spent permits to the leading operator. Rejects in the same cases as `ask`. */
   readonly reportUsage: (accounts: UsageReport['accounts']) => Promise<void>;
   readonly logger: Logger;
-  /**
-   * Milliseconds since the epoch. Used only to estimate the end of the month; the operator's clock is authoritative.
-   */
+  /** Returns milliseconds since the epoch. Used only to estimate the end of the month; the operator's clock is authoritative. */
   readonly clock?: () => number;
-  /** Milliseconds on a monotonic clock, for durations. */
+  /** Returns milliseconds on a monotonic clock, for durations. */
   readonly uptime?: () => number;
 }
 
@@ -164,7 +162,7 @@ export class BlockQuotaGate implements QuotaGate {
     return this.#options.uptime?.() ?? performance.now();
   }
 
-  /** The next interval repeats a failed report. */
+  /** Reports the usage that has changed. The next interval repeats a failed report. */
   async #reportUsage(): Promise<void> {
     if (this.#isReporting) return;
     const changed: { readonly pool: PermitPool; readonly account: string; readonly blocks: PermitRequest['closed'] }[] =

@@ -36,7 +36,7 @@ const grantOnce = (permits: number) => {
   };
 };
 
-test('accepts as many requests as there are permits, and records the permit in each row', async () => {
+test('the gateway accepts as many requests as there are permits, and records the permit in each row', async () => {
   await using stand = await start(3);
   stand.operator.permits = grantOnce(3);
   const ask = () => exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
@@ -60,7 +60,7 @@ test('accepts as many requests as there are permits, and records the permit in e
   expect(rows.map(({ quotaPermit }) => quotaPermit).sort()).toEqual([1, 2, 3]);
 });
 
-test('returns unspent permits on a recall and on shutdown', async () => {
+test('the gateway returns unspent permits on a recall and on shutdown', async () => {
   await using stand = await start(100);
   const { operator } = stand;
   operator.permits = ({ want, serial }) =>
@@ -75,7 +75,7 @@ test('returns unspent permits on a recall and on shutdown', async () => {
   expect(operator.permitRequests.at(-1)).toMatchObject({ want: 0, closed: [{ block: 'b3', used: 1 }] });
 });
 
-test('returns the permit of a request that was waiting for the disk during a recall and is refused afterwards', async () => {
+test('the gateway returns the permit of a request that was waiting for the disk during a recall and is refused afterwards', async () => {
   const disk = new FaultyDisk();
   await using stand = await start(100, { spoolDisk: disk });
   const { operator } = stand;
@@ -99,7 +99,7 @@ test('returns the permit of a request that was waiting for the disk during a rec
   expect(operator.permitRequests[2]).toMatchObject({ want: 0, held: [], closed: [{ block: 'b1', used: 0 }] });
 });
 
-test('refuses a request with 503 and stores nothing if the operator fails to grant permits', async () => {
+test('the gateway refuses a request with 503 and stores nothing if the operator fails to grant permits', async () => {
   await using stand = await start(3);
   const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
   expect([answer.status, headerOf(answer, 'standin-rejected'), headerOf(answer, 'retry-after')]).toEqual([
@@ -114,7 +114,7 @@ test('refuses a request with 503 and stores nothing if the operator fails to gra
 describe('during a handover between operators', () => {
   const granted = { kind: 'granted', block: 'b2', period: '2099-12', permits: 10 } as const;
 
-  test('makes a request that needs its first permit wait for the next leader', async () => {
+  test('a request that needs its first permit waits for the next leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.permits = () => granted;
@@ -129,7 +129,7 @@ describe('during a handover between operators', () => {
     expect((await answer).status).toBe(200);
   });
 
-  test('repeats an interrupted permit request with the next leader', async () => {
+  test('the gateway repeats an interrupted permit request with the next leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.permits = () => {
@@ -141,7 +141,7 @@ describe('during a handover between operators', () => {
     expect([answer.status, operator.permitRequests.length, operator.streamsOpened]).toEqual([200, 2, 2]);
   });
 
-  test('refuses a request within five seconds if there is no new leader', async () => {
+  test('a request is refused within five seconds if there is no new leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.leads = false;

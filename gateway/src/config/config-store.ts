@@ -43,7 +43,7 @@ export interface ConfigStoreOptions {
   readonly logger: Logger;
   /** 0 means that the last configuration stays active without limit. */
   readonly maxStalenessMs: number;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   readonly clock?: () => number;
 }
 

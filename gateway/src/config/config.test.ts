@@ -379,7 +379,7 @@ describe('with maxStalenessMs', () => {
   const STALE_MS = LIMITS.maxStalenessMsMin;
 
   test(
-    'refuses requests and becomes unready when no messages arrive, and has sent the limit',
+    'a gateway that gets no messages refuses requests, is not ready, and has sent the limit',
     { timeout: 20_000 },
     async () => {
       const gateway = await start({ maxStalenessMs: STALE_MS });
@@ -395,7 +395,7 @@ describe('with maxStalenessMs', () => {
     },
   );
 
-  test('counts heartbeats only if the operator responds to their acknowledgements', { timeout: 20_000 }, async () => {
+  test('heartbeats count only if the operator responds to their acknowledgements', { timeout: 20_000 }, async () => {
     const gateway = await start({ maxStalenessMs: STALE_MS });
     await operator.acked(operator.revision);
     await operator.publish(BASIC_OBJECTS);
@@ -410,7 +410,7 @@ describe('with maxStalenessMs', () => {
     clearInterval(heartbeats);
   });
 
-  test('does not count a copy on disk as contact with the operator', async () => {
+  test('a copy on disk does not count as contact with the operator', async () => {
     await crash(await startWith());
     await operator.close();
     const second = await start({ maxStalenessMs: STALE_MS });
@@ -419,7 +419,7 @@ describe('with maxStalenessMs', () => {
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 
-  test('refuses a value below the minimum at startup', () => {
+  test('a value below the minimum is rejected at startup', () => {
     expect(() => testSettings(dir, { maxStalenessMs: STALE_MS - 1 })).toThrow('must be 0 or at least 3000');
   });
 });

@@ -84,7 +84,8 @@ export class OperatorConnection {
   }
 
   /**
-   * See `LIMITS.quotaRecallWaitMs` for how long a response may take. Rejects if the response is not a `PermitAnswer`.
+   * Requests permits. See `LIMITS.quotaRecallWaitMs` for how long a response may take. Rejects if the response is not a
+   * `PermitAnswer`.
    */
   async permits(request: Omit<PermitRequest, 'gateway' | 'instance'>, signal: AbortSignal): Promise<PermitAnswer> {
     const { name: gateway, instance } = this.#gateway;

@@ -140,7 +140,7 @@ export class FolderDrain {
   }
 }
 
-/** The same bytes always get the same token, and different bytes get a different one. */
+/** Makes a batch from a segment. The same bytes always get the same token, and different bytes get a different one. */
 const batchOf = (file: string, { exchanges, columnCount }: SegmentContent) => {
   const { rows, ends } = exchanges;
   const incarnation = path.basename(path.dirname(file));

@@ -77,7 +77,7 @@ export class Inserter {
     return true;
   }
 
-  /** The tokens of the halves derive from the batch token, so each half is also stored once. */
+  /** Inserts each half of a batch. The tokens of the halves derive from the batch token, so each half is also stored once. */
   async #insertHalves({ token, columnCount, ...batch }: TokenBatch): Promise<boolean> {
     const [first, second] = splitBatch(batch, batch.ends.length >> 1);
     const isFirstDone = await this.insert({ ...first, token: `${token}.0`, columnCount });

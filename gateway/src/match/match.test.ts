@@ -54,7 +54,7 @@ describe('two accounts with the same key', () => {
   });
 });
 
-test('the hint of a 404 response follows changes to the endpoints', () => {
+test('the hint in a 404 response reflects changes to the endpoints', () => {
   const table = tableOf(BASIC_OBJECTS);
   expect(table.similarPath('project-shop', '/V1/ORDERS//')).toBe('/v1/orders');
   table.remove('Endpoint/endpoint-post-v1-orders');

@@ -174,7 +174,7 @@ describe('compared with the parser of node:http', () => {
   });
   afterAll(() => void server.close());
 
-  /** The requests that node:http finds in these bytes. */
+  /** Returns the requests that node:http finds in these bytes. */
   const parse = async (text: string): Promise<IncomingMessage[]> => {
     parsed.length = 0;
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -44,7 +44,7 @@ export class ByteBudget {
     this.#receivedBytes -= bytes;
   }
 
-  /** Whether a row of this size fits while its body, of `bodyBytes`, is also still held separately. */
+  /** Whether a row of this size fits while the body that it copies, of `bodyBytes`, is still held. */
   hasRoomForRow(bytes: number, bodyBytes: number): boolean {
     return this.#receivedBytes - bodyBytes + this.#unrecordedBytes + bytes <= this.#bytesMax;
   }

@@ -87,7 +87,7 @@ export class Exchange {
     else this.#onDecided = next;
   }
 
-  /** Microseconds since the arrival of the head. */
+  /** Returns the microseconds since the arrival of the head. */
   elapsedUs(): number {
     return Math.round((performance.now() - this.startedMs) * 1000);
   }

@@ -97,7 +97,7 @@ export const LIMITS = {
   leaseRetryPeriodMs: 1_000,
 
   // ── quota ──
-  /** A block of permits covers this much demand. A shorter operator outage does not stop any requests. */
+  /** A block of permits covers the demand during this time. A shorter operator outage does not stop any requests. */
   quotaBlockDemandMs: 10 * 60 * 1_000,
   quotaBlockPermitsMax: 1_000_000_000,
   /** A gateway holds two blocks per account and may have closed a few more since its last permit request. */

@@ -35,7 +35,7 @@ export const permitRequestSchema = z.strictObject({
    * granted after it was sent.
    */
   serial: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
-  /** The number of permits that the next `LIMITS.quotaBlockDemandMs` need. 0 if none are needed. */
+  /** The number of permits needed for the next `LIMITS.quotaBlockDemandMs`. 0 if none are needed. */
   want: z.number().int().min(0).max(LIMITS.quotaBlockPermitsMax),
   /** Blocks that this process is spending from. Earlier blocks that are named neither here nor in `closed` never reached it. */
   held: z.array(blockId).max(LIMITS.quotaBlocksNamedMax),

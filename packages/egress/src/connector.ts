@@ -26,8 +26,8 @@ export interface ConnectorOptions {
 const ATTEMPT_TIMEOUT_MS = 250;
 
 /**
- * The message may contain an address from the URL, but not an address that a name resolved to. Resolved addresses are only
- * logged.
+ * Returns the error for a blocked address. The message may contain an address from the URL, but not an address that a name
+ * resolved to. Resolved addresses are only logged.
  */
 const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressError =>
   isIP(hostname) === 0

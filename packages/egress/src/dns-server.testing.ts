@@ -45,7 +45,7 @@ const readQuestion = (query: Buffer): { readonly name: string; readonly type: nu
   return { name: labels.join('.'), type: query.readUInt16BE(at + 1), end: at + 5 };
 };
 
-/** A resource record for the name in the question. */
+/** Returns a resource record for the name in the question. */
 const record = (type: number, data: Uint8Array): Buffer => {
   const head = Buffer.from([0xc0, HEADER_BYTES, 0, type, 0, 1, 0, 0, 0, 5, 0, 0]);
   head.writeUInt16BE(data.length, 10);

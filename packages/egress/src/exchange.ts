@@ -18,7 +18,7 @@ export interface UpstreamAnswer {
    * the connection.
    */
   readonly body: Readable;
-  /** The trailers. Empty until the whole body has been received. */
+  /** Returns the trailers. Empty until the whole body has been received. */
   trailers(): readonly HeaderPair[];
 }
 

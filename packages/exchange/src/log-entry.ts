@@ -124,10 +124,7 @@ export const formatTime = (us: number): string => {
 
 const isoTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$/;
 
-/**
- * The inverse of `formatTime`. Accepts any RFC 3339 time and keeps its microseconds. Returns `undefined` if the text is not such
- * a time.
- */
+/** Parses any RFC 3339 time and keeps its microseconds. Returns `undefined` if the text is not such a time. */
 export const parseTime = (text: string): number | undefined => {
   const match = isoTime.exec(text);
   if (!match) return undefined;

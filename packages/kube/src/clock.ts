@@ -2,7 +2,7 @@
 export interface Clock {
   /** Monotonic milliseconds, for durations and deadlines, which must not follow corrections of the system clock. */
   now(): number;
-  /** The time of day, for timestamps that others read. */
+  /** Returns the time of day, for timestamps that others read. */
   date(): Date;
   /** Returns a number from 0 up to, but not including, 1. */
   random(): number;

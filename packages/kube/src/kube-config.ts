@@ -37,7 +37,7 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
     allowH2: false,
   };
   if (options.type === 'proxy') {
-    // The same TLS options; undici's types have no `| undefined`.
+    // These are the same TLS options, but undici's types do not allow `undefined`.
     const { uri, requestTls, connect } = options as {
       uri: string;
       requestTls: buildConnector.BuildOptions;

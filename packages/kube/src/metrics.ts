@@ -25,7 +25,7 @@ export const clientMetrics = perRegistry((registry) => ({
 export interface StalenessProbe {
   readonly resource: string;
   readonly namespace: string;
-  /** Undefined before the first response. */
+  /** Returns undefined before the first response. */
   secondsSinceContact(): number | undefined;
   size(): number;
 }

@@ -7,7 +7,7 @@ import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 const queueOf = (reconcile: WorkQueueOptions<string>['reconcile'], options: Partial<WorkQueueOptions<string>> = {}) =>
   new WorkQueue<string>({ name: 'test', logger: recordingLogger(), reconcile, ...options });
 
-/** A reconciler whose runs end when the test decides. */
+/** Returns a reconciler whose runs end when the test decides. */
 const gated = () => {
   const runs: { key: string; end: () => void }[] = [];
   const reconcile = (key: string) =>

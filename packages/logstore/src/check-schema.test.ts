@@ -22,7 +22,7 @@ const linesOf = async (
   const left = [...answers];
   const schema = (): Promise<SchemaState> => {
     const answer = left.shift();
-    if (answer === undefined) throw new Error('the schema was read once more than expected');
+    if (answer === undefined) throw new Error('the schema was read more often than expected');
     return answer instanceof LogStoreError ? Promise.reject(answer) : Promise.resolve(answer);
   };
   const { signal } = new AbortController();

@@ -33,7 +33,7 @@ interface Answer {
 export interface ClickHouse {
   /** Runs a statement and returns the whole response. `operation` completes the sentence "Could not …". */
   run(operation: string, statement: Statement): Promise<Buffer>;
-  /** Like `run`, and also returns the mark that a reader needs to wait for the next insert. */
+  /** Works like `run`, and also returns the mark that a reader needs to wait for the next insert. */
   ask(operation: string, statement: Statement): Promise<Answer>;
   /**
    * Resolves after the embedded engine has finished an insert after `mark`. Rejects if the engine is unavailable or hangs, or
@@ -46,7 +46,7 @@ export interface ClickHouse {
 
 /** Longer than `max_execution_time` of any statement, so that the server's own error arrives first. */
 const REQUEST_TIMEOUT_MS = 35_000;
-/** A server closes idle connections after 3 s (Cloud, older versions: 10 s). The client must close them before. */
+/** A server closes idle connections after 3 s (10 s on older versions and in ClickHouse Cloud). The client must close them first. */
 const IDLE_SOCKET_TTL_MS = 2_500;
 const OPEN_CONNECTIONS_MAX = 10;
 

@@ -9,9 +9,7 @@ const HOUR_MS = 3_600_000;
 /** Counts of consecutive hours, oldest first. The last one ends now. */
 export type HourlyCounts = readonly number[];
 
-/**
- * See `LogStore.requestsByHour`. Hours are counted back from the current minute, so that the sum covers exactly the last hours.
- */
+/** See `LogStore.requestsByHour`. Hours are counted back from the current time, so that the sum covers exactly the last hours. */
 export const countByHour = async (
   clickhouse: ClickHouse,
   projectUids: readonly string[],

@@ -154,7 +154,8 @@ export interface LogStoreOptions extends ClickHouseAddress {
 }
 
 /**
- * Each insert sends every setting that exactly-once delivery depends on, because server defaults differ by version and profile.
+ * Returns the settings for an insert. Each insert sends every setting that exactly-once delivery depends on, because server
+ * defaults differ by version and profile.
  */
 const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   async_insert: 0,

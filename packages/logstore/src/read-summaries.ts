@@ -81,7 +81,7 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
 
 /**
  * Reading in the order of the table ends early if many rows match, and is slow if few do. The windows already cover the first
- * case (2.4 s against 0.4 on 10M rows of which hardly any match).
+ * case (2.4 s instead of 0.4 s on 10M rows of which hardly any match).
  */
 const settingsFor = ({ search }: LogFilter): ClickHouseSettings =>
   search === undefined || search.kind === 'everything'

@@ -19,7 +19,7 @@ afterEach(async () => {
 const filesIn = (folder: string): Promise<string[]> => readdir(folder);
 const modeOf = async (name: string): Promise<number> => (await stat(name)).mode & 0o777;
 
-test('creates a file and its folder, then replaces the file, and leaves no draft', async () => {
+test('replaceFile creates a file and its folder, then replaces the file, and leaves no draft', async () => {
   await replaceFile(file, 'one', SECRET);
   expect([await modeOf(path.dirname(file)), await modeOf(file)]).toEqual([0o700, 0o600]);
   await replaceFile(file, Buffer.from('two'), { mode: 0o644, isDurable: false });

@@ -244,7 +244,7 @@ export class SegmentWriter {
     return segment;
   }
 
-  /** With `isClean`, the file contains the acknowledged records and nothing else. */
+  /** Seals the segment. With `isClean`, the file contains the acknowledged records and nothing else. */
   async #sealSegment(isClean = true): Promise<void> {
     const segment = this.#segment;
     if (segment === undefined) return;

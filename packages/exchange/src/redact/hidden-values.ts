@@ -55,7 +55,9 @@ class BytesBuilder {
   }
 }
 
-/** A plus sign is a space in forms and itself elsewhere. The search treats both as the same. */
+/**
+ * Replaces plus signs with spaces. A plus sign is a space in forms and itself elsewhere, and the search treats both as the same.
+ */
 const toSearch = (chars: string): string => chars.replaceAll('+', ' ');
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

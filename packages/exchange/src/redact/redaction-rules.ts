@@ -41,7 +41,7 @@ export interface JsonCursor {
 /** Decides whether to hide each field that a redaction visits. */
 export interface FieldMatcher {
   header(name: string): boolean;
-  /** `queryValue` is set if the field is a parameter in a query string or form, and is its value. */
+  /** Whether to hide a field. `queryValue` is set if the field is a parameter in a query string or form, and is its value. */
   field(name: string, queryValue?: string): boolean;
   readonly document: JsonCursor;
 }

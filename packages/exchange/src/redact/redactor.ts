@@ -53,7 +53,7 @@ export class Redactor {
     return [...this.#fields.values()];
   }
 
-  /** For `queryValue`, see `FieldMatcher`. */
+  /** Whether the rules hide a field. For `queryValue`, see `FieldMatcher`. */
   hidesField(name: string, queryValue?: string): boolean {
     return this.#matcher.field(name, queryValue) || this.#matcher.header(name);
   }

@@ -26,7 +26,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 const LITERAL_ESCAPES = '"\\*()-: ';
 
 const isSpace = (char: string): boolean => /\s/.test(char);
-/** The characters that end a word. */
+/** Whether the character ends a word. */
 const endsWord = (char: string): boolean => char === '(' || char === ')' || char === '"' || isSpace(char);
 
 /** Matches `field:` at the beginning of a word. A header name may contain more kinds of characters, but not at the beginning. */

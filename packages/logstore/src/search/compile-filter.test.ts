@@ -62,7 +62,7 @@ describe('compileFilter', () => {
     ['a', [false]],
     ['(method:GET OR dur:>1s)', [false]],
     ['resp.header.x:1', [false]],
-  ])('the conditions of %s that a response can change: %j', (text, frozen) => {
+  ])('the conditions of %s that a response can change are %j', (text, frozen) => {
     const all = compile(text).conditions.map((condition) => condition.frozen);
     expect([...new Set(all)]).toEqual(frozen);
   });
