@@ -123,7 +123,7 @@ describe('a captured response', () => {
     const html = await captured('page');
     await onPage(html, async (tab) => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();
-      await tab.getByText('A mock is a JSON document. The content type of this response is text/html.').waitFor();
+      await tab.getByText('A mock must be a JSON document. The content type of this response is text/html.').waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
     });
     const managed = JSON.parse(endpoint('fluxed', forward(`${upstream.url}/fluxed`))) as { metadata: object };
