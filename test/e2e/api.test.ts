@@ -172,7 +172,7 @@ describe('invalid requests', () => {
   test.each([
     ['/requests?q=a%20status:ok', 400, { code: 'search_invalid', position: { from: 9, to: 11 } }],
     ['/requests?limit=0', 400, { code: 'parameter_invalid', errors: [{ name: 'limit' }] }],
-    ['/requests?limit=1&limit=2', 400, { code: 'parameter_invalid', detail: 'limit may be given once' }],
+    ['/requests?limit=1&limit=2', 400, { code: 'parameter_invalid', detail: 'limit must be given only once' }],
     ['/requests?since=1h', 400, { code: 'parameter_invalid' }],
     ['/requests?from=yesterday', 400, { code: 'parameter_invalid', errors: [{ name: 'from' }] }],
     ['/requests?cursor=x', 400, { code: 'parameter_invalid', errors: [{ name: 'cursor' }] }],

@@ -112,7 +112,7 @@ describe('a link', () => {
     await openDialog(page);
     const preview = await textOf(page, `${PREVIEW} article`);
     for (const secret of [PASSWORD, 'secret-0123456789', 'tok-0123456789']) expect(preview).not.toContain(secret);
-    expect(preview).toContain('Hidden: ');
+    expect(preview).toContain('Redacted: ');
     expect(preview).toContain('"total": 10.0');
     await tabTo(page, 'Create link');
     await page.keyboard.press('Enter');
@@ -139,15 +139,15 @@ describe('a link', () => {
     await visitor.page.goto(link);
     expect(await textOf(visitor.page, 'article')).toBe(preview);
 
-    await page.getByRole('link', { name: 'All links of this project' }).click();
+    await page.getByRole('link', { name: 'All links in this project' }).click();
     await page.getByRole('link', { name: 'POST /v1/orders?token=[redacted]&page=2' }).waitFor();
-    await page.getByText('Works', { exact: true }).waitFor();
+    await page.getByText('Active', { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Revoke share-/ }).click();
     await page.getByRole('button', { name: 'Revoke link' }).click();
     await page.getByText('Link revoked.').waitFor();
     expect(await statusOf(link)).toBe(404);
     await visitor.page.reload();
-    await visitor.page.getByRole('heading', { name: 'This link shows nothing' }).waitFor();
+    await visitor.page.getByRole('heading', { name: 'Link not available' }).waitFor();
     expect([...complaints, ...visitor.complaints].filter((text) => !text.startsWith('Failed to load'))).toEqual([]);
     await Promise.all([context.close(), visitor.context.close()]);
   });
@@ -184,7 +184,7 @@ describe('a link', () => {
     await writeFile(account, before.replace('plan: Pro', 'plan: Free'));
     await expect.poll(() => statusOf(link)).toBe(404);
     await goto(page, at(`${SHOP}/settings/shares`));
-    await page.getByText('Refused', { exact: true }).first().waitFor();
+    await page.getByText('Rejected', { exact: true }).first().waitFor();
     await writeFile(account, before);
     await expect.poll(() => statusOf(link)).toBe(200);
     await context.close();

@@ -21,7 +21,7 @@ const SharePage = () => {
     <div className="mx-auto flex w-full max-w-4xl flex-col gap-4 px-4 py-4">
       {share === undefined ? (
         <div className="flex flex-col gap-2">
-          <h1 className="text-h1">This link shows nothing</h1>
+          <h1 className="text-h1">Link not available</h1>
           <p className="text-muted">
             The link is incomplete, expired or revoked, or the request is no longer stored. Ask the sender for a new
             link.
