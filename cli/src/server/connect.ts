@@ -17,7 +17,7 @@ export interface ApiOptions extends ServerOptions {
  * if there is none.
  */
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
-  const api = openServer(options) ?? (await findLocal(options.data));
+  const api = openServer(options) ?? (await awaitLocal(options.data));
   if (api !== undefined) return api;
   throw new PlainError(`no standin dev runs on ${options.data}: start it first, or name its folder with --data`);
 };
@@ -48,21 +48,26 @@ export const openServer = (
 const START_MS_MAX = 60_000;
 const START_POLL_MS = 200;
 
-/** The API of the `standin dev` that runs on a data folder. Waits while it starts. Undefined: none runs. */
-export const findLocal = async (data: string, signal?: AbortSignal): Promise<ApiClient | undefined> => {
-  const dataDir = path.resolve(data);
+/** The API of the `standin dev` that is running for a data folder. Waits while it starts. Undefined: none is running. */
+const awaitLocal = async (data: string): Promise<ApiClient | undefined> => {
   const deadline = performance.now() + START_MS_MAX;
   for (;;) {
-    const run = await readRunFile(dataDir);
-    const isRunning = (await findRunning(dataDir)) !== undefined;
-    // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process runs.
-    const isOurs = run !== undefined && (isRunning || isAlive(run.pid));
-    if (isOurs && run.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
-    if (!isRunning) return undefined;
+    const api = await findLocal(data);
+    if (api !== undefined || (await findRunning(path.resolve(data))) === undefined) return api;
     if (performance.now() > deadline)
       throw new PlainError(`the standin dev on ${data} does not respond: try again when it is ready`);
-    await delay(START_POLL_MS, undefined, { signal });
+    await delay(START_POLL_MS);
   }
+};
+
+/** The API of the `standin dev` that is running for a data folder. Undefined: none is running, or it is still starting. */
+export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
+  const dataDir = path.resolve(data);
+  const run = await readRunFile(dataDir);
+  if (run?.api === undefined) return undefined;
+  // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process runs.
+  const isOurs = isAlive(run.pid) || (await findRunning(dataDir)) !== undefined;
+  return isOurs && (await isServed(run.api)) ? localClient(dataDir, run.api) : undefined;
 };
 
 type LocalApi = NonNullable<RunFile['api']>;
