@@ -16,6 +16,7 @@ import type { LogEntry } from '@standin/exchange';
 import { startEmbeddedEngine, type EmbeddedEngine, type EngineAddress } from '@standin/engine';
 import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import pino from 'pino';
+import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { freePorts } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
@@ -23,7 +24,7 @@ import { startConfigStream, type ConfigStream } from './config-stream.ts';
 import { ask } from './raw-client.ts';
 
 export interface StandOptions {
-  /** Settings of the gateway in addition to those of the stand, such as `STANDIN_EGRESS_ALLOW`. */
+  /** Gateway settings in addition to the stand's own, such as `STANDIN_EGRESS_ALLOW`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
   /** Returns the URL that the gateway uses for ClickHouse, such as a faulty proxy, for the engine's URL. */
@@ -75,6 +76,8 @@ export class Stand implements AsyncDisposable {
   readonly directory: string;
   readonly clickhouse: EngineAddress;
   readonly enginePid: number;
+  /** Runs a statement on the engine itself. */
+  readonly query: Query;
   readonly gateway: RunningProcess;
   readonly store: LogStore;
   readonly tenants: readonly [Tenant, Tenant];
@@ -98,6 +101,7 @@ export class Stand implements AsyncDisposable {
     this.directory = parts.directory;
     this.clickhouse = parts.engine;
     this.enginePid = parts.engine.pid ?? 0;
+    this.query = queryOf(parts.engine);
     this.gateway = parts.gateway;
     this.store = parts.store;
     this.tenants = parts.tenants;
@@ -198,7 +202,7 @@ export class Stand implements AsyncDisposable {
     return `n=${this.#serial}`;
   }
 
-  /** Returns a target of an endpoint of the first tenant, with its own marker. */
+  /** Returns a target for one of the first tenant's endpoints, with its own marker. */
   target(slug: string, marker = this.marker()): string {
     return `/${this.own.uri}${slug}?${marker}`;
   }
@@ -239,16 +243,6 @@ export class Stand implements AsyncDisposable {
   /** Returns the number of rows in the log; each id counts once. */
   async countRows(): Promise<number> {
     return Number(await this.query('SELECT uniqExact(id) FROM log FORMAT TSV'));
-  }
-
-  /** Sends a statement to the engine itself. */
-  async query(sql: string): Promise<string> {
-    const { url: base, username, password } = this.clickhouse;
-    const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
-    const url = new URL('?database=standin', base);
-    const response = await fetch(url, { method: 'POST', headers, body: sql });
-    assert(response.ok, await response.clone().text());
-    return response.text();
   }
 
   /** Kills the gateway and starts it again. Resolves with the restart time in milliseconds when the gateway is ready. */
@@ -306,13 +300,7 @@ const tenant = (name: string): NewTenant => {
     projectUid,
     storedKey: `sha256:${keyFingerprint(keySha256)}`,
     objects: [
-      {
-        kind: 'Account',
-        uid: accountUid,
-        ...named,
-        plan: 'Free',
-        keySha256,
-      },
+      { kind: 'Account', uid: accountUid, ...named, plan: 'Free', keySha256 },
       { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },
     ],
   };
