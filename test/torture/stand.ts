@@ -88,7 +88,8 @@ export class Stand implements AsyncDisposable {
   #listing: Promise<LogEntry[]> | undefined;
 
   private constructor(parts: {
-    ports: readonly [number, number];
+    port: number;
+    adminPort: number;
     directory: string;
     engine: EmbeddedEngine;
     gateway: RunningProcess;
@@ -97,7 +98,8 @@ export class Stand implements AsyncDisposable {
     tenants: readonly [Tenant, Tenant];
     cleanups: (() => Promise<unknown>)[];
   }) {
-    [this.port, this.adminPort] = parts.ports;
+    this.port = parts.port;
+    this.adminPort = parts.adminPort;
     this.directory = parts.directory;
     this.clickhouse = parts.engine;
     this.enginePid = parts.engine.pid ?? 0;
@@ -151,16 +153,7 @@ export class Stand implements AsyncDisposable {
       const tenants: [NewTenant, NewTenant] = [tenant('own'), tenant('other')];
       stream.publish(tenants.flatMap(({ objects }) => objects));
       await gateway.waitForUrl(`http://127.0.0.1:${adminPort}/readyz`);
-      const stand = new Stand({
-        ports: [port, adminPort],
-        directory,
-        engine,
-        gateway,
-        store,
-        stream,
-        tenants,
-        cleanups,
-      });
+      const stand = new Stand({ port, adminPort, directory, engine, gateway, store, stream, tenants, cleanups });
       await stand.publish({ slug: '/verify', action: json('{}') });
       return stand;
     } catch (error) {
@@ -228,16 +221,14 @@ export class Stand implements AsyncDisposable {
     assert.equal(answer?.status, 200);
     this.accept(marker);
     const expected = [...this.#accepted].sort();
-    const seen = await eventually('the rows of all accepted requests', () => this.#markers(), {
+    const readMarkers = async (): Promise<string[]> =>
+      (await this.store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ query }) => query);
+    const seen = await eventually('the rows of all accepted requests', readMarkers, {
       accept: (markers) => markers.length >= expected.length && markers.includes(marker),
       timeoutMs: DELIVERED_WITHIN_MS,
     });
     assert.deepEqual([...seen].sort(), expected);
     return this.store.list({ projectUid: EVERY_PROJECT, limit: 1_000, order: 'oldest-first' });
-  }
-
-  async #markers(): Promise<string[]> {
-    return (await this.store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ query }) => query);
   }
 
   /** Returns the number of rows in the log; each id counts once. */
