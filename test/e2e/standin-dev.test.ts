@@ -264,7 +264,7 @@ describe('standin dev', () => {
     await becomes(dev, '/v1/orders', ({ status }) => status === 201);
   });
 
-  test('it survives a crash of the ClickHouse engine and loses no requests', async () => {
+  test('survives a crash of the ClickHouse engine and loses no requests', async () => {
     const { stdout } = await runCommand('pgrep', ['-P', String(dev.process.pid)]);
     process.kill(Number(stdout.trim()), 'SIGKILL');
     expect((await call(dev, '/v1/orders', { body: 'while ClickHouse was away' })).status).toBe(201);
