@@ -99,7 +99,7 @@ describe('the replay API', () => {
     expect(expectAnswer('createReplay', 413, large)).toMatchObject({ code: 'body_too_large' });
   });
 
-  test('does not find a replay of another project', async () => {
+  test('does not find a replay in another project', async () => {
     const other = dev.shop.replace(/shop$/, 'other');
     expect(expectAnswer('getReplay', 404, await ask(`${other}/replays/many`))).toMatchObject({
       code: 'replay_not_found',

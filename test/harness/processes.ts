@@ -67,7 +67,7 @@ export class RunningProcess {
     return this.#waitFor(what, () => this.log().find(matches), timeoutMs);
   }
 
-  /** Does the same for lines of JSON: pino's records, the CLI's events. */
+  /** Does the same for JSON lines: pino's records, the CLI's events. */
   waitForEvent(
     what: string,
     matches: (event: Record<string, unknown>) => boolean,
