@@ -186,7 +186,7 @@ const row = (type: string, body: string, more: Partial<LogRow> = {}): Partial<Lo
   ...more,
 });
 
-describe('40: a shared page never contains a secret', () => {
+describe('40: a shared page', () => {
   test.each<[string, Partial<LogRow>]>([
     ['in authorization', { requestHeaders: [['Authorization', `Bearer ${SECRET}`]] }],
     ['in basic authorization', { requestHeaders: [['authorization', `Basic ${BASE64}`]] }],
@@ -217,7 +217,7 @@ describe('40: a shared page never contains a secret', () => {
       }),
     ],
     ['in the upstream URL and its error', { upstreamUrl: `https://up/?key=${SECRET}`, upstreamError: `no ${SECRET}` }],
-  ])('%s', async (_, changes) => {
+  ])('contains no secret %s', async (_, changes) => {
     const { url } = await share(await capture(changes));
     const { body } = await opens(url);
     for (const form of [SECRET, BASE64, PERCENT, ESCAPED, SECRET.replaceAll('-', '&#45;')])
@@ -225,7 +225,7 @@ describe('40: a shared page never contains a secret', () => {
     expect(body).not.toMatch(/<script/i);
   });
 
-  test('that a rule of the Share redacts, or the origin of the capture', async () => {
+  test('contains neither what a rule of the Share redacts nor the origin of the capture', async () => {
     const { url } = await share(
       await capture({
         ...row('application/json', `{"card":{"number":"${SECRET}"},"b":1}`),
@@ -240,7 +240,7 @@ describe('40: a shared page never contains a secret', () => {
       expect(body).not.toContain(hidden);
   });
 
-  test('or the scripts, resources or links of a captured page, which it shows as text', async () => {
+  test('shows a captured page as text, without scripts, resources or links', async () => {
     const html = '<script>alert(1)</script><img src=x onerror=alert(1)></pre><a href=//evil.example>x</a>';
     const { url } = await share(
       await capture({ responseBody: Buffer.from(html), responseHeaders: [['content-type', 'text/html']] }),
