@@ -86,6 +86,8 @@ test('25: each row counts once, in the month of its permit, when the month ends 
   await stand.restartOperator(operator);
   await stand.leader();
   await delay(SETTLED_MS);
+  // Gateways respond with 503 until they are connected to the new leader.
+  await stand.untilUsedUp();
   expect(await refusal()).toBe(reset);
   expect(stand.accepted).toBe(2 * QUOTA);
 
