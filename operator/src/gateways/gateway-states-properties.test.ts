@@ -160,61 +160,63 @@ class World {
   }
 }
 
-/** Calls `check` with random worlds and random steps, which it runs itself. */
-const checkWorlds = (check: (world: World, steps: readonly Step[]) => void): void =>
-  fc.assert(
-    fc.property(fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 }), (remembered, steps) =>
-      check(new World(remembered), steps),
-    ),
-    { numRuns: 1_000 },
-  );
+/** The gateways that the previous term knew, and the steps of this one. */
+const TERMS = [fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 })] as const;
 
 const waitingAt = (state: ReturnType<GatewayStates['programmed']>): readonly string[] =>
   state.kind === 'waiting' ? state.gateways : [];
 
 test('a revocation waits for every gateway that may answer with the old key, and the next leader learns about it', () => {
-  checkWorlds((world, steps) => {
-    const { states } = world;
-    for (const one of steps) {
-      world.run(one);
-      const answering = world.pods.filter((pod) => world.mayAnswer(pod));
-      const members = new Map(states.members.map(({ name, maxStalenessMs }) => [name, maxStalenessMs]));
-      for (const { name, maxStalenessMs } of answering) expect([maxStalenessMs, 0]).toContain(members.get(name));
-      const old = answering.filter(({ held = 0 }) => held < world.since).map(({ name }) => name);
-      expect(waitingAt(states.revoked(KEY, world.since))).toEqual(expect.arrayContaining(old));
-      expect(waitingAt(states.programmed(KEY, world.since))).toEqual(expect.arrayContaining(old));
-    }
-  });
+  fc.assert(
+    fc.property(...TERMS, (remembered, steps) => {
+      const world = new World(remembered);
+      const { states } = world;
+      for (const one of steps) {
+        world.run(one);
+        const answering = world.pods.filter((pod) => world.mayAnswer(pod));
+        const members = new Map(states.members.map(({ name, maxStalenessMs }) => [name, maxStalenessMs]));
+        for (const { name, maxStalenessMs } of answering) expect([maxStalenessMs, 0]).toContain(members.get(name));
+        const old = answering.filter(({ held = 0 }) => held < world.since).map(({ name }) => name);
+        expect(waitingAt(states.revoked(KEY, world.since))).toEqual(expect.arrayContaining(old));
+        expect(waitingAt(states.programmed(KEY, world.since))).toEqual(expect.arrayContaining(old));
+      }
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 test('Programmed does not wait for lost gateways, and a revocation does not wait for gateways that are gone', () => {
-  checkWorlds((world, steps) => {
-    const { states } = world;
-    for (const one of steps) {
-      world.run(one);
-      const waiting = waitingAt(states.programmed(OTHER, world.since));
-      expect(waiting.filter((name) => states.isLost(name))).toEqual([]);
-    }
-    const beat = (ms: number): void => {
-      for (let left = ms; left > 0; left -= LIMITS.streamHeartbeatMs) {
-        for (const who of [0, 1, 2, 3]) {
-          world.run({ kind: 'take', who });
-          world.run({ kind: 'ack', who, isAnswered: true });
-        }
-        world.pass(LIMITS.streamHeartbeatMs);
+  fc.assert(
+    fc.property(...TERMS, (remembered, steps) => {
+      const world = new World(remembered);
+      const { states } = world;
+      for (const one of steps) {
+        world.run(one);
+        const waiting = waitingAt(states.programmed(OTHER, world.since));
+        expect(waiting.filter((name) => states.isLost(name))).toEqual([]);
       }
-    };
-    const isDone = (key: string): boolean =>
-      ['programmed', 'no-gateway'].includes(states.programmed(key, world.since).kind);
-    // Silent streams end, and gateways without a stream are forgotten.
-    beat(60_000 + FORGET_MS);
-    expect(isDone(OTHER)).toBe(true);
-    for (const [who, { stream }] of world.pods.entries()) {
-      if (stream !== undefined) continue;
-      world.run({ kind: 'crash', who, isNoticed: true });
-      world.run({ kind: 'delete', who });
-    }
-    world.lookUp();
-    expect(isDone(KEY)).toBe(true);
-  });
+      const beat = (ms: number): void => {
+        for (let left = ms; left > 0; left -= LIMITS.streamHeartbeatMs) {
+          for (const who of [0, 1, 2, 3]) {
+            world.run({ kind: 'take', who });
+            world.run({ kind: 'ack', who, isAnswered: true });
+          }
+          world.pass(LIMITS.streamHeartbeatMs);
+        }
+      };
+      const isDone = (key: string): boolean =>
+        ['programmed', 'no-gateway'].includes(states.programmed(key, world.since).kind);
+      // Silent streams end, and gateways without a stream are forgotten.
+      beat(60_000 + FORGET_MS);
+      expect(isDone(OTHER)).toBe(true);
+      for (const [who, { stream }] of world.pods.entries()) {
+        if (stream !== undefined) continue;
+        world.run({ kind: 'crash', who, isNoticed: true });
+        world.run({ kind: 'delete', who });
+      }
+      world.lookUp();
+      expect(isDone(KEY)).toBe(true);
+    }),
+    { numRuns: 1_000 },
+  );
 });
