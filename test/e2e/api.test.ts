@@ -189,7 +189,7 @@ describe('invalid requests', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
-  test('a request of another project is not found', async () => {
+  test('a request in another project is not found', async () => {
     const [other] = await readLog(dev.data, '-p', 'other');
     expect((await ask(`${dev.shop}/requests/${other?.id ?? ''}`)).status).toBe(404);
     expect((await ask(`${dev.shop.replace('shop', 'other')}/requests/${other?.id ?? ''}`)).status).toBe(200);

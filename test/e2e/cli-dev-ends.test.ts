@@ -223,7 +223,7 @@ describe('stopping standin dev', () => {
     }
   });
 
-  test('a pending upstream request delays shutdown by seconds; a second Ctrl-C ends it immediately', async () => {
+  test('a pending upstream request delays shutdown by a few seconds; a second Ctrl-C ends it immediately', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;

@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readRunFile } from '../../cli/src/server/run-file.ts';
+import { kubeconfigYaml } from '../cluster/kubeconfig.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { eventually } from '../harness/eventually.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
@@ -69,7 +70,7 @@ describe('standin logs and standin tail', () => {
     expect(stdout).toContain('-H "x-api-key: ${STANDIN_API_KEY:?');
   });
 
-  test('without the dashboard, the API serves the other commands of this user only, and no links', async () => {
+  test("without the dashboard, the API serves only this user's other commands, and no links", async () => {
     expect(await standin(['usage', '--data', dev.data])).toMatchObject({ code: 0, stderr: '' });
     const [entry] = await readLog(dev.data, '--limit', '1');
     const share = await standin(['share', entry?.id ?? '', '--data', dev.data]);
@@ -187,6 +188,24 @@ describe('standin logs and standin tail', () => {
     expect(await tail.ended()).toEqual({ code: 1, signal: null });
   });
 
+  test('while standin dev waits for its cluster, logs and tail read its ClickHouse', async () => {
+    const kubeconfig = path.join(dev.data, '../unreachable.yaml');
+    await writeFile(
+      kubeconfig,
+      kubeconfigYaml({ server: 'https://127.0.0.1:1', certificate: Buffer.alloc(0), token: '', user: 'ann' }),
+    );
+    const args = ['dev', '--kubeconfig', kubeconfig, '--data', dev.data, '--gateway-port', '0', '--no-dashboard'];
+    const starting = startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });
+    const run = await eventually('the run file', () => readRunFile(dev.data), { timeoutMs: 30_000 });
+    expect(run?.api).toBeUndefined();
+    expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
+    const tail = start('tail', '-m', 'GET', '--since', '1h');
+    await tail.waitForLine('a request', (line) => line.includes('list-orders'));
+    expect(await tail.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    expect((await readRunFile(dev.data))?.api).toBeUndefined();
+    expect(await starting.kill('SIGINT')).toEqual({ code: 0, signal: null });
+  });
+
   test('without standin dev, logs reads the data folder and tail fails', async () => {
     expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
     const { stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope']);
@@ -198,7 +217,7 @@ describe('standin logs and standin tail', () => {
     });
   });
 
-  test('a missing log is an error that says what to do', async () => {
+  test('a missing log causes an error that says what to do', async () => {
     const folder = await createTempFolder('logs');
     await rm(folder, { recursive: true });
     for (const command of ['logs', 'tail']) {
@@ -210,7 +229,7 @@ describe('standin logs and standin tail', () => {
     }
   });
 
-  test('an unreachable ClickHouse is a one-line error', async () => {
+  test('an unreachable ClickHouse causes a one-line error', async () => {
     expect(await standin(['logs', '--clickhouse-url', 'http://127.0.0.1:1'])).toEqual({
       code: 1,
       stdout: '',

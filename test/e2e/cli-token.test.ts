@@ -62,7 +62,7 @@ const usageAtTerminal = (server: string, answer: string): Promise<CommandResult>
 
 const MINE = 'Bearer mine';
 
-describe('the token of the kubeconfig', () => {
+describe("the kubeconfig's token", () => {
   test('is not sent to an unknown server without a terminal', async () => {
     await using server = await startHostileServer(dashboard());
     const { code, stdout, stderr } = await usage(server.url);
@@ -103,7 +103,7 @@ describe('the token of the kubeconfig', () => {
   test.each<[string, { server?: string; ca?: string }]>([
     ['another cluster', { server: 'https://127.0.0.2:9' }],
     ['another authority under the same URL', { ca: 'B' }],
-  ])('of %s is not sent to a server that is known for the first one', async (_what, cluster) => {
+  ])('for %s is not sent to a server that is known for the first cluster', async (_what, cluster) => {
     await using server = await startHostileServer(dashboard());
     await usage(server.url, '--trust-server');
     await useCluster(cluster);
@@ -212,7 +212,7 @@ describe('an explicit token', () => {
 
 describe('plain http', () => {
   const HOSTS = ['127.0.0.1.nip.io', 'localhost.', 'localhost.example', '0.0.0.0', '[::]', '169.254.1.1'];
-  test.each(HOSTS)('to %s is refused before any request', async (host) => {
+  test.each(HOSTS)('to %s is rejected before any request', async (host) => {
     await using server = await startHostileServer(dashboard());
     for (const args of [[], ['--trust-server'], ['--token', 'given']]) {
       const { code, stderr } = await usage(`http://${host}:${server.port}`, ...args);
@@ -224,7 +224,7 @@ describe('plain http', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('is allowed with --dangerously-allow-http; the server still needs consent', async () => {
+  test('is allowed with --dangerously-allow-http, but still requires consent', async () => {
     await using server = await startHostileServer(dashboard());
     const url = `http://0.0.0.0:${server.port}`;
     const { code, stderr } = await usage(url, '--dangerously-allow-http');

@@ -139,7 +139,7 @@ describe('an endpoint', () => {
 });
 
 describe('a form', () => {
-  test('shows errors at each field while the user types, and keeps the input when it is rejected', async () => {
+  test('shows errors next to the fields while the user types, and keeps the input when it is rejected', async () => {
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Twice');
       await page.getByLabel('Path', { exact: true }).fill('/v1/orders');

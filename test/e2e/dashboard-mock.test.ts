@@ -79,7 +79,7 @@ test('an endpoint cannot forward to the dashboard, whose API needs no login here
 });
 
 describe('a captured response', () => {
-  test('becomes the mock of its endpoint in two clicks, decompressed and byte for byte, after a preview', async () => {
+  test("becomes its endpoint's mock in two clicks, decompressed and byte for byte, after a preview", async () => {
     const page = await captured('copied');
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();

@@ -131,7 +131,7 @@ describe('one request', () => {
     expect(sent?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-api-key');
   });
 
-  test('with invalid input shows errors at their fields and keeps the input', async () => {
+  test('with invalid input shows errors next to their fields and keeps the input', async () => {
     await onPage(`${captured}/replay`, async (page) => {
       await page.getByRole('radio', { name: 'Another URL' }).check();
       await page.getByLabel('URL', { exact: true }).fill('ftp://example.com');

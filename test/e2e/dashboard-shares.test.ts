@@ -152,7 +152,7 @@ describe('a link', () => {
     await Promise.all([context.close(), visitor.context.close()]);
   });
 
-  test('and its preview hide the fields that the user adds; an invalid path is reported at its field', async () => {
+  test('and its preview hide the fields that the user adds; an invalid path is reported next to its field', async () => {
     const { page, context } = await watched(browser);
     await openDialog(page);
     const paths = page.getByLabel('JSON paths');
@@ -202,7 +202,7 @@ describe('on the Free plan', () => {
     await context.close();
   });
 
-  test('the server refuses to create a link', async () => {
+  test('the server does not create a link', async () => {
     const { statusCode, body } = await request(`${exchangeUrl(FREE, freeExchange)}/share`, {
       method: 'POST',
       headers: { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' },
@@ -227,7 +227,7 @@ describe('standin share', () => {
     ['Free plan', () => [freeExchange], 'Sharing needs the Pro plan'],
     ['expiry too late', () => [exchange, '--expires', '31d'], 'at most 30d'],
     ['unknown request', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'there is no request'],
-  ])('reports why it creates no link: %s', async (_, args, message) => {
+  ])('reports why it cannot create a link: %s', async (_, args, message) => {
     const { code, stdout, stderr } = await standin(['share', ...args(), '--data', run.data]);
     expect(stderr).toContain(message);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -39,7 +39,7 @@ const setQuota = async (monthlyQuota: number): Promise<void> => {
 /** Longer than the sum of all waits of this test on a busy machine. */
 const WAITS_MS = 150_000;
 
-test('shows the usage of the month against the quota, by day and by endpoint', { timeout: WAITS_MS }, async () => {
+test("shows the month's usage against the quota, by day and by endpoint", { timeout: WAITS_MS }, async () => {
   const { page, context, complaints } = await watched(browser);
   /** Waits until the page shows the text. The gateway reports the count to the operator within seconds. */
   const shown = (text: string): Promise<unknown> =>
@@ -101,7 +101,7 @@ test('the page and standin usage show the total while ClickHouse is unavailable'
   try {
     const [{ code, stdout }] = await Promise.all([
       standin(['usage', '--data', dev.data]),
-      // The page waits somewhat longer for an unresponsive log than a query of it may take.
+      // The page waits slightly longer for an unresponsive log than a log query may take.
       page.goto(`${dev.dashboard}${USAGE}`, { timeout: 30_000 }),
     ]);
     expect({ code, stdout }).toEqual({

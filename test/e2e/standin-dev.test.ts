@@ -86,7 +86,7 @@ describe('standin dev', () => {
     });
   });
 
-  test('a served request is an event and a complete log entry, byte for byte', async () => {
+  test('a served request causes an event and a complete log entry, byte for byte', async () => {
     const { pathname, host } = new URL(dev.url);
     const head = [
       `POST ${pathname}/v1/orders?a=1&a=%zz HTTP/1.1`,
@@ -159,7 +159,7 @@ describe('standin dev', () => {
     expect(JSON.stringify(entry)).not.toContain(dev.apiKey);
   });
 
-  test('a rejected request is a rejected event and is not in the log', async () => {
+  test('a rejected request causes an event and is not in the log', async () => {
     const marker = `/v1/never-${process.pid}`;
     expect(await call(dev, `${marker}?token=secret`)).toMatchObject({ status: 404, rejected: 'endpoint_not_found' });
     expect(await call({ ...dev, apiKey: 'wrong' }, '/v1/orders')).toMatchObject({ status: 401 });
@@ -264,7 +264,7 @@ describe('standin dev', () => {
     await becomes(dev, '/v1/orders', ({ status }) => status === 201);
   });
 
-  test('it survives a crash of the ClickHouse engine and loses no requests', async () => {
+  test('survives a crash of the ClickHouse engine and loses no requests', async () => {
     const { stdout } = await runCommand('pgrep', ['-P', String(dev.process.pid)]);
     process.kill(Number(stdout.trim()), 'SIGKILL');
     expect((await call(dev, '/v1/orders', { body: 'while ClickHouse was away' })).status).toBe(201);

@@ -1,6 +1,8 @@
+import path from 'node:path';
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand } from '@standin/exchange/formats';
 import { findLocal, openServer } from '../server/connect.ts';
+import { findRunning } from '../server/run-file.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
@@ -54,20 +56,25 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly signal: AbortSignal;
 }
 
-/** Reads ClickHouse directly only if no server is running. */
-const openReader = async (options: ReadLogOptions, signal: AbortSignal): Promise<LogReader> => {
+/** Reads ClickHouse directly only if there is no JSON API. */
+const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
-  const isDirect = options.clickhouseUrl !== undefined;
-  const api = isDirect ? undefined : (openServer(options) ?? (await findLocal(options.data, signal)));
-  return api === undefined ? openStoreReader(options, choice) : openApiReader(api, choice);
+  if (options.clickhouseUrl !== undefined) return openStoreReader(options, choice);
+  const api = openServer(options) ?? (await findLocal(options.data));
+  if (api !== undefined) return openApiReader(api, choice);
+  // A standin dev whose cluster is unreachable keeps starting, and its engine has the data folder.
+  const starting = await findRunning(path.resolve(options.data));
+  if (starting === undefined) return openStoreReader(options, choice);
+  const { url: clickhouseUrl, username: clickhouseUser, password: clickhousePassword } = starting.clickhouse;
+  return openStoreReader({ ...options, clickhouseUrl, clickhouseUser, clickhousePassword }, choice);
 };
 
 const withReader = async (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {
   const { output, colour } = options;
   const stop = awaitStop();
   try {
-    const reader = await openReader(options, stop.signal).catch((error: unknown) => {
+    const reader = await openReader(options).catch((error: unknown) => {
       if (!stop.signal.aborted) throw error;
       return undefined;
     });

@@ -17,7 +17,7 @@ export interface ApiOptions extends ServerOptions {
  * folder. Rejects with a `PlainError` if there is none.
  */
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
-  const api = openServer(options) ?? (await findLocal(options.data));
+  const api = openServer(options) ?? (await awaitLocal(options.data));
   if (api !== undefined) return api;
   throw new PlainError(`no standin dev is running for ${options.data}: start it first, or set its folder with --data`);
 };
@@ -52,21 +52,25 @@ const START_POLL_MS = 200;
  * Resolves with the API of the `standin dev` that is running for a data folder, or with undefined if there is none. Waits while
  * it starts.
  */
-export const findLocal = async (data: string, signal?: AbortSignal): Promise<ApiClient | undefined> => {
-  const dataDir = path.resolve(data);
+const awaitLocal = async (data: string): Promise<ApiClient | undefined> => {
   const deadline = performance.now() + START_MS_MAX;
   for (;;) {
-    const run = await readRunFile(dataDir);
-    const isRunning = (await findRunning(dataDir)) !== undefined;
-    // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process
-    // runs.
-    const isOurs = run !== undefined && (isRunning || isAlive(run.pid));
-    if (isOurs && run.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
-    if (!isRunning) return undefined;
+    const api = await findLocal(data);
+    if (api !== undefined || (await findRunning(path.resolve(data))) === undefined) return api;
     if (performance.now() > deadline)
       throw new PlainError(`standin dev is not responding for ${data}: try again when it is ready`);
-    await delay(START_POLL_MS, undefined, { signal });
+    await delay(START_POLL_MS);
   }
+};
+
+/** The API of the `standin dev` that is running for a data folder. Undefined: none is running, or it is still starting. */
+export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
+  const dataDir = path.resolve(data);
+  const run = await readRunFile(dataDir);
+  if (run?.api === undefined) return undefined;
+  // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process runs.
+  const isOurs = isAlive(run.pid) || (await findRunning(dataDir)) !== undefined;
+  return isOurs && (await isServed(run.api)) ? localClient(dataDir, run.api) : undefined;
 };
 
 type LocalApi = NonNullable<RunFile['api']>;

@@ -162,12 +162,15 @@ class World {
   }
 }
 
+/** The gateways that the previous term knew, and the steps of this one. */
+const TERMS = [fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 })] as const;
+
 const waitingAt = (state: ReturnType<GatewayStates['programmed']>): readonly string[] =>
   state.kind === 'waiting' ? state.gateways : [];
 
 test('a revocation waits for every gateway that may answer with the old key, and the next leader learns about it', () => {
   fc.assert(
-    fc.property(fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 }), (remembered, steps) => {
+    fc.property(...TERMS, (remembered, steps) => {
       const world = new World(remembered);
       const { states } = world;
       for (const one of steps) {
@@ -186,7 +189,7 @@ test('a revocation waits for every gateway that may answer with the old key, and
 
 test('Programmed does not wait for lost gateways, and a revocation does not wait for gone gateways', () => {
   fc.assert(
-    fc.property(fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 }), (remembered, steps) => {
+    fc.property(...TERMS, (remembered, steps) => {
       const world = new World(remembered);
       const { states } = world;
       for (const one of steps) {

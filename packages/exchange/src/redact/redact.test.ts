@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../log-entry.ts';
 import { defaultRedaction } from './default-redaction.ts';
 import { redact, REDACTED_BODY_CHARS_MAX, type RedactedEntry } from './redact.ts';
-import { testEntry, type TestExchange } from './redact.testing.ts';
+import { testEntry, type TestExchange } from '../log-entry.testing.ts';
 
 const NONE = { headers: [], query: [], jsonPaths: [] };
 const JSON_TYPE = [['content-type', 'application/json']] as const;

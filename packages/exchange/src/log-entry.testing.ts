@@ -1,5 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
-import type { LogEntry } from '../log-entry.ts';
+import type { LogEntry } from './log-entry.ts';
 
 const entry: LogEntry = {
   id: '019a0000-0000-7000-8000-000000000001',
