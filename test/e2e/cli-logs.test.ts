@@ -189,6 +189,7 @@ describe('standin logs and standin tail', () => {
   });
 
   test('while standin dev waits for its cluster, logs and tail read its ClickHouse', async () => {
+    await dev.process.kill('SIGINT');
     const kubeconfig = path.join(dev.data, '../unreachable.yaml');
     await writeFile(
       kubeconfig,
@@ -198,7 +199,7 @@ describe('standin logs and standin tail', () => {
     const starting = startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });
     const run = await eventually('the run file', () => readRunFile(dev.data), { timeoutMs: 30_000 });
     expect(run?.api).toBeUndefined();
-    expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
+    expect(await listed('--limit', '1', '-m', 'GET')).toEqual(['GET 200 list-orders']);
     const tail = start('tail', '-m', 'GET', '--since', '1h');
     await tail.waitForLine('a request', (line) => line.includes('list-orders'));
     expect(await tail.kill('SIGINT')).toEqual({ code: 0, signal: null });
