@@ -89,7 +89,7 @@ export const schemaDigest = (definition: AnyKindDefinition): string =>
 
 /** The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind. */
 export const customResourceDefinition = (definition: AnyKindDefinition) => {
-  const { plural, singular, shortName } = RESOURCES[definition.kind];
+  const { plural, singular, shortNames } = RESOURCES[definition.kind];
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -105,7 +105,7 @@ export const customResourceDefinition = (definition: AnyKindDefinition) => {
         listKind: `${definition.kind}List`,
         plural,
         singular,
-        shortNames: [shortName],
+        shortNames,
         categories: [CATEGORY],
       },
       versions: [versionOf(definition)],

@@ -85,14 +85,14 @@ export const REJECTIONS = {
     status: 404,
     title: 'No project has this URI',
     detail:
-      "The first path segment must be a project's URI. The URLs in the dashboard and in the output of standin dev contain it; on a cluster, kubectl get mockprojects shows it.",
+      "The first path segment must be a project's URI. The URLs in the dashboard and in the output of standin dev contain it; on a cluster, kubectl get mpr shows it.",
     retryable: false,
   },
   endpoint_not_found: {
     status: 404,
     title: 'No endpoint of this project has this path',
     detail:
-      "Paths are compared byte by byte. The dashboard shows them; on a cluster, kubectl get mockendpoints does, too. If this path is correct, check the Endpoint's conditions.",
+      "Paths are compared byte by byte. The dashboard shows them; on a cluster, kubectl get mep does, too. If this path is correct, check the Endpoint's conditions.",
     retryable: false,
   },
   method_not_allowed: {
