@@ -21,6 +21,10 @@ const ordered = (schema: JsonSchema): JsonSchema =>
     }),
   );
 
+/** kubectl explain prints no defaults, so the description of a field ends with its default. */
+const describedDefault = ({ description = '', default: value }: JsonSchema): string =>
+  `${description as string} Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.`;
+
 /** The structural schema of a zod type. Unknown fields are pruned (or refused, `--validate=strict`) without being listed. */
 const structuralSchema = (schema: z.ZodType): JsonSchema => {
   const result = z.toJSONSchema(schema, {
@@ -28,6 +32,7 @@ const structuralSchema = (schema: z.ZodType): JsonSchema => {
     io: 'input',
     override: ({ jsonSchema }) => {
       delete jsonSchema.additionalProperties;
+      if (jsonSchema.default !== undefined) jsonSchema.description = describedDefault(jsonSchema as JsonSchema);
     },
   }) as JsonSchema;
   delete result['$schema'];
@@ -35,7 +40,7 @@ const structuralSchema = (schema: z.ZodType): JsonSchema => {
 };
 
 /** The conditions of the kinds that gateways serve. */
-const SERVED_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const;
+export const SERVED_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const;
 
 const rootSchema = (definition: AnyKindDefinition): JsonSchema => {
   const { description, spec, status, nameRules, transitions, conditions = SERVED_CONDITIONS } = definition;
