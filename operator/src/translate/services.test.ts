@@ -20,13 +20,13 @@ describe('an endpoint that forwards to a Service', () => {
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
     translator.servicesIn(undefined, undefined);
     translator.flush();
-    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+    expect(state(translator)).toEqual(['BackendNotFound', false]);
 
     const steps: [ServiceObject, string, boolean][] = [
       [service('orders'), 'ResolvedRefs', true],
       [service('orders', { type: 'ExternalName', hasSelector: false }), 'ServiceNotAllowed', false],
       [service('orders', { hasSelector: false }), 'ServiceNotAllowed', false],
-      [service('orders', { ports: [8080] }), 'ServicePortNotFound', false],
+      [service('orders', { ports: [8080] }), 'BackendNotFound', false],
       [service('orders', { ports: [], isHeadless: true }), 'ResolvedRefs', true],
     ];
     for (const [changed, reason, viaService] of steps) {
@@ -39,7 +39,7 @@ describe('an endpoint that forwards to a Service', () => {
     expect(translator.flush()).toEqual(NOTHING);
     translator.removeService(service('orders'));
     expect(translator.flush().put).toHaveLength(1);
-    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+    expect(state(translator)).toEqual(['BackendNotFound', false]);
   });
 
   it('has no access while a right is missing in its namespace, and reports which', () => {

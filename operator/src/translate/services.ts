@@ -43,7 +43,7 @@ export class Services {
     if (problem !== undefined) return fails('ServicesNotReadable', `${problem} ${CONSEQUENCE}`, PATH);
     const service = this.#services.get(keyOf({ namespace, name }));
     if (service === undefined)
-      return fails('ServiceNotFound', `There is no Service ${name} in this namespace: create it.`, `${PATH}.name`);
+      return fails('BackendNotFound', `There is no Service ${name} in this namespace: create it.`, `${PATH}.name`);
     return notAllowed(service) ?? portFault(service, port);
   }
 }
@@ -65,7 +65,7 @@ const portFault = ({ name, isHeadless, ports }: ServiceObject, port: number): Fi
   if (isHeadless || ports.includes(port)) return undefined;
   const known = ports.slice(0, PORTS_SHOWN_MAX).join(', ');
   return fails(
-    'ServicePortNotFound',
+    'BackendNotFound',
     `Service ${name} has no TCP port ${port}${known === '' ? '' : ` (it has ${known})`}: correct the port of the Endpoint or the Service.`,
     `${PATH}.port`,
   );
