@@ -58,4 +58,23 @@ describe('an endpoint that forwards to a Service', () => {
     translator.flush();
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
   });
+
+  it('keeps its access when the right is withdrawn, and a Service that was not read is not reported as missing', () => {
+    const missing = endpoint('b', {
+      ...{ slug: '/b', action: 'Forward' },
+      forward: { serviceRef: { name: 'new', port: 80 } },
+    });
+    const translator = translatorOf(account, project, forwarding, missing);
+    const reasons = () => {
+      translator.flush();
+      return ['a', 'b'].map((name) => translator.verdict(`Endpoint ${name}`)?.resolvedRefs.reason);
+    };
+    translator.putService(service('orders'));
+    translator.servicesIn(undefined, undefined);
+    expect(reasons()).toEqual(['ResolvedRefs', 'BackendNotFound']);
+    translator.servicesIn(undefined, 'The operator is not allowed to read Services.');
+    expect(reasons()).toEqual(['ResolvedRefs', 'ServicesNotReadable']);
+    translator.servicesIn(undefined, undefined);
+    expect(reasons()).toEqual(['ResolvedRefs', 'BackendNotFound']);
+  });
 });

@@ -18,6 +18,8 @@ export class Services {
   readonly #services = new Map<string, ServiceObject>();
   /** For each namespace, the reason why its Services cannot be read. Undefined: they can. */
   readonly #problems = new Map<string, string | undefined>();
+  /** Namespaces whose Services have been read. They stay active while a right is missing, like objects of every other kind. */
+  readonly #read = new Set<string>();
 
   put(service: ServiceObject): void {
     this.#services.set(keyOf(service), service);
@@ -32,6 +34,7 @@ export class Services {
     const key = namespace ?? ALL_NAMESPACES;
     const isNew = !this.#problems.has(key) || this.#problems.get(key) !== problem;
     this.#problems.set(key, problem);
+    if (problem === undefined) this.#read.add(key);
     return isNew;
   }
 
@@ -40,8 +43,9 @@ export class Services {
     const scope = [namespace, ALL_NAMESPACES].find((key) => this.#problems.has(key));
     if (scope === undefined) return undefined;
     const problem = this.#problems.get(scope);
-    if (problem !== undefined) return fails('ServicesNotReadable', `${problem} ${CONSEQUENCE}`, PATH);
     const service = this.#services.get(keyOf({ namespace, name }));
+    if (problem !== undefined && (service === undefined || !this.#read.has(scope)))
+      return fails('ServicesNotReadable', `${problem} ${CONSEQUENCE}`, PATH);
     if (service === undefined)
       return fails('BackendNotFound', `There is no Service ${name} in this namespace: create it.`, `${PATH}.name`);
     return notAllowed(service) ?? portFault(service, port);
