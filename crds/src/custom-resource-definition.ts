@@ -32,7 +32,7 @@ const structuralSchema = (schema: z.ZodType): JsonSchema => {
     io: 'input',
     override: ({ jsonSchema }) => {
       delete jsonSchema.additionalProperties;
-      if (jsonSchema.default !== undefined) jsonSchema.description = describedDefault(jsonSchema as JsonSchema);
+      if (jsonSchema.default !== undefined) jsonSchema.description = describedDefault(jsonSchema);
     },
   }) as JsonSchema;
   delete result['$schema'];
