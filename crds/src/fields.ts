@@ -94,7 +94,7 @@ const conditionSchema = (types: readonly string[]) =>
 export const SERVED_MEANINGS = {
   Programmed: 'all gateways have acknowledged this generation.',
   Ready: 'Accepted, ResolvedRefs and Programmed are True, so the object is live on all gateways.',
-  Stalled: 'the object stays as it is until a user changes it (present only while True).',
+  Stalled: 'the fault remains until a user changes an object (present only while True).',
 } as const;
 
 /**

@@ -1,7 +1,7 @@
 import { PLANS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { SERVED_MEANINGS, commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp } from '../fields.ts';
+import { commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
 
 /** The account's Secret is named `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;

@@ -2,7 +2,7 @@ import { ACTIONS, LIMITS, METHODS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { DURATION_PATTERN, parseDurationField } from '../duration.ts';
-import { SERVED_MEANINGS, commonStatus, integer, reference, text } from '../fields.ts';
+import { commonStatus, integer, reference, text, SERVED_MEANINGS } from '../fields.ts';
 import { headerNameRules, headerValueRules, mockHeaderRules, pathRules, upstreamUrlRules } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
 

@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { SERVED_MEANINGS, commonStatus, integer, reference, text, timestamp } from '../fields.ts';
+import { commonStatus, integer, reference, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
 import { matches, withRules } from '../rules.ts';
 
 const spec = z

@@ -10,8 +10,8 @@ export const DEFAULT_NAMESPACE = 'default';
 export const CATEGORY = 'standin';
 
 /**
- * The resource names (ADR 003, ADR 014). Core Kubernetes owns the plural `endpoints`, so these plurals have a prefix. kubectl derives
- * the kind's own spelling from `kind`, for example for `kubectl events --for`. The singular and the short names make it work.
+ * The resource names (ADR 003, ADR 014). Core Kubernetes owns the plural `endpoints`, so these plurals have a prefix. kubectl prints
+ * `project.standin.dev/shop`. The singular and the second short names make it accept what it prints, and what users expect.
  */
 export const RESOURCES = {
   Account: { plural: 'mockaccounts', singular: 'account', shortNames: ['mac', 'accounts'] },
