@@ -24,6 +24,10 @@ const ordered = (schema: JsonSchema): JsonSchema =>
     }),
   );
 
+/** kubectl explain prints no defaults, so the description of a field ends with its default. */
+const describedDefault = ({ description = '', default: value }: JsonSchema): string =>
+  `${description as string} Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.`;
+
 /**
  * Returns the structural schema of a zod type. Unknown fields are pruned (or rejected with `--validate=strict`) without being
  * listed.
@@ -34,6 +38,7 @@ const structuralSchema = (schema: z.ZodType): JsonSchema => {
     io: 'input',
     override: ({ jsonSchema }) => {
       delete jsonSchema.additionalProperties;
+      if (jsonSchema.default !== undefined) jsonSchema.description = describedDefault(jsonSchema);
     },
   }) as JsonSchema;
   delete result['$schema'];
@@ -41,7 +46,7 @@ const structuralSchema = (schema: z.ZodType): JsonSchema => {
 };
 
 /** The conditions of the kinds that gateways serve. */
-const SERVED_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const;
+export const SERVED_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const;
 
 const rootSchema = (definition: AnyKindDefinition): JsonSchema => {
   const { description, spec, status, nameRules, transitions, conditions = SERVED_CONDITIONS } = definition;
@@ -95,7 +100,7 @@ export const schemaDigest = (definition: AnyKindDefinition): string =>
 
 /** Returns the CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind. */
 export const customResourceDefinition = (definition: AnyKindDefinition) => {
-  const { plural, singular, shortName } = RESOURCES[definition.kind];
+  const { plural, singular, shortNames } = RESOURCES[definition.kind];
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -111,7 +116,7 @@ export const customResourceDefinition = (definition: AnyKindDefinition) => {
         listKind: `${definition.kind}List`,
         plural,
         singular,
-        shortNames: [shortName],
+        shortNames,
         categories: [CATEGORY],
       },
       versions: [versionOf(definition)],

@@ -1,4 +1,4 @@
-import { CONDITION_REASONS, CONDITION_TYPES, type ConditionType } from '@standin/contract';
+import type { ConditionType } from '@standin/contract';
 import { z } from 'zod';
 import { matches, withRules } from './rules.ts';
 
@@ -48,8 +48,10 @@ export const objectName = (noun: string) =>
   ]);
 
 /** Returns the schema of `{name}`, which is a reference to an object in the same namespace. */
-export const reference = (noun: string) =>
-  z.strictObject({ name: objectName(noun).describe(`Name of ${noun} in the same namespace.`) });
+export const reference = (noun: string, example: string) =>
+  z.strictObject({
+    name: objectName(noun).describe(`Name of ${noun} in the same namespace, for example ${example}.`),
+  });
 
 const TIME_OF_DAY = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?';
 const DATE = '(20[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
@@ -70,28 +72,51 @@ export const logId = () =>
 /** RFC 3339. */
 export const timestamp = () => z.string().max(64).meta({ format: 'date-time' });
 
-const condition = z.strictObject({
-  type: text({ min: 1, max: 316 }).describe(`One of ${CONDITION_TYPES.join(', ')}.`),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: text({ min: 1, max: 1_024 }).describe(`One of ${CONDITION_REASONS.join(', ')}.`),
-  message: text({ max: 32_768 }).describe('Explains what is wrong and what to change.'),
-  observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
-    .optional()
-    .describe('The metadata.generation that this condition describes.'),
-  lastTransitionTime: timestamp().describe('When status last changed.'),
-});
+const conditionSchema = (types: readonly string[]) =>
+  z
+    .strictObject({
+      type: text({ min: 1, max: 316 }).describe(`Type of the condition. Known types: ${types.join(', ')}.`),
+      status: z.enum(['True', 'False', 'Unknown']).describe('Whether the condition applies.'),
+      reason: text({ min: 1, max: 1_024 }).describe(
+        'Why the condition has this status, as one word for programs, for example ProjectNotFound. docs/conditions.md explains all of them.',
+      ),
+      message: text({ max: 32_768 }).describe('What is wrong and what to change, as a sentence for people.'),
+      observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe(
+          'The metadata.generation that the condition describes. If it is lower than the current one, the condition is outdated.',
+        ),
+      lastTransitionTime: timestamp().describe('When status last changed, for example 2026-11-21T09:00:00Z.'),
+    })
+    .describe('One aspect of the current state of the object.');
 
-/** Status fields of every kind. */
-export const commonStatus = {
-  observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
-    .optional()
-    .describe('The metadata.generation that this status describes.'),
-  conditions: z
-    .array(condition)
-    .max(16)
-    .optional()
-    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-    .describe('Whether the object is valid and served by the gateways.'),
+/** Conditions of every kind that gateways serve. */
+export const SERVED_MEANINGS = {
+  Programmed: 'all gateways have acknowledged this generation.',
+  Ready: 'Accepted, ResolvedRefs and Programmed are True, so the object is live on all gateways.',
+  Stalled: 'the fault remains until a user changes an object (present only while True).',
+} as const;
+
+/**
+ * Status fields of every kind.
+ *
+ * @param conditions the conditions of the kind, each with the meaning of True
+ */
+export const commonStatus = (conditions: Readonly<Partial<Record<ConditionType, string>>>) => {
+  const meanings = Object.entries(conditions).map(([type, meaning]) => `${type}: ${meaning}`);
+  return {
+    observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe(
+        'The metadata.generation that this status describes. If it is lower than the current one, the status is outdated.',
+      ),
+    conditions: z
+      .array(conditionSchema(Object.keys(conditions)))
+      .max(16)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+      .describe(['The current state of the object.', ...meanings].join(' ')),
+  };
 };
 
 /**

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { KINDS } from '@standin/contract';
+import { CONDITION_TYPES, KINDS } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
-import { customResourceDefinition, schemaDigest } from './custom-resource-definition.ts';
+import { customResourceDefinition, schemaDigest, SERVED_CONDITIONS } from './custom-resource-definition.ts';
 import { generateManifests } from './generate.ts';
 import { DEFINITIONS } from './kinds.ts';
 
@@ -82,8 +82,26 @@ describe('the schemas', () => {
     expect(JSON.stringify(allNodes)).not.toContain('additionalProperties');
   });
 
-  it('describe every field in spec', () => {
-    const unexplained = pathsWhere(({ description }) => !description).filter((at) => at.includes('.spec'));
-    expect(unexplained).toEqual([]);
+  it('describe every field', () => {
+    expect(pathsWhere(({ description = '' }) => !/^[A-Z][^]*[.]$/.test(description))).toEqual([]);
+  });
+
+  it('mention every default, which kubectl explain does not print', () => {
+    const withDefault = allNodes.filter(([at, schema]) => at.includes('.spec') && schema.default !== undefined);
+    expect(withDefault).toHaveLength(11);
+    const silent = withDefault.filter(
+      ([, { description, default: value }]) => !description?.endsWith(` Default: ${String(value)}.`),
+    );
+    expect(silent.map(([at]) => at)).toEqual([]);
+  });
+
+  it('describe each condition of the kind, and no others', () => {
+    for (const kind of KINDS) {
+      const conditions = rootOf(kind).properties?.['status']?.properties?.['conditions'];
+      const types = [...(conditions?.description ?? '').matchAll(/ (\w+): /g)].map(([, type]) => type);
+      expect(types, kind).toEqual(expect.arrayContaining([...(DEFINITIONS[kind].conditions ?? SERVED_CONDITIONS)]));
+      expect(CONDITION_TYPES, kind).toEqual(expect.arrayContaining(types));
+      expect(conditions?.items?.properties?.['type']?.description).toContain(`Known types: ${types.join(', ')}.`);
+    }
   });
 });

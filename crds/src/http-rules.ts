@@ -19,8 +19,12 @@ export const pathRules: readonly Rule<string>[] = [
     '(^|/)(\\.|%2[eE]){1,2}(/|$)',
     'must not have the segments . or ..: clients resolve them before they send a request',
   ),
+  lacks(
+    '[{}]',
+    'must not have { or }: path parameters such as {id} do not exist yet, so write one path in full (a literal brace is %7B or %7D)',
+  ),
   matches(
-    `(${PATH_CHARACTER}|[?#])*`,
+    `(${PATH_CHARACTER}|[?#{}])*`,
     "may have only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode other characters",
   ),
 ];

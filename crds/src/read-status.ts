@@ -17,7 +17,7 @@ const tolerant = (schema: z.core.$ZodType): z.ZodType => {
 };
 
 const SCHEMAS = new Map(Object.values(DEFINITIONS).map(({ kind, status }) => [kind, tolerant(status)]));
-const COMMON_SCHEMA = tolerant(z.object(commonStatus));
+const COMMON_SCHEMA = tolerant(z.object(commonStatus({})));
 
 /**
  * Returns an object's status, as far as it can be read. Other versions of the operator may have written fields that this version

@@ -125,6 +125,31 @@ describe('without the permission to', () => {
     expect(operator.hasEnded).toBe(false);
   });
 
+  test('list services, the operator names the permission, at the start and later, and reports no Service as missing', async () => {
+    await operator.kill('SIGTERM');
+    const withoutServices = rbacWithout('list', 'services');
+    await cluster.apply(withoutServices);
+    await tenant.apply('Account', 'services', { plan: 'Free' });
+    await tenant.apply('Project', 'services', { accountRef: { name: 'services' } });
+    await tenant.apply('Endpoint', 'services', {
+      ...{ projectRef: { name: 'services' }, displayName: 'Services', slug: '/', method: 'GET' },
+      ...{ action: 'Forward', forward: { serviceRef: { name: 'missing', port: 80 } } },
+    });
+    await operator.restart();
+    const { message } = await tenant.untilReason('Endpoint', 'services', 'ServicesNotReadable', 30_000);
+    expect(message).toContain('needs the verbs "list" and "watch" on services in all namespaces');
+    await cluster.apply(rbac);
+    await tenant.untilReason('Endpoint', 'services', 'BackendNotFound', 30_000);
+
+    // A watch that is open stays open. The next one is refused.
+    await cluster.apply(withoutServices);
+    await cluster.stopApiServer();
+    await cluster.startApiServer();
+    await tenant.untilReason('Endpoint', 'services', 'ServicesNotReadable', 60_000);
+    await cluster.apply(rbac);
+    await tenant.untilReason('Endpoint', 'services', 'BackendNotFound', 30_000);
+  });
+
   test('create secrets, the operator reports an error on each Account that needs a key and serves the others', async () => {
     await tenant.writeSecret('own', 'k'.repeat(40));
     await cluster.apply(rbacWithout('create', 'secrets'));

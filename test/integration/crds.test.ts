@@ -307,9 +307,42 @@ describe('kubectl', () => {
     expect(stdout).toBe('');
   });
 
-  it('explains fields', async () => {
-    const { stdout } = await cluster.kubectl(['explain', 'mockendpoints.spec.json.body']);
-    expect(stdout).toContain('returned verbatim');
+  it.each([
+    ['mep.spec.json.body', 'returned verbatim'],
+    ['mep.spec.forward.timeout', '2s, 500ms or 1m30s'],
+    ['mep.spec.forward.timeout', 'Default: 30s.'],
+    ['mpr.spec.retentionDays', 'Default: 30.'],
+    ['mre.spec.filter.limit', 'Default: 1000000.'],
+    ['mac.status.conditions', 'QuotaAvailable: less than 80 %'],
+    ['msh.status.conditions.type', 'Known types: Accepted.'],
+  ])('explains %s: %s', async (field, text) => {
+    const { stdout } = await cluster.kubectl(['explain', field]);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(text);
+  });
+
+  it('says that path parameters do not exist when a slug has braces', async () => {
+    const file = path.join(ROOT, 'crds/testdata/refused/slug-braces.yaml');
+    const { stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', file]);
+    expect(stderr).toContain('path parameters such as {id} do not exist yet');
+  });
+
+  it('lists only objects that are not ready with the command of docs/upgrade.md', async () => {
+    const own = await useNamespace(cluster);
+    await cluster.kubectl(['create', '-n', own, '-f', example('acts'), '-f', example('quickstart')]);
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Ready', message: 'Live' }];
+    const status = { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: '2026-11-21T09:00:00Z' })) };
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+    expect(await cluster.kubectl(['patch', 'mpr/shop', '-n', own, ...patch])).toMatchObject({ code: 0 });
+    const page = readFileSync(path.join(ROOT, 'docs/upgrade.md'), 'utf8');
+    const [, args = ''] = /^\$ kubectl (get \S+) -A --no-headers \| grep -v True /m.exec(page) ?? [];
+    const { stdout } = await cluster.kubectl([...args.split(' '), '-n', own, '--no-headers']);
+    const names = stdout.split('\n').filter((line) => line !== '' && !line.includes('True'));
+    expect(names.map((line) => line.split(' ')[0])).toEqual([
+      'account.standin.dev/default',
+      'endpoint.standin.dev/cancel-order',
+      'endpoint.standin.dev/create-order',
+      'endpoint.standin.dev/list-orders',
+    ]);
   });
 
   it('parses YAML like Standin', async () => {

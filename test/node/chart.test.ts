@@ -158,7 +158,7 @@ test('a tenant can forward to its own pods, but not to ClickHouse or the operato
   };
   const refused = { alias: 'ServiceNotAllowed', api: 'ServiceNotAllowed', 'by-hand': 'ServiceNotAllowed' };
   const expected = { ...refused, metrics: 'ServiceNotAllowed', mixed: 'Ready', stream: 'Ready' };
-  await expect.poll(reasons, { timeout: 30_000 }).toEqual({ ...expected, own: 'ServiceNotFound' });
+  await expect.poll(reasons, { timeout: 30_000 }).toEqual({ ...expected, own: 'BackendNotFound' });
 
   const apiKey = Buffer.from(
     await tenant('get', 'secret', 'default-api-key', '-o', 'jsonpath={.data.api-key}'),

@@ -1,67 +1,88 @@
 import { PLANS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp } from '../fields.ts';
+import { commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
 
 /** The account's Secret is named `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
 
 const spec = z
   .strictObject({
-    plan: z.enum(PLANS).default('Free').describe('Decides the default quota, and whether log entries may be shared.'),
+    plan: z
+      .enum(PLANS)
+      .default('Free')
+      .describe('The plan of the account. It decides the default of monthlyQuota, and only Pro allows Shares.'),
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
-        'Requests that are accepted per calendar month (UTC). Default: the quota that the operator has for the plan.',
+        'Maximum number of requests that are accepted in a calendar month (UTC), for example 500000. Further requests get 429. 0 accepts none. ' +
+          'Default: the quota of the plan in the settings of the operator.',
       ),
     apiKey: z
       .strictObject({
         secretName: objectName('a Secret').describe(
-          'Secret with the key under "api-key", 32 to 512 visible ASCII characters, for example from External Secrets or Sealed Secrets.',
+          'Name of a Secret in the same namespace, for example team-a-key. It has the key under "api-key": 32 to 512 visible ASCII characters.',
         ),
       })
       .optional()
-      .describe('Your own API key. Default: the operator generates one into the Secret NAME-api-key.'),
+      .describe(
+        'An API key of your own. Default: the operator generates a key and stores it in the Secret NAME-api-key.',
+      ),
   })
-  .describe('The plan and quota of the account, set by the platform team.');
+  .describe('The desired state: the plan, the quota and the API key of the account.');
 
 const status = z
   .strictObject({
-    ...commonStatus,
+    ...commonStatus({
+      Accepted: 'the spec is valid, and no older Account has the same API key.',
+      ResolvedRefs: 'the Secret exists and has an API key.',
+      ...SERVED_MEANINGS,
+      QuotaAvailable: 'less than 80 % of the quota of this month are used (present only with a quota).',
+      QuotaMismatch: 'the log has more requests than the quota granted (present only while True).',
+    }),
     apiKey: z
       .strictObject({
         secretName: text({ max: NAME_LENGTH_MAX })
           .optional()
-          .describe('Secret that holds the API key under "api-key".'),
-        fingerprint: text({ max: 64 }).optional().describe('Identifies the key without revealing it.'),
-        issuedAt: timestamp().optional().describe('When this key became active.'),
+          .describe('Name of the Secret that holds the API key under "api-key", for example default-api-key.'),
+        fingerprint: text({ max: 64 })
+          .optional()
+          .describe('A short text that identifies the key and does not reveal it. The log shows the same one.'),
+        issuedAt: timestamp().optional().describe('When this key became active, for example 2026-11-21T09:00:00Z.'),
         regenerations: z
-          .array(timestamp())
+          .array(timestamp().describe('When the key was regenerated, for example 2026-11-21T09:00:00Z.'))
           .max(64)
           .optional()
           .meta({ 'x-kubernetes-list-type': 'atomic' })
-          .describe('Regenerations of the key within the last hour.'),
+          .describe('The regenerations of the key within the last hour. Six are allowed.'),
         regenerating: z
-          .strictObject({ name: text({ max: NAME_LENGTH_MAX }), uid: text({ max: 64 }) })
+          .strictObject({
+            name: text({ max: NAME_LENGTH_MAX }).describe('Its metadata.name.'),
+            uid: text({ max: 64 }).describe('Its metadata.uid.'),
+          })
           .optional()
-          .describe('The KeyRegeneration in progress.'),
-        windowResetsAt: timestamp().optional().describe('When the oldest of these regenerations stops counting.'),
+          .describe('The KeyRegeneration that is in progress.'),
+        windowResetsAt: timestamp()
+          .optional()
+          .describe('When the oldest of these regenerations stops counting, for example 2026-11-21T10:00:00Z.'),
       })
       .optional()
-      .describe('The active API key. Never contains the key or its digest.'),
+      .describe('The active API key. It contains neither the key nor its digest.'),
     projects: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Projects that refer to this Account.'),
     usage: z
       .strictObject({
-        period: text({ max: 7 }).optional().describe('Calendar month, UTC: 2026-11.'),
+        period: text({ max: 7 }).optional().describe('The calendar month (UTC), for example 2026-11.'),
         accepted: integer(0, Number.MAX_SAFE_INTEGER)
           .optional()
-          .describe('Requests accepted in this period, if the account has a quota.'),
-        quota: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Requests that may be accepted in this period.'),
+          .describe('Number of requests accepted in this month. Present only with a quota.'),
+        quota: integer(0, Number.MAX_SAFE_INTEGER)
+          .optional()
+          .describe('Number of requests that may be accepted in this month.'),
       })
       .optional()
-      .describe('Usage of the monthly quota.'),
+      .describe('The usage of the monthly quota.'),
   })
-  .describe('Written by the operator.');
+  .describe('The observed state, written by the operator.');
 
 export type AccountSpec = z.output<typeof spec>;
 export type AccountStatus = z.output<typeof status>;

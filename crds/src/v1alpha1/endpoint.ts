@@ -2,7 +2,7 @@ import { ACTIONS, LIMITS, METHODS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { DURATION_PATTERN, parseDurationField } from '../duration.ts';
-import { commonStatus, integer, reference, text } from '../fields.ts';
+import { commonStatus, integer, reference, text, SERVED_MEANINGS } from '../fields.ts';
 import { headerNameRules, headerValueRules, mockHeaderRules, pathRules, upstreamUrlRules } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
 
@@ -14,11 +14,15 @@ const BODYLESS = `self.status in [${BODYLESS_STATUSES.join(', ')}]`;
 
 const header = withRules(
   z.strictObject({
-    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe('Sent as written.'),
-    value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe('Sent as ISO-8859-1.'),
+    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe(
+      'Name of the header, for example location. It is sent as written.',
+    ),
+    value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe(
+      'Value of the header, for example /v1/orders/1001. It is sent as ISO-8859-1.',
+    ),
   }),
   mockHeaderRules,
-).describe('A header line.');
+).describe('One header of the response.');
 
 interface Mock {
   readonly body?: string | undefined;
@@ -58,14 +62,19 @@ const json = withRules(
   z.strictObject({
     body: text({ max: LIMITS.mockBodyBytesMax })
       .optional()
-      .describe('A JSON document, returned verbatim: spaces, key order, 1.0 and big integers are preserved.'),
-    status: integer(200, 599).default(200).describe('Status of the response.'),
+      .describe(
+        'Body of the response: a JSON document as text, for example {"id": 1001}. It is returned verbatim: spaces, the order of keys, 1.0 and big integers are preserved. ' +
+          'Omit it with status 204, 205 or 304.',
+      ),
+    status: integer(200, 599).default(200).describe('HTTP status of the response, for example 201.'),
     headers: z
       .array(header)
       .max(LIMITS.mockHeadersMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Headers of the response, in this order. Names may repeat. Default: content-type: application/json.'),
+      .describe(
+        'Headers of the response, in this order. A name may occur several times. Without content-type, content-type: application/json is added.',
+      ),
   }),
   mockRules,
 );
@@ -76,12 +85,12 @@ const serviceRef = z.strictObject({
       '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
       'must be the name of a Service: lowercase letters, digits and -, beginning and ending with a letter or digit',
     ),
-  ]).describe('Name of a Service in the same namespace.'),
-  port: integer(1, 65_535).describe('Port of the Service, as a number.'),
+  ]).describe('Name of a Service in the same namespace, for example warehouse.'),
+  port: integer(1, 65_535).describe('Number of a TCP port of the Service, for example 8080.'),
   path: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules)
     .default('/')
-    .describe('Path of the request to the Service.'),
-  scheme: z.enum(['http', 'https']).default('http').describe('Protocol for requests to the Service.'),
+    .describe('Path of the requests to the Service, for example /api/stock.'),
+  scheme: z.enum(['http', 'https']).default('http').describe('Protocol of the requests to the Service.'),
 });
 
 const timeoutRules: readonly Rule<string>[] = [
@@ -102,11 +111,17 @@ const forward = withRules(
   z.strictObject({
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
-      .describe("The upstream's http or https URL; the caller's query string is appended as received."),
-    serviceRef: serviceRef.optional().describe('The upstream is a Service of this cluster, in the same namespace.'),
+      .describe(
+        'URL of the upstream, http or https, for example https://api.example.com/orders. The query string of the caller is appended as received.',
+      ),
+    serviceRef: serviceRef
+      .optional()
+      .describe('The upstream is a Service in the same namespace. Only one of url and serviceRef can be set.'),
     timeout: withRules(text({ max: 24 }), timeoutRules)
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
-      .describe('Longest wait for the start of the response from the upstream, and between two parts of it.'),
+      .describe(
+        `Maximum time to wait for the first byte of the response of the upstream, and between two parts of it, for example 2s, 500ms or 1m30s. From ${FORWARD_TIMEOUT_MS_MIN}ms to ${LIMITS.forwardTimeoutMsMax / 60_000}m.`,
+      ),
   }),
   [
     {
@@ -119,15 +134,25 @@ const forward = withRules(
 
 const spec = withRules(
   z.strictObject({
-    projectRef: reference('a Project').describe('The project of the endpoint. Cannot be changed.'),
-    displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe('Name to show to users.'),
-    slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules).describe(
-      "Path below the project's URL, compared byte by byte: /v1/orders.",
+    projectRef: reference('a Project', 'shop').describe('The project of the endpoint. It cannot be changed.'),
+    displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe(
+      'A name for people, for example Create order.',
     ),
-    method: z.enum(METHODS).describe('The method that the endpoint serves.'),
-    action: z.enum(ACTIONS).describe('JSON: respond with spec.json. Forward: pass the request on to spec.forward.'),
-    json: json.optional().describe('The mock response. May be set while action is Forward.'),
-    forward: forward.optional().describe('The upstream. May be set while action is JSON.'),
+    slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules).describe(
+      'Path of the endpoint below the URL of the project, for example /v1/orders. Requests match if their path is the same, byte for byte, with any query.',
+    ),
+    method: z.enum(METHODS).describe('HTTP method of the requests that the endpoint responds to.'),
+    action: z
+      .enum(ACTIONS)
+      .describe(
+        'What happens to a request. JSON: the response is spec.json. Forward: the request is sent to spec.forward.',
+      ),
+    json: json
+      .optional()
+      .describe('The mock response. Required if action is JSON; it may also be set with action Forward.'),
+    forward: forward
+      .optional()
+      .describe('The upstream. Required if action is Forward; it may also be set with action JSON.'),
   }),
   [
     {
@@ -145,14 +170,22 @@ const spec = withRules(
       required: true,
     },
   ],
-).describe('The response to one method on one path.');
+).describe('The desired state: the method, the path and the response of the endpoint.');
 
 const status = z
   .strictObject({
-    ...commonStatus,
-    url: text({ max: 4_096 }).optional().describe('URL for requests. They need the header x-api-key.'),
+    ...commonStatus({
+      Accepted: 'the spec is valid, and no older Endpoint of the project has the same method and slug.',
+      ResolvedRefs: 'the Project is ready, and the Service of forward.serviceRef exists and has the port.',
+      ...SERVED_MEANINGS,
+    }),
+    url: text({ max: 4_096 })
+      .optional()
+      .describe(
+        'URL of the endpoint, for example https://mocks.example.com/k3v9x2m7q4hd8w1n/v1/orders. Requests need the header x-api-key.',
+      ),
   })
-  .describe('Written by the operator.');
+  .describe('The observed state, written by the operator.');
 
 export type EndpointSpec = z.output<typeof spec>;
 export type EndpointStatus = z.output<typeof status>;

@@ -7,29 +7,41 @@ import { immutable } from '../rules.ts';
 const GATEWAYS_NAMED_MAX = 32;
 
 const spec = z
-  .strictObject({ accountRef: reference('an Account').describe('The account that gets a new API key.') })
-  .describe('The account whose API key is replaced.');
+  .strictObject({ accountRef: reference('an Account', 'default').describe('The account that gets a new API key.') })
+  .describe('The desired state: the account whose API key is replaced. It cannot be changed.');
 
 const status = z
   .strictObject({
-    ...commonStatus,
-    phase: z.enum(REGENERATION_PHASES).optional().describe('Result. Completed: no gateway accepts the old key.'),
-    acknowledged: text({ max: 32 }).optional().describe('Gateways that have replaced the key, of all gateways: 2/3.'),
+    ...commonStatus({
+      Accepted: 'the Account exists, and its key may be regenerated.',
+      Complete: 'the regeneration has ended, as phase shows.',
+    }),
+    phase: z
+      .enum(REGENERATION_PHASES)
+      .optional()
+      .describe(
+        'The progress of the regeneration. Completed: no gateway accepts the old key. Refused: the key is unchanged.',
+      ),
+    acknowledged: text({ max: 32 })
+      .optional()
+      .describe('How many gateways have replaced the key, for example 2/3: two of three.'),
     waitingFor: z
-      .array(text({ max: NAME_LENGTH_MAX }))
+      .array(text({ max: NAME_LENGTH_MAX }).describe('Name of a gateway, for example standin-gateway-0.'))
       .max(GATEWAYS_NAMED_MAX)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Gateways that have not replaced the key yet, at most 32 of them.'),
-    completedAt: timestamp().optional().describe('When every gateway had begun to refuse the old key.'),
-    refusedAt: timestamp().optional().describe('When the regeneration was refused. The key is unchanged.'),
+      .describe('The gateways that have not replaced the key yet, at most 32 of them.'),
+    completedAt: timestamp()
+      .optional()
+      .describe('When all gateways had begun to refuse the old key, for example 2026-11-21T09:00:00Z.'),
+    refusedAt: timestamp().optional().describe('When the regeneration was refused, for example 2026-11-21T09:00:00Z.'),
     windowResetsAt: timestamp()
       .optional()
       .describe(
-        'When the next regeneration is possible, if this one was refused because there were too many within an hour.',
+        'When the next regeneration is possible, for example 2026-11-21T10:00:00Z. Present if this one was refused because there were six within an hour.',
       ),
   })
-  .describe('Written by the operator.');
+  .describe('The observed state, written by the operator.');
 
 export type KeyRegenerationSpec = z.output<typeof spec>;
 export type KeyRegenerationStatus = z.output<typeof status>;

@@ -1,15 +1,17 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { commonStatus, integer, reference, text, timestamp } from '../fields.ts';
+import { commonStatus, integer, reference, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
 import { matches, withRules } from '../rules.ts';
 
 const spec = z
   .strictObject({
     displayName: text({ min: 1, max: LIMITS.displayNameLengthMax })
       .optional()
-      .describe('Name to show to users. Default: the name of the object.'),
-    accountRef: reference('an Account').describe('The account whose API key callers use. Cannot be changed.'),
+      .describe('A name for people, for example Web shop. Default: metadata.name.'),
+    accountRef: reference('an Account', 'default').describe(
+      'The account whose API key callers send. It cannot be changed.',
+    ),
     uri: withRules(text({ min: LIMITS.projectUriLengthMin, max: LIMITS.projectUriLengthMax }), [
       matches(
         '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
@@ -18,37 +20,48 @@ const spec = z
     ])
       .optional()
       .describe(
-        "First path segment of the URLs of all the project's endpoints; pin it to keep URLs when the project moves to another cluster. " +
-          "Cannot be changed once set. Default: derived from the object's uid.",
+        'The first path segment of the URLs of all endpoints of the project, for example k3v9x2m7q4hd8w1n. Set it when you create the project, ' +
+          'to have the same URLs in every cluster. If you set it later, all URLs of the project change, unless it is the value of status.uri. ' +
+          'Once set, it cannot be changed or removed. Default: derived from metadata.uid.',
       ),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
-      .describe('Retention of log entries in days. The installation may allow less: see status.retentionDays.'),
+      .describe(
+        'Number of days that log entries are kept, for example 7. The installation may allow less: see status.retentionDays.',
+      ),
   })
-  .describe('A set of endpoints that share an account and a log.');
+  .describe('The desired state: the account, the URI and the retention of the project.');
 
 const status = z
   .strictObject({
-    ...commonStatus,
-    uri: text({ max: LIMITS.projectUriLengthMax }).optional().describe('The active URI.'),
-    url: text({ max: LIMITS.forwardUrlLengthMax }).optional().describe('The beginning of the URLs of all endpoints.'),
+    ...commonStatus({
+      Accepted: 'the spec is valid, and no older Project has the same URI.',
+      ResolvedRefs: 'the Account exists and is ready.',
+      ...SERVED_MEANINGS,
+    }),
+    uri: text({ max: LIMITS.projectUriLengthMax })
+      .optional()
+      .describe('The active URI, the first path segment of all URLs.'),
+    url: text({ max: LIMITS.forwardUrlLengthMax })
+      .optional()
+      .describe('The beginning of the URLs of all endpoints, for example https://mocks.example.com/k3v9x2m7q4hd8w1n.'),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .optional()
-      .describe('The active retention of log entries in days.'),
+      .describe('Number of days that log entries are kept now.'),
     endpoints: z
       .strictObject({
-        total: integer(0, Number.MAX_SAFE_INTEGER).optional(),
-        ready: integer(0, Number.MAX_SAFE_INTEGER).optional(),
+        total: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Endpoints of the project.'),
+        ready: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of those that are Ready.'),
       })
       .optional()
-      .describe('The number of endpoints, and of ready endpoints.'),
+      .describe('The Endpoints of the project, counted.'),
     lastRequestAt: timestamp()
       .optional()
       .describe(
-        'When the project received its last request, to within ten minutes. Absent if it has not received any.',
+        'When the project received its last request, to within ten minutes, for example 2026-11-21T09:00:00Z. Absent if it has not received any.',
       ),
   })
-  .describe('Written by the operator.');
+  .describe('The observed state, written by the operator.');
 
 export type ProjectSpec = z.output<typeof spec>;
 export type ProjectStatus = z.output<typeof status>;

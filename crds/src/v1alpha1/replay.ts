@@ -38,16 +38,18 @@ const editRules: readonly Rule<Edit>[] = [
 
 const header = z
   .strictObject({
-    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe('Sent as written.'),
+    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe(
+      'Name of the header, for example content-type. It is sent as written.',
+    ),
     value: withRules(text({ max: LIMITS.replayHeaderValueLengthMax }), headerValueRules).describe(
-      'Sent as ISO-8859-1.',
+      'Value of the header, for example application/json. It is sent as ISO-8859-1.',
     ),
   })
-  .describe('A header line.');
+  .describe('One header of the request.');
 
 const edit = withRules(
   z.strictObject({
-    method: z.enum(METHODS).optional().describe('Default: the captured one.'),
+    method: z.enum(METHODS).optional().describe('HTTP method. Default: the captured one.'),
     target: withRules(text({ min: 1, max: LIMITS.requestTargetBytesMax }), [
       matches(
         '/[\\x21-\\x7e]*',
@@ -57,7 +59,8 @@ const edit = withRules(
     ])
       .optional()
       .describe(
-        'Path and query. With target Endpoint: including the project URI, as captured. With other targets, only the query is sent.',
+        'Path and query, for example /k3v9x2m7q4hd8w1n/v1/orders?page=2. If target.kind is Endpoint, it begins with the URI of the project; otherwise only the query is sent. ' +
+          'Default: the captured ones.',
       ),
     headers: z
       .array(header)
@@ -65,10 +68,15 @@ const edit = withRules(
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
-        'All headers, in this order, instead of the captured ones. A replay also removes headers from this list.',
+        'All headers, in this order, in place of the captured ones. A replay always removes some headers, for example connection, also from this list. Default: the captured ones.',
       ),
-    body: text({ max: LIMITS.replayEditBytesMax }).optional().describe('Replaces the captured body.'),
-    bodyEncoding: z.enum(['utf8', 'base64']).default('utf8').describe('Encoding of body.'),
+    body: text({ max: LIMITS.replayEditBytesMax })
+      .optional()
+      .describe('Body of the request, as text or base64. Default: the captured one.'),
+    bodyEncoding: z
+      .enum(['utf8', 'base64'])
+      .default('utf8')
+      .describe('Encoding of the field body. Use base64 for bytes that are not UTF-8.'),
   }),
   editRules,
 );
@@ -85,13 +93,17 @@ const filter = withRules(
     search: text({ max: LIMITS.replaySearchLengthMax })
       .optional()
       .describe(
-        'A search in the language of the log: status:5xx method:POST. Default: all requests of the time range.',
+        'A search in the language of the log, for example status:5xx method:POST. Default: all requests of the time range.',
       ),
-    from: instant().describe('Requests received at this time or later.'),
-    to: instant().describe('Requests received before this time.'),
+    from: instant().describe(
+      'Start of the time range: requests received at this time or later, for example 2026-11-21T09:00:00Z.',
+    ),
+    to: instant().describe(
+      'End of the time range: requests received before this time, for example 2026-11-21T10:00:00Z.',
+    ),
     limit: integer(1, LIMITS.replayRequestsMax)
       .default(LIMITS.replayRequestsMax)
-      .describe('Maximum number of matching requests to send, oldest first.'),
+      .describe('Maximum number of matching requests that are sent, oldest first, for example 1000.'),
   }),
   [
     {
@@ -109,11 +121,13 @@ const target = withRules(
     kind: z
       .enum(REPLAY_TARGETS)
       .describe(
-        'Endpoint: to the gateway, which captures the request again. Upstream: to the upstream of the Endpoint. URL: to url.',
+        'Where requests are sent. Endpoint: to the gateway, which captures them again. Upstream: to the upstream in spec.forward of their Endpoint. URL: to the field url.',
       ),
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
-      .describe('http or https URL. The query of the request is appended.'),
+      .describe(
+        'URL, http or https, for example https://staging.example.com/orders. The query of each request is appended. Required if kind is URL.',
+      ),
   }),
   [
     {
@@ -127,24 +141,30 @@ const target = withRules(
 
 const spec = withRules(
   z.strictObject({
-    projectRef: reference('a Project').describe('The project whose requests are replayed.'),
-    requestId: logId().optional().describe('The one captured request to send.'),
-    filter: filter.optional().describe('All captured requests that match.'),
-    edit: edit.optional().describe('What to change before sending. Only with requestId.'),
+    projectRef: reference('a Project', 'shop').describe('The project whose requests are replayed.'),
+    requestId: logId()
+      .optional()
+      .describe(
+        'Id of one captured request, for example 0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe. Only one of requestId and filter can be set.',
+      ),
+    filter: filter.optional().describe('Selects captured requests by time and search.'),
+    edit: edit.optional().describe('Changes to the request before it is sent. Only with requestId.'),
     target: target.describe('The destination of the requests.'),
     ratePerSecond: integer(1, LIMITS.replayRatePerSecondMax)
       .default(LIMITS.replayRatePerSecondDefault)
-      .describe('Maximum number of requests per second.'),
+      .describe('Maximum number of requests per second, for example 20.'),
     order: z
       .enum(REPLAY_ORDERS)
       .default('Any')
       .describe(
-        'Original: one at a time, in the order of arrival. Each request waits for the response to the previous one.',
+        'The order of the requests. Any: several at a time. Original: one at a time, in the order in which they were received; each waits for the response to the previous one.',
       ),
     state: z
       .enum(REPLAY_STATES)
       .default('Running')
-      .describe('Suspended pauses the replay; Cancelled ends it permanently. The only field that can be changed.'),
+      .describe(
+        'Suspended pauses the replay, Running continues it, Cancelled ends it for good. Only this field can be changed.',
+      ),
   }),
   [
     {
@@ -159,47 +179,65 @@ const spec = withRules(
       field: 'edit',
     },
   ],
-).describe('The requests to replay, and their destination.');
+).describe('The desired state: the requests to replay, and their destination.');
 
 const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 const count = (): z.ZodOptional<ReturnType<typeof integer>> => integer(0, COUNT_MAX).optional();
 
 const status = z
   .strictObject({
-    ...commonStatus,
+    ...commonStatus({
+      Accepted: 'the spec is valid, and the project, the requests and the destination exist.',
+      Complete: 'the replay has ended, as phase shows.',
+    }),
     phase: z
       .enum(REPLAY_PHASES)
       .optional()
-      .describe('Progress of the replay. Succeeded: every request got a response, with any status.'),
-    planned: count().describe('Matching requests when the replay began.'),
-    sent: count().describe('Requests that were sent, with or without a response.'),
-    answered: count().describe('Requests that got a response, with any status.'),
+      .describe(
+        'The progress of the replay. Succeeded: every request got a response, with any status. Failed: at least one did not.',
+      ),
+    planned: count().describe('Number of matching requests when the replay began.'),
+    sent: count().describe('Number of requests that were sent, with or without a response.'),
+    answered: count().describe('Number of requests that got a response, with any status.'),
     failed: count().describe(
-      'Requests without a response: refused by the address policy, no connection, or timed out.',
+      'Number of requests without a response: refused by the address policy, not connected, or timed out.',
     ),
     byStatus: z
-      .array(z.strictObject({ status: integer(0, 999), count: integer(0, COUNT_MAX) }))
+      .array(
+        z
+          .strictObject({
+            status: integer(0, 999).describe('HTTP status of the responses, for example 201. 0: no response.'),
+            count: integer(0, COUNT_MAX).describe('Number of requests with this status.'),
+          })
+          .describe('The requests with one status.'),
+      )
       .max(64)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['status'] })
-      .describe('Requests per response status; 0: without a response.'),
+      .describe('Number of requests by the status of their responses.'),
     cursor: text({ max: 128 })
       .optional()
-      .describe('All requests up to this one are sent and their responses stored. The next operator continues here.'),
-    startedAt: timestamp().optional(),
-    completedAt: timestamp().optional(),
+      .describe(
+        'Position in the log. All requests up to it are sent, and their responses are stored. A new operator continues here.',
+      ),
+    startedAt: timestamp()
+      .optional()
+      .describe('When the first request was about to be sent, for example 2026-11-21T09:00:00Z.'),
+    completedAt: timestamp().optional().describe('When the replay ended, for example 2026-11-21T09:05:00Z.'),
     result: z
       .strictObject({
-        status: integer(0, 999).optional().describe('Status of the response; 0: no response.'),
+        status: integer(0, 999).optional().describe('HTTP status of the response, for example 201. 0: no response.'),
         durationMs: integer(0, COUNT_MAX)
           .optional()
-          .describe('Time from sending the request to the last byte of the response.'),
-        error: text({ max: LIMITS.conditionMessageLengthMax }).optional().describe('Why there is no response.'),
+          .describe('Milliseconds from sending the request to the last byte of the response, for example 12.'),
+        error: text({ max: LIMITS.conditionMessageLengthMax })
+          .optional()
+          .describe('Why there is no response, as a sentence for people.'),
       })
       .optional()
-      .describe('The response, if requestId is set. The whole response is in the log store.'),
+      .describe('The response, if requestId is set. The log has all of it.'),
   })
-  .describe('Written by the operator.');
+  .describe('The observed state, written by the operator.');
 
 export type ReplaySpec = z.output<typeof spec>;
 export type ReplayStatus = z.output<typeof status>;

@@ -14,38 +14,48 @@ const JSON_PATH = '[$]([.]{1,2}[A-Za-z_*][A-Za-z0-9_*-]*|\\[[0-9]{1,6}\\]|\\[[*]
 const redact = z.strictObject({
   headers: names(
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), headerNameRules).describe(
-      'Case-insensitive; * matches any characters.',
+      'Name of a header, for example x-session-*. Case-insensitive; * matches any characters.',
     ),
-  ).describe('Headers of request and response whose values are hidden.'),
+  ).describe('Names of headers of request and response whose values are hidden.'),
   query: names(
     text({ min: 1, max: LIMITS.redactedNameLengthMax }).describe(
-      'The decoded name. Case-insensitive; * matches any characters.',
+      'Decoded name, for example token. Case-insensitive; * matches any characters.',
     ),
-  ).describe('Query parameters, form fields and named values in text that are hidden.'),
+  ).describe('Names of query parameters, form fields and values in text that are hidden.'),
   jsonPaths: names(
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), [
       matches(JSON_PATH, 'must be a path such as $.card.number, $.items[*].id, $..token or $["first name"]'),
-    ]).describe('No filters. Case-insensitive; $..token matches token at any depth.'),
-  ).describe('Values in JSON bodies of request and response that are hidden: $.card.number, $.items[*].token.'),
+    ]).describe(
+      'A path without filters, for example $.card.number. Case-insensitive; $..token matches token at any depth.',
+    ),
+  ).describe('Paths of values in JSON bodies of request and response that are hidden.'),
 });
 
 const spec = z
   .strictObject({
-    projectRef: reference('a Project').describe('The project of the log entry.'),
-    requestId: logId().describe('The log entry that is shown.'),
+    projectRef: reference('a Project', 'shop').describe('The project of the log entry.'),
+    requestId: logId().describe('Id of the log entry that is shown, for example 0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe.'),
     tokenSha256: withRules(text({ min: 64, max: 64 }), [
       matches('[0-9a-f]{64}', 'must be a SHA-256 in lower-case hex: the token itself is never stored'),
-    ]).describe('SHA-256 of the token in the link.'),
-    expiresAt: instant().describe('When the link stops working.'),
+    ]).describe('SHA-256 of the token in the link: 64 hex digits in lower case.'),
+    expiresAt: instant().describe('When the link stops working, for example 2026-11-28T09:00:00Z.'),
     redact: redact
       .optional()
       .describe(
-        'Hidden in addition to API keys, authorization, cookies and caller addresses. Default: every field whose name is typical of secrets.',
+        'What is hidden in addition to API keys, authorization, cookies and addresses of callers. Default: every field whose name is typical of secrets.',
       ),
   })
-  .describe('Shows one log entry to anyone who has the link. It cannot be changed: delete it to revoke the link.');
+  .describe(
+    'The desired state: the log entry that is shown to anyone who has the link. It cannot be changed: delete the Share to revoke the link.',
+  );
 
-const status = z.strictObject({ ...commonStatus }).describe('Written by the operator.');
+const status = z
+  .strictObject({
+    ...commonStatus({
+      Accepted: 'the link works, because the log entry exists, the plan has sharing, and expiresAt is not reached.',
+    }),
+  })
+  .describe('The observed state, written by the operator.');
 
 export type ShareSpec = z.output<typeof spec>;
 export type ShareStatus = z.output<typeof status>;

@@ -58,7 +58,6 @@ const watch = async (
   { client, logger, registry }: KubernetesServicesOptions,
 ): Promise<void> => {
   const refused = Promise.withResolvers<undefined>();
-  let isSynced = false;
   const reflector = new Reflector<KubeObject>({
     client,
     path: resourcePath({ group: '', version: 'v1', plural: 'services', namespace }),
@@ -69,20 +68,16 @@ const watch = async (
       remove: (object) => listener.removeService((object as KeptService).service),
     },
     transform: keep,
-    // Services that have been read stay active, like objects of every other kind.
     onRefused: () => {
-      if (isSynced) return;
       listener.servicesIn(namespace, missingRight(namespace));
       refused.resolve(undefined);
     },
+    onWatching: () => listener.servicesIn(namespace, undefined),
     logger: reflectorLogger(logger, 'services', namespace),
     registry,
   });
   reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
-  const synced = reflector.synced.then(() => {
-    isSynced = true;
-    listener.servicesIn(namespace, undefined);
-  });
+  const synced = reflector.synced.then(() => listener.servicesIn(namespace, undefined));
   await Promise.race([synced, refused.promise]);
 };
 

@@ -54,7 +54,7 @@ const readyFinding = (findings: readonly Finding[]): Finding => {
 };
 
 /** Reasons that do not resolve by themselves: a user has to change the object (kstatus: Stalled). */
-const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Conflicted', 'SecretInvalid', 'Rejected']);
+export const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Conflicted', 'SecretInvalid', 'Rejected']);
 
 export interface ConditionContext {
   /** The generation that the conditions describe. */

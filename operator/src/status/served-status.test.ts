@@ -44,6 +44,8 @@ const ready = (): string[] =>
     .filter(({ type }) => type === 'Ready')
     .map(({ status, reason, lastTransitionTime }) => `${status} ${reason} ${lastTransitionTime}`);
 
+const warnings = () => source.events.filter(({ type }) => type === 'Warning');
+
 beforeEach(() => {
   source = new MemorySource();
   source.put('Endpoint', 'e', {});
@@ -158,9 +160,76 @@ describe('Programmed', () => {
 });
 
 describe('Events', () => {
-  test('a problem is reported once per generation, and a transient problem is never reported', async () => {
+  const write = async (seconds: number) => {
+    now = new Date(Date.UTC(2026, 10, 21, 10, 0, seconds));
+    const written = await statuses.write('uid-1');
+    report();
+    return written?.recheckAfterMs;
+  };
+  const reported = () => source.events.splice(0).map(({ type, reason }) => `${type} ${reason}`);
+
+  test('a fault that may resolve by itself is reported once, and only if it lasts', async () => {
     state = { kind: 'no-gateway' };
-    await statuses.write('uid-1');
+    expect(await write(0)).toBe(10_000);
+    expect(await write(4)).toBe(6_000);
+    expect(reported()).toEqual([]);
+    expect(await write(10)).toBeUndefined();
+    expect(reported()).toEqual(['Warning NoGateway']);
+    expect(await write(60)).toBeUndefined();
+    expect(reported()).toEqual([]);
+  });
+
+  test('a fault that resolves in time leaves only the Event that the object is live', async () => {
+    state = { kind: 'no-gateway' };
+    await write(0);
+    state = { kind: 'waiting', gateways: ['g'], known: 1, unheard: false };
+    expect(await write(8)).toBe(10_000);
+    expect(await write(16)).toBe(2_000);
+    state = { kind: 'programmed' };
+    expect(await write(17)).toBeUndefined();
+    await write(60);
+    expect(reported()).toEqual(['Normal Ready']);
+  });
+
+  test('a fault that returns at the same generation is reported again, if it lasts again', async () => {
+    state = { kind: 'rejected', gateway: 'g', message: 'no' };
+    await write(0);
+    state = { kind: 'programmed' };
+    await write(1);
+    state = { kind: 'rejected', gateway: 'g', message: 'no' };
+    await write(2);
+    expect(reported()).toEqual(['Warning Rejected', 'Normal Ready', 'Warning Rejected']);
+  });
+
+  test('a new leader reports nothing that its predecessor found', async () => {
+    accepted = INVALID;
+    await write(0);
+    expect(reported()).toEqual(['Warning Invalid']);
+    statuses.forget('uid-1');
+    expect(await write(1)).toBeUndefined();
+    expect(reported()).toEqual([]);
+  });
+
+  test('a Project whose URI changes gets a Warning with both URLs', async () => {
+    source.put('Project', 'p', {});
+    const projects = (uri: string) => {
+      seen = source.object('Project', 'p');
+      fields = { uri, url: `http://gateway/${uri}` };
+      return statuses.write('uid-2');
+    };
+    await projects('derived');
+    await projects('derived');
+    source.put('Project', 'p', { uri: 'pinned' });
+    await projects('pinned');
+    await projects('pinned');
+    expect(source.events.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
+      'Normal Ready',
+      'Warning UriChanged',
+    ]);
+    expect(source.events[1]?.message).toContain('begin with http://gateway/pinned instead of http://gateway/derived');
+  });
+
+  test('a fault that a user must mend is reported at once, and once per generation', async () => {
     accepted = INVALID;
     await statuses.write('uid-1');
     fields = { other: 1 };
@@ -196,7 +265,7 @@ test('a quota has a condition, and one Event each when it is nearly used up and 
   expect(await accept(8)).toBe('QuotaNearlyUsedUp');
   expect(await accept(9)).toBe('QuotaNearlyUsedUp');
   expect(await accept(10)).toBe('QuotaUsedUp');
-  expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp', 'QuotaUsedUp']);
+  expect(warnings().map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp', 'QuotaUsedUp']);
   expect(ready()).toEqual([expect.stringContaining('True Ready')]);
   // Nothing is known yet in a new term, so the earlier status remains.
   usage = undefined;
@@ -216,7 +285,7 @@ test('gateways that report to a new leader one by one do not change conditions o
     report();
     expect(conditionsIn(seen?.status)).toContainEqual(expect.objectContaining({ reason: 'QuotaNearlyUsedUp' }));
   }
-  expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp']);
+  expect(warnings().map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp']);
 });
 
 test('a quota that does not match the log has a condition and an Event until an audit succeeds', async () => {
@@ -235,5 +304,5 @@ test('a quota that does not match the log has a condition and an Event until an 
   expect(await written()).toContain(mismatch);
   audited = {};
   expect(await written()).not.toContain(mismatch);
-  expect(source.events).toMatchObject([{ type: 'Warning', reason: 'QuotaMismatch', message: 'The log has more.' }]);
+  expect(warnings()).toMatchObject([{ type: 'Warning', reason: 'QuotaMismatch', message: 'The log has more.' }]);
 });

@@ -7,6 +7,7 @@ import {
   type ResourceSource,
   periodOf,
 } from '@standin/contract';
+import { readStatus } from '@standin/crds';
 import type { Logger } from 'pino';
 import type { ProgrammedState } from '../gateways/gateway-process.ts';
 import type { Audited } from '../quota/quota-audit.ts';
@@ -18,6 +19,7 @@ import {
   contextOf,
   isReady,
   programmedFinding,
+  STALLING,
   type ConditionContext,
 } from './conditions.ts';
 import { isSameKey } from './status-fields.ts';
@@ -45,6 +47,8 @@ export interface StatusWritten {
   readonly ready: boolean;
   /** False if the status was already up to date. */
   readonly wrote: boolean;
+  /** The object must be checked again after this time, because its fault is reported only if it lasts. */
+  readonly recheckAfterMs?: number | undefined;
 }
 
 export interface ServedStatusOptions {
@@ -58,8 +62,8 @@ export interface ServedStatusOptions {
 export class ServedStatus {
   readonly #options: ServedStatusOptions;
   readonly #writer: StatusWriter;
-  /** The last Event of each object, so that each (generation, reason) is reported once. */
-  readonly #reported = new Map<string, string>();
+  /** The fault of each object, so that each (generation, reason) is reported once. */
+  readonly #faults = new Map<string, Fault>();
 
   constructor(options: ServedStatusOptions) {
     this.#options = options;
@@ -68,7 +72,7 @@ export class ServedStatus {
 
   forget(uid: string): void {
     this.#writer.forget(uid);
-    this.#reported.delete(uid);
+    this.#faults.delete(uid);
   }
 
   /** Returns whether a report from the source only reflects the last write. */
@@ -85,16 +89,21 @@ export class ServedStatus {
 
     const newest = this.#writer.newest(object);
     const { ref, generation } = verdict;
-    const context = { ...contextOf(newest, clock()), generation };
-    const { conditions, fields } = this.#desired(verdict, statusFieldsOf(newest), context);
+    const now = clock();
+    const context = { ...contextOf(newest, now), generation };
+    const before = statusFieldsOf(newest);
+    const { conditions, fields } = this.#desired(verdict, before, context);
     const result = await this.#writer.write(newest, { ...fields, observedGeneration: generation, conditions });
     if (result === 'outdated') return undefined;
-    if (result === 'written') {
+    const wrote = result === 'written';
+    if (wrote) {
       logger.debug({ ...ref, generation }, 'status written');
-      await this.#reportFault(object, verdict, conditions);
       await this.#reportQuota(object, context.before, conditions);
+      await this.#reportLive(object, context.before, conditions);
+      await this.#reportMove(object, before, fields);
     }
-    return { ref, uid, conditions, ready: conditions.some(isReady), wrote: result === 'written' };
+    const recheckAfterMs = await this.#reportFault({ object, generation, conditions, wrote, nowMs: now.getTime() });
+    return { ref, uid, conditions, ready: conditions.some(isReady), wrote, recheckAfterMs };
   }
 
   #desired(
@@ -141,19 +150,73 @@ export class ServedStatus {
     }
   }
 
-  /** Writes one Warning for each (object, generation, reason), and nothing in the steady state. */
-  async #reportFault(object: ResourceObject, verdict: Verdict, conditions: readonly Condition[]): Promise<void> {
+  /** Reports that an object is live, once each time that it becomes Ready. */
+  async #reportLive(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
+    const ready = after.find(isReady);
+    if (ready === undefined || before.some(isReady)) return;
+    await this.#options.source.recordEvent(object, { type: 'Normal', reason: ready.reason, message: ready.message });
+  }
+
+  /** Reports that a Project got another URI, which callers notice as 404. */
+  async #reportMove(object: ResourceObject, before: StatusFields, after: StatusFields): Promise<void> {
+    const [from, to] = [readStatus('Project', before), readStatus('Project', after)];
+    if (object.kind !== 'Project' || from.uri === undefined || to.uri === undefined || from.uri === to.uri) return;
+    const message =
+      `spec.uri was set, so all URLs of the Project begin with ${to.url ?? to.uri} instead of ${from.url ?? from.uri}: ` +
+      'requests to the old URLs get 404. Give callers the new ones.';
+    await this.#options.source.recordEvent(object, { type: 'Warning', reason: 'UriChanged', message });
+  }
+
+  /**
+   * Writes one Warning for each (object, generation, reason), and nothing in the steady state. A fault that may resolve by itself is
+   * reported only if it lasts. Returns when to check that.
+   */
+  async #reportFault({ object, generation, conditions, wrote, nowMs }: FaultCheck): Promise<number | undefined> {
+    const { uid } = object.metadata;
     const ready = conditions.find(({ type }) => type === 'Ready');
-    if (ready === undefined || ready.status === 'True' || TRANSIENT.has(ready.reason)) return;
-    const report = `${verdict.generation} ${ready.reason}`;
-    if (this.#reported.get(verdict.uid) === report) return;
-    this.#reported.set(verdict.uid, report);
+    if (ready === undefined || ready.status === 'True') {
+      this.#faults.delete(uid);
+      return undefined;
+    }
+    const key = `${generation} ${ready.reason}`;
+    let fault = this.#faults.get(uid);
+    if (fault?.key !== key) {
+      // A status that was already up to date was reported by an earlier leader.
+      fault = { key, sinceMs: nowMs, isReported: !wrote };
+      this.#faults.set(uid, fault);
+    }
+    if (fault.isReported) return undefined;
+    const holdMs = STALLING.has(ready.reason) ? 0 : FAULT_HOLD_MS;
+    const remainingMs = Math.min(holdMs, fault.sinceMs + holdMs - nowMs);
+    if (remainingMs > 0) return remainingMs;
+    this.#faults.set(uid, { ...fault, isReported: true });
     await this.#options.source.recordEvent(object, { type: 'Warning', reason: ready.reason, message: ready.message });
+    return undefined;
   }
 }
 
+/** Why an object is not Ready. */
+interface Fault {
+  /** Generation and reason. */
+  readonly key: string;
+  readonly sinceMs: number;
+  readonly isReported: boolean;
+}
+
+interface FaultCheck {
+  readonly object: ResourceObject;
+  readonly generation: number;
+  readonly conditions: readonly Condition[];
+  /** False if the status was already up to date. */
+  readonly wrote: boolean;
+  readonly nowMs: number;
+}
+
+/**
+ * A fault that may resolve by itself gets a Warning after this time. It is longer than applying a folder of manifests takes, in any
+ * order, and than gateways take to acknowledge.
+ */
+const FAULT_HOLD_MS = 10_000;
+
 /** Reasons of conditions about quotas that are reported. */
 const REPORTED: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);
-
-/** Reasons that resolve by themselves while gateways catch up. */
-const TRANSIENT: ReadonlySet<string> = new Set(['NotProgrammed', 'PartiallyProgrammed', 'Pending', 'NoGateway']);

@@ -104,10 +104,11 @@ export class StatusController implements Controller {
       logger,
       reconcile: async (uid) => {
         // Computed before the write, so that the account is checked again if the month ends during the write.
-        const requeueAfterMs = untilMonthCheckMs(clock().getTime());
+        const monthCheckMs = untilMonthCheckMs(clock().getTime());
         const written = await this.#write(uid);
         const hasQuota = written?.conditions.some(({ type }) => type === 'QuotaAvailable') ?? false;
-        return hasQuota ? { requeueAfterMs } : undefined;
+        const requeueAfterMs = Math.min(hasQuota ? monthCheckMs : Infinity, written?.recheckAfterMs ?? Infinity);
+        return requeueAfterMs === Infinity ? undefined : { requeueAfterMs };
       },
     });
   }

@@ -20,13 +20,13 @@ describe('an endpoint that forwards to a Service', () => {
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
     translator.servicesIn(undefined, undefined);
     translator.flush();
-    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+    expect(state(translator)).toEqual(['BackendNotFound', false]);
 
     const steps: [ServiceObject, string, boolean][] = [
       [service('orders'), 'ResolvedRefs', true],
       [service('orders', { type: 'ExternalName', hasSelector: false }), 'ServiceNotAllowed', false],
       [service('orders', { hasSelector: false }), 'ServiceNotAllowed', false],
-      [service('orders', { ports: [8080] }), 'ServicePortNotFound', false],
+      [service('orders', { ports: [8080] }), 'BackendNotFound', false],
       [service('orders', { ports: [], isHeadless: true }), 'ResolvedRefs', true],
     ];
     for (const [changed, reason, viaService] of steps) {
@@ -39,7 +39,7 @@ describe('an endpoint that forwards to a Service', () => {
     expect(translator.flush()).toEqual(NOTHING);
     translator.removeService(service('orders'));
     expect(translator.flush().put).toHaveLength(1);
-    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+    expect(state(translator)).toEqual(['BackendNotFound', false]);
   });
 
   it('has no access while a right is missing in its namespace, and reports the missing right', () => {
@@ -57,5 +57,24 @@ describe('an endpoint that forwards to a Service', () => {
     translator.servicesIn('default', undefined);
     translator.flush();
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
+  });
+
+  it('keeps its access when the right is withdrawn, and a Service that was not read is not reported as missing', () => {
+    const missing = endpoint('b', {
+      ...{ slug: '/b', action: 'Forward' },
+      forward: { serviceRef: { name: 'new', port: 80 } },
+    });
+    const translator = translatorOf(account, project, forwarding, missing);
+    const reasons = () => {
+      translator.flush();
+      return ['a', 'b'].map((name) => translator.verdict(`Endpoint ${name}`)?.resolvedRefs.reason);
+    };
+    translator.putService(service('orders'));
+    translator.servicesIn(undefined, undefined);
+    expect(reasons()).toEqual(['ResolvedRefs', 'BackendNotFound']);
+    translator.servicesIn(undefined, 'The operator is not allowed to read Services.');
+    expect(reasons()).toEqual(['ResolvedRefs', 'ServicesNotReadable']);
+    translator.servicesIn(undefined, undefined);
+    expect(reasons()).toEqual(['ResolvedRefs', 'BackendNotFound']);
   });
 });

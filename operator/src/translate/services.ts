@@ -18,6 +18,8 @@ export class Services {
   readonly #services = new Map<string, ServiceObject>();
   /** The reason why Services cannot be read, by namespace. Undefined: they can be read. */
   readonly #problems = new Map<string, string | undefined>();
+  /** Namespaces whose Services have been read. They stay active while a right is missing, like objects of every other kind. */
+  readonly #read = new Set<string>();
 
   put(service: ServiceObject): void {
     this.#services.set(keyOf(service), service);
@@ -32,6 +34,7 @@ export class Services {
     const key = namespace ?? ALL_NAMESPACES;
     const isNew = !this.#problems.has(key) || this.#problems.get(key) !== problem;
     this.#problems.set(key, problem);
+    if (problem === undefined) this.#read.add(key);
     return isNew;
   }
 
@@ -40,10 +43,11 @@ export class Services {
     const scope = [namespace, ALL_NAMESPACES].find((key) => this.#problems.has(key));
     if (scope === undefined) return undefined;
     const problem = this.#problems.get(scope);
-    if (problem !== undefined) return fails('ServicesNotReadable', `${problem} ${CONSEQUENCE}`, PATH);
     const service = this.#services.get(keyOf({ namespace, name }));
+    if (problem !== undefined && (service === undefined || !this.#read.has(scope)))
+      return fails('ServicesNotReadable', `${problem} ${CONSEQUENCE}`, PATH);
     if (service === undefined)
-      return fails('ServiceNotFound', `There is no Service ${name} in this namespace: create it.`, `${PATH}.name`);
+      return fails('BackendNotFound', `There is no Service ${name} in this namespace: create it.`, `${PATH}.name`);
     return notAllowed(service) ?? portFault(service, port);
   }
 }
@@ -65,7 +69,7 @@ const portFault = ({ name, isHeadless, ports }: ServiceObject, port: number): Fi
   if (isHeadless || ports.includes(port)) return undefined;
   const known = ports.slice(0, PORTS_SHOWN_MAX).join(', ');
   return fails(
-    'ServicePortNotFound',
+    'BackendNotFound',
     `Service ${name} has no TCP port ${port}${known === '' ? '' : ` (it has ${known})`}: correct the port of the Endpoint or the Service.`,
     `${PATH}.port`,
   );

@@ -1,7 +1,4 @@
-/**
- * The API group of all custom resources (design §3). These plurals have a prefix because core Kubernetes owns the plural
- * `endpoints`.
- */
+/** The API group of all custom resources. */
 export const API_GROUP = 'standin.dev';
 export const API_VERSION = 'v1alpha1';
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
@@ -12,13 +9,21 @@ export const DEFAULT_NAMESPACE = 'default';
 /** kubectl get standin */
 export const CATEGORY = 'standin';
 
+/**
+ * The resource names (ADR 003, ADR 014). Core Kubernetes owns the plural `endpoints`, so these plurals have a prefix. kubectl prints
+ * `project.standin.dev/shop`. The singular and the second short names make it accept what it prints, and what users expect.
+ */
 export const RESOURCES = {
-  Account: { plural: 'mockaccounts', singular: 'mockaccount', shortName: 'mac' },
-  Project: { plural: 'mockprojects', singular: 'mockproject', shortName: 'mpr' },
-  Endpoint: { plural: 'mockendpoints', singular: 'mockendpoint', shortName: 'mep' },
-  Replay: { plural: 'mockreplays', singular: 'mockreplay', shortName: 'mre' },
-  Share: { plural: 'mockshares', singular: 'mockshare', shortName: 'msh' },
-  KeyRegeneration: { plural: 'mockkeyregenerations', singular: 'mockkeyregeneration', shortName: 'mkr' },
+  Account: { plural: 'mockaccounts', singular: 'account', shortNames: ['mac', 'accounts'] },
+  Project: { plural: 'mockprojects', singular: 'project', shortNames: ['mpr', 'projects'] },
+  Endpoint: { plural: 'mockendpoints', singular: 'endpoint', shortNames: ['mep', 'endpoints'] },
+  Replay: { plural: 'mockreplays', singular: 'replay', shortNames: ['mre', 'replays'] },
+  Share: { plural: 'mockshares', singular: 'share', shortNames: ['msh', 'shares'] },
+  KeyRegeneration: {
+    plural: 'mockkeyregenerations',
+    singular: 'keyregeneration',
+    shortNames: ['mkr', 'keyregenerations'],
+  },
 } as const;
 
 export type Kind = keyof typeof RESOURCES;

@@ -42,8 +42,7 @@ export const CONDITION_REASONS = [
   'ProjectNotReady',
   'SecretNotFound',
   'SecretInvalid',
-  'ServiceNotFound',
-  'ServicePortNotFound',
+  'BackendNotFound',
   'ServiceNotAllowed',
   'ServicesNotReadable',
   // Programmed

@@ -86,14 +86,14 @@ export const REJECTIONS = {
     status: 404,
     title: 'No project has this URI',
     detail:
-      "The first path segment must be a project's URI. The URLs in the dashboard and in the standin dev output contain it; on a cluster, kubectl get mockprojects shows it.",
+      "The first path segment must be a project's URI. The URLs in the dashboard and in the standin dev output contain it; on a cluster, kubectl get mpr shows it.",
     retryable: false,
   },
   endpoint_not_found: {
     status: 404,
     title: 'No endpoint in this project has this path',
     detail:
-      "Paths are compared byte by byte. The dashboard lists them; on a cluster, so does kubectl get mockendpoints. If this path is correct, check the Endpoint's conditions.",
+      "Paths are compared byte by byte. The dashboard lists them; on a cluster, so does kubectl get mep. If this path is correct, check the Endpoint's conditions.",
     retryable: false,
   },
   method_not_allowed: {

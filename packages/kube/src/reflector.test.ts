@@ -181,6 +181,19 @@ describe('Reflector', () => {
     await watching(2);
   });
 
+  it('reports when a right is withdrawn and when it is back', async () => {
+    cluster.objects = [object('a', 1)];
+    start({ onRefused: () => told.push('refused'), onWatching: () => told.push('watching') });
+    await tellings(2);
+    server.script = (_, response) => fail(response, 403, 'Forbidden');
+    cluster.watch.destroy();
+    await tellings(3);
+    server.script = cluster.script;
+    await until('the next watch', () => told.at(-1) === 'watching');
+    expect([...new Set(told)]).toEqual(['put a 1', 'watching', 'refused']);
+    expect(told.indexOf('refused')).toBe(2);
+  });
+
   it('does not list again if only the connection breaks', async () => {
     start();
     await watching(1);

@@ -38,6 +38,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly transform?: ((object: T) => T) | undefined;
   /** Called each time the server rejects a request (403, 404, …) for a reason that only a change to RBAC or CRDs can end. */
   readonly onRefused?: ((error: unknown) => void) | undefined;
+  /** Called each time a watch is open, with everything before it in the store. */
+  readonly onWatching?: (() => void) | undefined;
   readonly logger: KubeLogger;
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
@@ -188,6 +190,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
         { ...query, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds },
         { signal: AbortSignal.any([signal, leave.signal]), idleMs },
       );
+      this.#guard(() => this.#options.onWatching?.());
       const expired = await this.#follow(bytes, position);
       if (expired !== undefined) return expired;
     } catch (error) {
