@@ -17,7 +17,7 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
   readonly description: string;
   readonly spec: Spec;
   readonly status: Status;
-  /** The initial conditions, all Unknown. Default: the conditions of served kinds. */
+  /** The initial conditions: `Reconciling` is True, others are Unknown. Default: the conditions of served kinds. */
   readonly conditions?: readonly ConditionType[];
   /** Rules for the name of the object. */
   readonly nameRules: readonly Rule<string>[];

@@ -96,12 +96,12 @@ export const commonStatus = {
 
 /**
  * The status of an object before the operator has seen it, so that `kubectl get` reveals an unavailable operator.
- * Gateway API does the same.
+ * Gateway API does the same. Without Ready or Reconciling, kstatus considers a new object Current.
  */
 export const initialStatus = (types: readonly ConditionType[]) => ({
   conditions: types.map((type) => ({
     type,
-    status: 'Unknown',
+    status: type === 'Reconciling' ? 'True' : 'Unknown',
     reason: 'Pending',
     message: 'Waiting for the operator',
     lastTransitionTime: '1970-01-01T00:00:00Z',

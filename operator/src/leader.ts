@@ -1,4 +1,5 @@
 import { configKey, type ConfigKey } from '@standin/contract';
+import { EndedActsController } from './acts/ended-acts-controller.ts';
 import type { OperatorMetrics } from './admin/metrics.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
@@ -80,6 +81,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     new ShareController(context),
     new ReplayController({ ...context, ...parts.replays }),
     regenerations,
+    new EndedActsController(context),
     volumes,
     audit,
   ];

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReplaySpec, ReplayStatus } from '@standin/crds';
+import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import { PlainError } from '../plain-error.ts';
@@ -140,4 +140,4 @@ const follow = async (client: ReplayClient, path: string): Promise<ReplayStatus>
 };
 
 const messageOf = ({ conditions }: ReplayStatus): string =>
-  conditions?.find(({ type }) => type === 'Complete')?.message ?? 'it ended without a message';
+  progressIn(conditions)?.message ?? 'it ended without a message';

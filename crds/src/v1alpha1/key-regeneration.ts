@@ -1,5 +1,6 @@
 import { REGENERATION_PHASES } from '@standin/contract';
 import { z } from 'zod';
+import { ACT_CONDITIONS, ACT_MESSAGE_COLUMN, ttlSecondsAfterFinished } from '../acts.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
 import { commonStatus, NAME_LENGTH_MAX, reference, text, timestamp } from '../fields.ts';
 import { immutable } from '../rules.ts';
@@ -7,7 +8,10 @@ import { immutable } from '../rules.ts';
 const GATEWAYS_NAMED_MAX = 32;
 
 const spec = z
-  .strictObject({ accountRef: reference('an Account').describe('The account that gets a new API key.') })
+  .strictObject({
+    accountRef: reference('an Account').describe('The account that gets a new API key.'),
+    ttlSecondsAfterFinished: ttlSecondsAfterFinished(),
+  })
   .describe('The account whose API key is replaced.');
 
 const status = z
@@ -40,7 +44,7 @@ export const keyRegeneration = defineKind({
     "Replaces an Account's generated API key. The old key stops working everywhere at once. Runs once, and is removed a day after its end.",
   spec,
   status,
-  conditions: ['Accepted', 'Complete'],
+  conditions: ACT_CONDITIONS,
   nameRules: [],
   transitions: immutable<KeyRegenerationSpec>(
     ['accountRef'],
@@ -53,12 +57,7 @@ export const keyRegeneration = defineKind({
     { name: 'Gateways', type: 'string', jsonPath: '.status.acknowledged' },
     { name: 'Completed', type: 'date', jsonPath: '.status.completedAt' },
     AGE_COLUMN,
-    {
-      name: 'Message',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Complete")].message',
-      priority: 1,
-    },
+    ACT_MESSAGE_COLUMN,
   ],
   selectableFields: ['.spec.accountRef.name'],
 });

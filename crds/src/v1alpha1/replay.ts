@@ -1,5 +1,6 @@
 import { LIMITS, METHODS, REPLAY_ORDERS, REPLAY_PHASES, REPLAY_STATES, REPLAY_TARGETS } from '@standin/contract';
 import { z } from 'zod';
+import { ACT_CONDITIONS, ACT_MESSAGE_COLUMN, ttlSecondsAfterFinished } from '../acts.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
 import { commonStatus, INSTANT_PATTERN, instant, integer, logId, reference, text, timestamp } from '../fields.ts';
 import { headerNameRules, headerValueRules, upstreamUrlRules } from '../http-rules.ts';
@@ -144,7 +145,8 @@ const spec = withRules(
     state: z
       .enum(REPLAY_STATES)
       .default('Running')
-      .describe('Suspended pauses the replay; Cancelled ends it permanently. The only field that can be changed.'),
+      .describe('Suspended pauses the replay; Cancelled ends it permanently. Can be changed.'),
+    ttlSecondsAfterFinished: ttlSecondsAfterFinished(),
   }),
   [
     {
@@ -210,7 +212,7 @@ export const replay = defineKind({
     'Sends captured requests of a project again: to their endpoints, their upstreams or a URL. Runs once, and is removed a day after its end.',
   spec,
   status,
-  conditions: ['Accepted', 'Complete'],
+  conditions: ACT_CONDITIONS,
   nameRules: [],
   transitions: [
     ...immutable<ReplaySpec>(
@@ -232,12 +234,7 @@ export const replay = defineKind({
     { name: 'Failed', type: 'integer', jsonPath: '.status.failed' },
     { name: 'Target', type: 'string', jsonPath: '.spec.target.kind' },
     AGE_COLUMN,
-    {
-      name: 'Message',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Complete")].message',
-      priority: 1,
-    },
+    ACT_MESSAGE_COLUMN,
     { name: 'Project', type: 'string', jsonPath: '.spec.projectRef.name', priority: 1 },
     { name: 'Status', type: 'integer', jsonPath: '.status.result.status', priority: 1 },
   ],
