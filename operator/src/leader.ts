@@ -38,6 +38,7 @@ export interface LeaderParts extends OperatorParts {
 export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
   const { source, desired, translator, server, metrics, registry, settings, ledgers, logStore, audit } = parts;
   const logger = parts.logger.child({ epoch });
+  const { store, prepareStore } = parts.replays;
   const context = { source, translator, registry, logger, objects: desired.objects };
   const log = new ConfigLog(epoch);
   const since = (key: ConfigKey): number | undefined => log.since(key);
@@ -78,7 +79,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     statuses,
     quota,
     new OrphanedLedgers({ ...context, store: ledgers }),
-    new ShareController(context),
+    new ShareController({ ...context, store, prepareStore, deliveredUpTo: () => gateways.deliveredUpTo }),
     new ReplayController({ ...context, ...parts.replays }),
     regenerations,
     new EndedActsController(context),

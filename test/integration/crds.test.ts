@@ -199,7 +199,7 @@ describe('Replays and Shares', () => {
     expect(created).toMatchObject({ code: 0, stderr: '' });
     const { stdout } = await cluster.kubectl(['get', 'mre,msh,mkr', '-n', own]);
     expect(stdout).toMatch(/NAME +PHASE +SENT +PLANNED +FAILED +TARGET +AGE/);
-    expect(stdout).toMatch(/NAME +PROJECT +REQUEST +ACCEPTED +REASON +EXPIRES +AGE/);
+    expect(stdout).toMatch(/NAME +PROJECT +REQUEST +READY +REASON +EXPIRES +AGE/);
     expect(stdout).toMatch(/NAME +ACCOUNT +PHASE +GATEWAYS +COMPLETED +AGE/);
     expect(stdout).toMatch(/order-for-support +shop .* Unknown +Pending/);
   });

@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
-import { AGE_COLUMN, defineKind } from '../definition.ts';
+import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { commonStatus, instant, logId, reference, text } from '../fields.ts';
 import { headerNameRules } from '../http-rules.ts';
 import { immutable, matches, withRules } from '../rules.ts';
@@ -56,7 +56,7 @@ export const share = defineKind({
     'A public link to one log entry, with parts of it hidden, until it expires. Deleting it revokes the link.',
   spec,
   status,
-  conditions: ['Accepted'],
+  conditions: ['Accepted', 'Ready'],
   nameRules: [],
   transitions: immutable<ShareSpec>(
     ['projectRef', 'requestId', 'tokenSha256', 'expiresAt', 'redact'],
@@ -66,16 +66,10 @@ export const share = defineKind({
   printerColumns: [
     { name: 'Project', type: 'string', jsonPath: '.spec.projectRef.name' },
     { name: 'Request', type: 'string', jsonPath: '.spec.requestId' },
-    { name: 'Accepted', type: 'string', jsonPath: '.status.conditions[?(@.type=="Accepted")].status' },
-    { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Accepted")].reason' },
+    ...READY_COLUMNS,
     { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
     AGE_COLUMN,
-    {
-      name: 'Message',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Accepted")].message',
-      priority: 1,
-    },
+    MESSAGE_COLUMN,
   ],
   selectableFields: ['.spec.projectRef.name'],
 });
