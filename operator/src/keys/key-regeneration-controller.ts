@@ -82,6 +82,8 @@ export class KeyRegenerationController implements Controller {
     const act = this.#options.objects.get(metadata.uid);
     if (act === undefined) return;
     this.#acts.set(metadata.uid, act);
+    // In a directory, an object that is created again has the same uid.
+    this.#deleted.delete(metadata.uid);
     this.#queue.add(metadata.uid);
   }
 
