@@ -72,7 +72,8 @@ const kstatusOf = async (objects: readonly unknown[]): Promise<string[]> => {
 let cluster: Cluster;
 beforeAll(async () => {
   cluster = await sharedCluster();
-});
+  await buildGoProgram('kstatus', console.log);
+}, 600_000);
 
 /** Creates an object and returns what the API server has stored. */
 const create = async (kind: Kind, namespace: string): Promise<Manifest> => {
@@ -269,7 +270,7 @@ const store = async ([kind, , , statusOf]: State, namespace: string): Promise<st
 
 describe('kubectl', () => {
   const wait = async (name: string, namespace: string, condition: string): Promise<number> =>
-    (await cluster.kubectl(['wait', name, '-n', namespace, `--for=condition=${condition}`, '--timeout=1s'])).code;
+    (await cluster.kubectl(['wait', name, '-n', namespace, `--for=condition=${condition}`, '--timeout=0'])).code;
 
   it.for(ACTS.filter(([kind]) => kind !== 'Share'))('waits for the end of a %s %s', async (state) => {
     const namespace = await useNamespace(cluster);

@@ -48,7 +48,10 @@ export class ReplayController implements Controller {
     const { registry } = parts;
     this.#queue = new WorkQueue({
       ...{ name: 'replay', backoff: BACKOFF, registry, logger },
-      reconcile: (uid) => Promise.resolve(this.#reconcile(uid)),
+      reconcile: (uid) => {
+        this.#reconcile(uid);
+        return Promise.resolve(undefined);
+      },
     });
     this.#waitingQueue = new WorkQueue({
       ...{ name: 'replay-waiting', concurrency: WAITING_WRITERS, backoff: BACKOFF, registry, logger },
@@ -87,12 +90,10 @@ export class ReplayController implements Controller {
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }
 
-  #reconcile(uid: string): undefined {
+  #reconcile(uid: string): void {
     const object = this.#parts.objects.get(uid);
-    if (object?.kind !== 'Replay' || this.#runs.has(uid) || this.#isStopped) return undefined;
-    const { completedAt } = readStatus('Replay', object.status);
-    if (completedAt === undefined && !this.#over.has(uid)) this.#start(object);
-    return undefined;
+    if (object?.kind !== 'Replay' || this.#runs.has(uid) || this.#isStopped || this.#over.has(uid)) return;
+    if (readStatus('Replay', object.status).completedAt === undefined) this.#start(object);
   }
 
   #start(object: ResourceObject): void {
