@@ -110,7 +110,7 @@ describe('the Kubernetes source', () => {
     await eventually('the collection', isGone, { timeoutMs: 100_000, intervalMs: 500 });
   });
 
-  it('keeps the last-applied annotation of kubectl', async () => {
+  it("keeps kubectl's last-applied annotation", async () => {
     const namespace = await useNamespace(cluster);
     await applyAccount(namespace, 'a');
     const admin = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath });
@@ -138,7 +138,7 @@ describe('the Kubernetes source', () => {
   });
 });
 
-describe('a new CA of a cluster', () => {
+describe("a cluster's new CA", () => {
   let folder: string;
   let server: Server | undefined;
 

@@ -41,7 +41,7 @@ afterAll(async () => {
   await clickHouse.stop();
 });
 
-test("counts each request of an account's month once, by day and endpoint", async () => {
+test("counts each request in an account's month once, by day and endpoint", async () => {
   const { days, endpoints } = await store.usage(accountUid, NOVEMBER);
   expect(days).toEqual([
     { day: '2026-11-01', requests: 2 },

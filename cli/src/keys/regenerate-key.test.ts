@@ -14,7 +14,7 @@ describe('the outcome of a regeneration', () => {
     ['Invalid', 1, 'Failed'],
     // As earlier versions wrote it.
     ['LimitReached', 3, 'Complete'],
-  ])('that is refused for %s has exit code %d and a reason, from %s', (reason, exitCode, type) => {
+  ])('is a rejection for %s, with exit code %d and a reason, from %s', (reason, exitCode, type) => {
     const conditions = [condition('Accepted', reason, 'why'), condition(type, 'Failed', 'why')];
     expect(outcomeOf({ phase: 'Refused', conditions })).toEqual({ kind: 'refused', message: 'why', exitCode });
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-term.testing.ts';
 
-test('all requests of a filter are sent once, and the responses are counted', async () => {
+test('all requests that match the filter are sent once, and the responses are counted', async () => {
   const { lead, replay, ended, status, sent, target, source } = setUp();
   target.answer = (body) => (body.endsWith('7') ? 503 : body === '9' ? 0 : 200);
   replay(FAST);
@@ -23,7 +23,7 @@ test('all requests of a filter are sent once, and the responses are counted', as
   await expect.poll(() => source.events).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
 });
 
-test('an unavailable log store is waited for, and no result is lost or duplicated', async () => {
+test('a Replay waits for an unavailable log store, and no result is lost or duplicated', async () => {
   const { lead, replay, ended, status, sent, log, clock } = setUp();
   let calls = 0;
   log.disturb = () => {
@@ -70,7 +70,7 @@ test('requests are not sent faster than the rate', async () => {
   expect(clock.slept.filter((ms) => ms > 400)).toHaveLength(4);
 });
 
-test('at most the limit is sent, the oldest requests first', async () => {
+test('a limited number of requests is sent, the oldest first', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, filter: { ...FILTER, limit: 3 }, order: 'Original' });
   await lead();

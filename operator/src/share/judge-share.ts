@@ -18,7 +18,7 @@ export interface ShareVerdict {
   readonly expiresAtMs?: number;
 }
 
-/** Allows for a difference between the creator's clock and the operator's. */
+/** Allows for a difference between the creator's clock and the operator's clock. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -33,7 +33,7 @@ const accountSpec = (object: ResourceObject | undefined): AccountSpec | undefine
 };
 
 /**
- * Whether the content of a Share may be shown.
+ * Decides whether a Share's content may be shown.
  *
  * @param now milliseconds since the epoch
  */
@@ -43,7 +43,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   const { projectRef, requestId, expiresAt } = parsed.value.spec as ShareSpec;
   const expiresAtMs = Date.parse(expiresAt);
   if (Number.isNaN(expiresAtMs))
-    return { accepted: fails('Invalid', `spec.expiresAt: ${expiresAt} is not a time.`, 'spec.expiresAt') };
+    return { accepted: fails('Invalid', `spec.expiresAt: ${expiresAt} is not a valid time.`, 'spec.expiresAt') };
   const { namespace, creationTimestamp } = share.metadata;
   const latest = Date.parse(creationTimestamp) + LIMITS.shareLifetimeMsMax + CLOCK_SKEW_MS;
   const verdict = (accepted: Finding): ShareVerdict => ({ accepted, expiresAtMs });
@@ -65,7 +65,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
     return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
   }
   if (account.plan !== 'Pro') {
-    const message = `Sharing needs the Pro plan; Account ${project.accountRef.name} has ${account.plan}. Ask an administrator of the account to set spec.plan: Pro.`;
+    const message = `Sharing needs the Pro plan, but Account ${project.accountRef.name} is on the ${account.plan} plan. Ask an administrator to set spec.plan to Pro.`;
     return verdict(fails('NotInPlan', message));
   }
   const entry = { requestId, projectUid: projectObject.metadata.uid, project: projectRef.name };
@@ -106,7 +106,7 @@ export const unknownRequest = (error: Error): Readiness => ({
   isStalled: false,
 });
 
-/** The status fields for these findings. */
+/** Returns the status fields for these findings. */
 export const statusOf = (
   accepted: Finding,
   { ready, isStalled }: Readiness,

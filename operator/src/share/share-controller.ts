@@ -95,7 +95,7 @@ export class ShareController implements Controller {
     this.#writer.forget(object.metadata.uid);
     this.#missingSince.delete(object.metadata.uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));
-    // A new object may already have the same name.
+    // A new object with the same name may already exist.
     if (known?.metadata.uid === object.metadata.uid) this.#change(object, undefined);
   }
 
@@ -103,7 +103,7 @@ export class ShareController implements Controller {
     return this.#queue.stop();
   }
 
-  /** Statuses change often and do not affect Shares. */
+  /** Enqueues the affected Shares. Ignores statuses, which change often and do not affect Shares. */
   #change(object: ResourceObject, now: ResourceObject | undefined): void {
     const key = keyOf(refOf(object));
     const before = this.#surroundings.get(key);

@@ -28,7 +28,7 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Ent
     const parsed = result.value as ParsedConfig;
     return { parsed, problems: semanticProblems(parsed, settings) };
   } catch (error) {
-    const message = `the operator cannot read it (${String(error)}): this is a bug in Standin, please report it`;
+    const message = `the operator cannot parse it (${String(error)}): this is a bug in Standin, please report it`;
     return { parsed: undefined, problems: [{ path: 'spec', message }] };
   }
 };
@@ -36,7 +36,7 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Ent
 const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
-/** A claim of something unique: an API key, a project URI, or a method on a path of a project. */
+/** Returns the claim to something unique: an API key, a project URI, or a method and path in a project. */
 export const claimOf = ({ ref, uid, parsed, problems }: Entry, key: KeyState): string | undefined => {
   if (parsed === undefined || problems.length > 0) return undefined;
   switch (parsed.kind) {
@@ -51,7 +51,7 @@ export const claimOf = ({ ref, uid, parsed, problems }: Entry, key: KeyState): s
   }
 };
 
-/** The object that this one refers to. */
+/** Returns the object that this one refers to. */
 export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | undefined => {
   switch (parsed?.kind) {
     case 'Project':
@@ -63,6 +63,6 @@ export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | und
   }
 };
 
-/** The Service that an Endpoint forwards to, in its own namespace. A draft next to the active action names none. */
+/** Returns the Service that an Endpoint forwards to, in its own namespace. Ignores a draft next to the active action. */
 export const serviceOf = ({ parsed }: Entry): ServiceRef | undefined =>
   parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.serviceRef : undefined;

@@ -1,11 +1,11 @@
-/** A Kubernetes condition (meta/v1 Condition). `message` is at most `LIMITS.conditionMessageLengthMax` characters. */
+/** A Kubernetes condition (meta/v1 Condition). `message` has no more than `LIMITS.conditionMessageLengthMax` characters. */
 export interface Condition {
   readonly type: ConditionType;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: ConditionReason;
   readonly message: string;
   readonly observedGeneration: number;
-  /** RFC 3339, seconds. */
+  /** RFC 3339, with a precision of seconds. */
   readonly lastTransitionTime: string;
 }
 
@@ -14,7 +14,7 @@ export interface Condition {
  * `ResolvedRefs`: everything it refers to exists.
  * `Programmed`: all known gateways have acknowledged it.
  * `Ready`: all three, at this generation. A Share: its link shows the request.
- * `QuotaAvailable`: the account's requests are not refused because of its quota.
+ * `QuotaAvailable`: the account's requests are not rejected because of its quota.
  * Present only while True: `QuotaMismatch`, the log has more requests than its ledger granted; `Complete` and `Failed`, how an
  * act ended (batch/v1 Job); `Reconciling`, an act has not ended; `Stalled`, only a change of an object helps (kstatus).
  */

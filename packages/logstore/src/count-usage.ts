@@ -9,7 +9,7 @@ export interface UsageRange {
 }
 
 export interface DayUsage {
-  /** UTC: `2026-11-21`. */
+  /** In UTC, for example `2026-11-21`. */
   readonly day: string;
   readonly requests: number;
 }
@@ -36,7 +36,7 @@ export interface Usage {
 const USAGE_ENDPOINTS_MAX = 100;
 
 const settings: ClickHouseSettings = {
-  // Seconds.
+  // In seconds.
   max_execution_time: 10,
   // Copies and versions of a row have the same partition key.
   do_not_merge_across_partitions_select_final: 1,
@@ -48,7 +48,7 @@ export const countUsage = async (
   accountUid: string,
   { from, to }: UsageRange,
 ): Promise<Usage> => {
-  // All columns are the same in every copy and version of a row, so conditions can be checked before the merge.
+  // All columns have the same value in every copy and version of a row, so conditions can be checked before the merge.
   const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {accountUid:String}
     AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
   const params = { accountUid, from: from.getTime(), to: to.getTime() };
