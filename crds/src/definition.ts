@@ -17,7 +17,7 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
   readonly description: string;
   readonly spec: Spec;
   readonly status: Status;
-  /** The initial conditions, all Unknown. Default: the conditions of served kinds. */
+  /** The initial conditions: `Reconciling` is True, others are Unknown. Default: the conditions of served kinds. */
   readonly conditions?: readonly ConditionType[];
   /** Rules for the object's name. */
   readonly nameRules: readonly Rule<string>[];
@@ -30,7 +30,7 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
 
 const ofCondition = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`;
 
-/** The Ready condition and its reason. Every kind has these columns. */
+/** The Ready condition and its reason. */
 export const READY_COLUMNS: readonly PrinterColumn[] = [
   { name: 'Ready', type: 'string', jsonPath: ofCondition('status') },
   { name: 'Reason', type: 'string', jsonPath: ofCondition('reason') },

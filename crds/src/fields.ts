@@ -121,12 +121,12 @@ export const commonStatus = (conditions: Readonly<Partial<Record<ConditionType, 
 
 /**
  * Returns the initial status of an object, so that `kubectl get` shows whether no operator has processed it.
- * Gateway API does the same.
+ * Gateway API does the same. Without Ready or Reconciling, kstatus considers a new object Current.
  */
 export const initialStatus = (types: readonly ConditionType[]) => ({
   conditions: types.map((type) => ({
     type,
-    status: 'Unknown',
+    status: type === 'Reconciling' ? 'True' : 'Unknown',
     reason: 'Pending',
     message: 'Waiting for the operator',
     lastTransitionTime: '1970-01-01T00:00:00Z',

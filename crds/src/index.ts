@@ -1,3 +1,4 @@
+export { progressIn } from './acts.ts';
 export { customResourceDefinition, SCHEMA_DIGEST_ANNOTATION, schemaDigest } from './custom-resource-definition.ts';
 export { durationMs } from './duration.ts';
 export { DEFINITIONS } from './kinds.ts';

@@ -58,7 +58,12 @@ const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget
 };
 
 /** Returns the active configuration, the client that updates it, and the gate that gets permits through that client. */
-const openConfig = ({ settings, logger }: GatewayOptions, instance: string, unsettled: Barrier) => {
+const openConfig = (
+  { settings, logger }: GatewayOptions,
+  instance: string,
+  unsettled: Barrier,
+  undeliveredMs: () => number | undefined,
+) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
   const diskCopy = new DiskCopy(dataDir, store, logger);
@@ -68,6 +73,7 @@ const openConfig = ({ settings, logger }: GatewayOptions, instance: string, unse
     onRecall: (accountUid) => gate.recall(accountUid),
     onConnected: () => gate.connected(),
     settled: () => unsettled.passed(),
+    undeliveredMs,
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
@@ -124,7 +130,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const egress = openEgress(settings, refused, logger.child({ stage: 'forward' }));
 
   const unsettled = new Barrier();
-  const { store, client, gate } = openConfig(options, spool.incarnation, unsettled);
+  const { store, client, gate } = openConfig(options, spool.incarnation, unsettled, () => delivery.undeliveredMs);
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },

@@ -1,4 +1,5 @@
 import { configKey, type ConfigKey } from '@standin/contract';
+import { EndedActsController } from './acts/ended-acts-controller.ts';
 import type { OperatorMetrics } from './admin/metrics.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
@@ -38,6 +39,7 @@ export interface LeaderParts extends OperatorParts {
 export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
   const { source, desired, translator, server, metrics, registry, settings, ledgers, logStore, audit } = parts;
   const logger = parts.logger.child({ epoch });
+  const { store, prepareStore } = parts.replays;
   const context = { source, translator, registry, logger, objects: desired.objects };
   const log = new ConfigLog(epoch);
   const since = (key: ConfigKey): number | undefined => log.since(key);
@@ -81,9 +83,10 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     lastRequests,
     quota,
     new OrphanedLedgers({ ...context, store: ledgers }),
-    new ShareController(context),
+    new ShareController({ ...context, store, prepareStore, deliveredUpTo: () => gateways.deliveredUpTo }),
     new ReplayController({ ...context, ...parts.replays }),
     regenerations,
+    new EndedActsController(context),
     volumes,
     audit,
   ];

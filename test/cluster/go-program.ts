@@ -8,7 +8,7 @@ import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
 /** Programs that are built from the Go modules next to this file. */
-export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua';
+export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus';
 
 /** The machine lacks a tool that must be installed manually. `message` names it and explains how to get it. */
 export class MissingToolError extends Error {
@@ -70,6 +70,12 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
     package: 'github.com/yuin/gopher-lua/cmd/glua',
     versions: '',
     estimate: 'the Lua version of Argo CD once, a few seconds',
+  },
+  kstatus: {
+    module: path.join(import.meta.dirname, 'kstatus'),
+    package: '.',
+    versions: '',
+    estimate: 'kstatus once, about 1 minute',
   },
 };
 const BUILD_TIMEOUT_MS = 30 * 60_000;

@@ -32,8 +32,8 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-const regenerate = (name: string): Promise<SeenObject> =>
-  tenant.apply('KeyRegeneration', name, { accountRef: { name: 'team' } });
+const regenerate = (name: string, more: object = {}): Promise<SeenObject> =>
+  tenant.apply('KeyRegeneration', name, { accountRef: { name: 'team' }, ...more });
 
 const untilPhase = (name: string, phase: string): Promise<SeenObject> =>
   eventually(`KeyRegeneration ${name} ${phase}`, () => tenant.get('KeyRegeneration', name), {
@@ -41,6 +41,12 @@ const untilPhase = (name: string, phase: string): Promise<SeenObject> =>
     intervalMs: 10,
     timeoutMs: 30_000,
   });
+
+/** Returns the exit code of `kubectl wait`. */
+const wait = async (name: string, condition: string, timeout = '10s'): Promise<number> => {
+  const options = ['-n', tenant.namespace, `--for=condition=${condition}`, `--timeout=${timeout}`];
+  return (await cluster.kubectl(['wait', `mkr/${name}`, ...options])).code;
+};
 
 const statuses = async (key: string): Promise<number[]> =>
   (await Promise.all(deployment.gateways.map((gateway) => post(gateway, path, key)))).map(({ status }) => status);
@@ -72,8 +78,8 @@ describe('kubectl create with a KeyRegeneration', () => {
     expect(status).toMatchObject({ acknowledged: '3/3' });
     expect(await statuses(old)).toEqual(ALL_REJECT);
     expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ACCEPT);
-    const wait = ['wait', 'mkr/first', '-n', tenant.namespace, '--for=condition=Complete', '--timeout=10s'];
-    expect(await cluster.kubectl(wait)).toMatchObject({ code: 0 });
+    expect(await wait('first', 'Complete')).toBe(0);
+    expect(await wait('first', 'Failed', '1s')).toBe(1);
   });
 
   test('names a frozen gateway and completes when the gateway resumes', async () => {
@@ -118,7 +124,7 @@ describe('kubectl create with a KeyRegeneration', () => {
 
   test('accepts three of ten concurrent regenerations and tells the others when the limit resets', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `at-once-${index}`);
-    await Promise.all(names.map(regenerate));
+    await Promise.all(names.map((name) => regenerate(name)));
     const ended = await eventually('the end of all', () => tenant.list('KeyRegeneration'), {
       accept: (all) => all.every(({ status }) => ['Completed', 'Refused'].includes(String(status?.['phase']))),
       timeoutMs: 40_000,
@@ -132,10 +138,45 @@ describe('kubectl create with a KeyRegeneration', () => {
       status: 'False',
       reason: 'LimitReached',
     });
+    const name = refused?.metadata.name ?? '';
+    expect([await wait(name, 'Failed'), await wait(name, 'Complete', '1s')]).toEqual([0, 1]);
     const events = ['get', 'events.events.k8s.io', '-n', tenant.namespace];
     await eventually('the Event', () => cluster.kubectl(events), {
       accept: ({ stdout }) => stdout.includes('LimitReached'),
     });
     expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ACCEPT);
+  });
+
+  test('that has ended is removed after its time to live, unless a GitOps tool would create it again', async () => {
+    const tracking = 'argocd.argoproj.io/tracking-id=shop:standin.dev/KeyRegeneration:regeneration/first';
+    await cluster.kubectl(['annotate', 'mkr/first', '-n', tenant.namespace, tracking]);
+    await regenerate('first', { ttlSecondsAfterFinished: 0 });
+    await regenerate('second', { ttlSecondsAfterFinished: 0 });
+    await eventually(
+      'the removal',
+      async () => (await tenant.list('KeyRegeneration')).map(({ metadata }) => metadata.name),
+      {
+        accept: (names) => !names.includes('second'),
+      },
+    );
+    const { metadata, status } = await eventually('the new generation', () => tenant.get('KeyRegeneration', 'first'), {
+      accept: (seen) => seen.status?.['observedGeneration'] === seen.metadata.generation,
+    });
+    expect(metadata.generation).toBe(2);
+    expect(status).toMatchObject({ phase: 'Completed' });
+  });
+
+  test.each([
+    { name: 'third', type: 'Complete', status: 'True', reason: 'Succeeded', now: ['Complete'] },
+    { name: 'first', type: 'Complete', status: 'False', reason: 'Failed', now: ['Failed', 'Stalled'] },
+  ])('that ended as $type=$status $reason under an earlier version is $now', async ({ name, now, ...end }) => {
+    const common = { message: 'why', observedGeneration: 1, lastTransitionTime: new Date().toISOString() };
+    const accepted = { ...common, type: 'Accepted', status: 'True', reason: 'Accepted' };
+    const patch = JSON.stringify({ status: { conditions: [accepted, { ...common, ...end }] } });
+    const options = ['-n', tenant.namespace, '--subresource=status', '--type=merge', '-p', patch];
+    expect(await cluster.kubectl(['patch', `mkr/${name}`, ...options])).toMatchObject({ code: 0 });
+    expect(await wait(name, now[0] ?? '')).toBe(0);
+    const seen = await tenant.get('KeyRegeneration', name);
+    expect(seen.status?.conditions?.map(({ type }) => type)).toEqual(['Accepted', ...now]);
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { LogEntry } from '@standin/exchange';
 import { openLogStore, type LogStore } from '@standin/logstore';
 import { parseFilter } from '@standin/exchange/search';
@@ -77,6 +78,8 @@ const ended = (name: string, timeoutMs = 20_000): Promise<SeenObject> =>
   });
 const filter = { search: '-header.standin-replay-of:*', from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
 const PROJECT = { projectRef: { name: 'shop' } };
+/** In a week. */
+const EXPIRES_AT = new Date(Date.now() + 7 * 24 * 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
 
 test('the status contains the response to one request within a second, and the log contains the request with a marker', async () => {
   const [entry] = await captured();
@@ -108,7 +111,13 @@ test('a private address is blocked, with the reason in the status', async () => 
   const [entry] = await captured();
   const spec = { ...PROJECT, requestId: entry?.id, target: { kind: 'URL', url: 'http://127.0.0.1:6443/' } };
   await tenant.apply('Replay', 'private', spec);
-  expect((await ended('private')).status).toMatchObject({
+  const { status } = await ended('private');
+  expect(status?.conditions?.map(({ type, status: is }) => `${type}=${is}`)).toEqual([
+    'Accepted=True',
+    'Failed=True',
+    'Stalled=True',
+  ]);
+  expect(status).toMatchObject({
     ...{ phase: 'Failed', failed: 1 },
     result: { status: 0, error: expect.stringContaining('not allowed by the administrator') as string },
   });
@@ -132,6 +141,24 @@ test('a Replay finds no projects or requests in another namespace', async () => 
   } finally {
     await other.client.close();
   }
+});
+
+test('a Share is ready if the log has its request, and stalled if no gateway can deliver it', async () => {
+  const [entry] = await captured();
+  await tenant.apply('Account', 'team', { plan: 'Pro' });
+  const share = (name: string, requestId: string | undefined) => {
+    const tokenSha256 = createHash('sha256').update(name).digest('hex');
+    return tenant.apply('Share', name, { ...PROJECT, requestId, tokenSha256, expiresAt: EXPIRES_AT });
+  };
+  await share('found', entry?.id);
+  await share('mistyped', '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe');
+  await tenant.untilReason('Share', 'found', 'Ready');
+  await tenant.untilReason('Share', 'mistyped', 'RequestNotFound');
+  expect(await tenant.condition('Share', 'mistyped', 'Accepted')).toMatchObject({ status: 'True' });
+  await eventually('the end of the search', () => tenant.condition('Share', 'mistyped', 'Stalled'), {
+    accept: ({ reason }) => reason === 'RequestNotFound',
+    timeoutMs: 60_000,
+  });
 });
 
 test('a deleted Replay stops', async () => {

@@ -210,7 +210,7 @@ describe('a Replay in the data folder', () => {
     const { phase, conditions = [] } = await one.ended();
     expect(phase).toBe('Failed');
     expect(conditions.find(({ type }) => type === 'Accepted')).toMatchObject({ status: 'False', reason });
-    expect(conditions.find(({ type }) => type === 'Complete')?.message).toContain(message);
+    expect(conditions.find(({ type }) => type === 'Failed')?.message).toContain(message);
   });
 
   test('resumes after standin dev is killed and sends each request in order', async () => {

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createClient } from '@clickhouse/client';
+import { RESOURCES } from '@standin/contract';
 import { resourcePath } from '@standin/kube';
 import { openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -156,10 +157,8 @@ test('exercises an account, a project, an endpoint that becomes invalid twice, a
 test('exercises replays, key regenerations and shares, which are deleted after they expire', async () => {
   const forget = async (kind: 'Replay' | 'KeyRegeneration', name: string): Promise<void> => {
     await eventually(`the end of ${name}`, async () => (await team.get(kind, name)).status?.['completedAt'], UNTIL);
-    const patch = JSON.stringify({ status: { completedAt: LONG_AGO } });
-    const plural = kind === 'Replay' ? 'mockreplays' : 'mockkeyregenerations';
-    await kubectl('patch', plural, name, '-n', TEAM, '--subresource=status', '--type=merge', '-p', patch);
-    await untilUsed(`delete ${plural}.standin.dev`);
+    await team.apply(kind, name, { ttlSecondsAfterFinished: 0 });
+    await untilUsed(`delete ${RESOURCES[kind].plural}.standin.dev`);
   };
   const filter = { search: 'method:POST', from: LONG_AGO, to: '2099-01-01T00:00:00Z' };
   const replay = async (): Promise<void> => {

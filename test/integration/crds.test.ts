@@ -158,7 +158,7 @@ describe('Replays and Shares', () => {
     expect((await refusalOf(object)) === undefined).toBe(fits);
   });
 
-  it('only the state of a Replay can be changed, until it is cancelled', async () => {
+  it('only the state and the time to live of a Replay can be changed, the state until it is cancelled', async () => {
     const own = await useNamespace(cluster);
     const edit = { method: 'PUT', headers: [{ name: 'a', value: 'b' }], body: 'x' };
     const object = replayOf({ edit });
@@ -180,6 +180,7 @@ describe('Replays and Shares', () => {
         'cannot be changed, because requests may have been sent',
       );
     }
+    for (const ttlSecondsAfterFinished of [0, 60, null]) expect(await patch({ ttlSecondsAfterFinished })).toBe('');
     for (const state of ['Suspended', 'Running', 'Cancelled']) expect(await patch({ state })).toBe('');
     expect(await patch({ state: 'Running' })).toContain('after the replay was cancelled');
   });
@@ -199,7 +200,7 @@ describe('Replays and Shares', () => {
     expect(created).toMatchObject({ code: 0, stderr: '' });
     const { stdout } = await cluster.kubectl(['get', 'mre,msh,mkr', '-n', own]);
     expect(stdout).toMatch(/NAME +PHASE +SENT +PLANNED +FAILED +TARGET +AGE/);
-    expect(stdout).toMatch(/NAME +PROJECT +REQUEST +ACCEPTED +REASON +EXPIRES +AGE/);
+    expect(stdout).toMatch(/NAME +PROJECT +REQUEST +READY +REASON +EXPIRES +AGE/);
     expect(stdout).toMatch(/NAME +ACCOUNT +PHASE +GATEWAYS +COMPLETED +AGE/);
     expect(stdout).toMatch(/order-for-support +shop .* Unknown +Pending/);
   });

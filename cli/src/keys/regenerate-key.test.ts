@@ -9,11 +9,13 @@ const condition = (type: string, reason: string, message: string): Conditions[nu
 
 describe('the outcome of a regeneration', () => {
   test.each([
-    ['LimitReached', 3],
-    ['ManagedElsewhere', 4],
-    ['Invalid', 1],
-  ])('is a rejection for %s, with exit code %d and a reason', (reason, exitCode) => {
-    const conditions = [condition('Accepted', reason, 'why'), condition('Complete', 'Failed', 'why')];
+    ['LimitReached', 3, 'Failed'],
+    ['ManagedElsewhere', 4, 'Failed'],
+    ['Invalid', 1, 'Failed'],
+    // As earlier versions wrote it.
+    ['LimitReached', 3, 'Complete'],
+  ])('is a rejection for %s, with exit code %d and a reason, from %s', (reason, exitCode, type) => {
+    const conditions = [condition('Accepted', reason, 'why'), condition(type, 'Failed', 'why')];
     expect(outcomeOf({ phase: 'Refused', conditions })).toEqual({ kind: 'refused', message: 'why', exitCode });
   });
 
@@ -33,7 +35,7 @@ describe('the outcome of a regeneration', () => {
 test.each<[KeyRegenerationStatus, string]>([
   [{}, 'Pending: the operator has not processed it yet'],
   [
-    { phase: 'Running', conditions: [condition('Complete', 'Running', 'The new key is being written.')] },
+    { phase: 'Running', conditions: [condition('Reconciling', 'Running', 'The new key is being written.')] },
     'The new key is being written.',
   ],
   [

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KeyRegenerationStatus } from '@standin/crds';
+import { progressIn, type KeyRegenerationStatus } from '@standin/crds';
 import { PlainError } from '../plain-error.ts';
 import { ServerError } from '../server/api-client.ts';
 import type { AccountChoice, AccountRef } from '../server/choose-account.ts';
@@ -96,14 +96,11 @@ type RegenerationOutcome =
   | { readonly kind: 'completed'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string; readonly exitCode: number };
 
-const conditionIn = ({ conditions = [] }: KeyRegenerationStatus, type: 'Accepted' | 'Complete') =>
-  conditions.find((condition) => condition.type === type);
-
 export const outcomeOf = (status: KeyRegenerationStatus): RegenerationOutcome => {
-  const message = conditionIn(status, 'Complete')?.message ?? '';
+  const message = progressIn(status.conditions)?.message ?? '';
   if (status.phase === 'Completed') return { kind: 'completed', message };
   if (status.phase !== 'Refused') return { kind: 'under-way' };
-  const reason = conditionIn(status, 'Accepted')?.reason;
+  const reason = status.conditions?.find(({ type }) => type === 'Accepted')?.reason;
   const exitCode =
     reason === 'LimitReached' ? EXIT.limitReached : reason === 'ManagedElsewhere' ? EXIT.managedElsewhere : 1;
   return { kind: 'refused', message, exitCode };
@@ -115,5 +112,5 @@ export const formatProgress = (status: KeyRegenerationStatus): string => {
   const [have, known] = acknowledged?.split('/') ?? [];
   const waits = waitingFor.length > 0 ? `; waiting for ${waitingFor.join(', ')}` : '';
   if (have !== undefined && known !== undefined) return `${have} of ${known} gateways have the new key${waits}`;
-  return conditionIn(status, 'Complete')?.message ?? `${phase ?? 'Pending'}: the operator has not processed it yet`;
+  return progressIn(status.conditions)?.message ?? `${phase ?? 'Pending'}: the operator has not processed it yet`;
 };

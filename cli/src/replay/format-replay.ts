@@ -1,4 +1,4 @@
-import type { ReplaySpec, ReplayStatus } from '@standin/crds';
+import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import { replayHeaders, STRIP_REASONS, type ReplayHeaders } from '@standin/egress/replay';
 import type { LogEntry } from '@standin/exchange';
 import type { ReplayAnswer } from '@standin/logstore';
@@ -63,9 +63,9 @@ export const formatProgress = ({
   conditions,
 }: ReplayStatus): string => {
   const of = planned === undefined ? '' : ` of ${planned}`;
-  const waiting = conditions?.find(({ type, reason }) => type === 'Complete' && reason === 'Waiting')?.message;
+  const progress = progressIn(conditions);
   const lost = failed > 0 ? `, ${failed} without a response` : '';
-  return `${phase}: ${sent}${of} sent${lost}${waiting === undefined ? '' : ` (${waiting})`}`;
+  return `${phase}: ${sent}${of} sent${lost}${progress?.reason === 'Waiting' ? ` (${progress.message})` : ''}`;
 };
 
 /** Describes the response to one request, and the captured response. */
@@ -84,7 +84,7 @@ export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[]
 
 /** Returns a line such as `  38 × 200` for each status. */
 export const formatResult = ({ byStatus = [], conditions }: ReplayStatus): string[] => [
-  conditions?.find(({ type }) => type === 'Complete')?.message ?? '',
+  progressIn(conditions)?.message ?? '',
   ...byStatus.map(
     ({ status, count }) => `${INDENT}${String(count).padStart(7)} × ${status === 0 ? 'no response' : status}`,
   ),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReplaySpec, ReplayStatus } from '@standin/crds';
+import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import { PlainError } from '../plain-error.ts';
@@ -144,4 +144,4 @@ const follow = async (client: ReplayClient, path: string): Promise<ReplayStatus>
 };
 
 const messageOf = ({ conditions }: ReplayStatus): string =>
-  conditions?.find(({ type }) => type === 'Complete')?.message ?? 'the replay ended without a message';
+  progressIn(conditions)?.message ?? 'the replay ended without a message';

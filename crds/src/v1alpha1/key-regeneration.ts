@@ -1,5 +1,6 @@
 import { REGENERATION_PHASES } from '@standin/contract';
 import { z } from 'zod';
+import { ACT_CONDITIONS, ACT_MEANINGS, ACT_MESSAGE_COLUMN, ttlSecondsAfterFinished } from '../acts.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
 import { commonStatus, NAME_LENGTH_MAX, reference, text, timestamp } from '../fields.ts';
 import { immutable } from '../rules.ts';
@@ -7,14 +8,17 @@ import { immutable } from '../rules.ts';
 const GATEWAYS_NAMED_MAX = 32;
 
 const spec = z
-  .strictObject({ accountRef: reference('an Account', 'default').describe('The account that gets a new API key.') })
+  .strictObject({
+    accountRef: reference('an Account', 'default').describe('The account that gets a new API key.'),
+    ttlSecondsAfterFinished: ttlSecondsAfterFinished(),
+  })
   .describe('The desired state: the account whose API key is replaced. It cannot be changed.');
 
 const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the Account exists, and its key may be regenerated.',
-      Complete: 'the regeneration has ended, as phase shows.',
+      ...ACT_MEANINGS,
     }),
     phase: z
       .enum(REGENERATION_PHASES)
@@ -52,7 +56,7 @@ export const keyRegeneration = defineKind({
     "Replaces an Account's generated API key. The old key stops working everywhere at once. Runs once, and is removed a day after its end.",
   spec,
   status,
-  conditions: ['Accepted', 'Complete'],
+  conditions: ACT_CONDITIONS,
   nameRules: [],
   transitions: immutable<KeyRegenerationSpec>(
     ['accountRef'],
@@ -65,12 +69,7 @@ export const keyRegeneration = defineKind({
     { name: 'Gateways', type: 'string', jsonPath: '.status.acknowledged' },
     { name: 'Completed', type: 'date', jsonPath: '.status.completedAt' },
     AGE_COLUMN,
-    {
-      name: 'Message',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Complete")].message',
-      priority: 1,
-    },
+    ACT_MESSAGE_COLUMN,
   ],
   selectableFields: ['.spec.accountRef.name'],
 });

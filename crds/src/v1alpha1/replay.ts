@@ -1,5 +1,6 @@
 import { LIMITS, METHODS, REPLAY_ORDERS, REPLAY_PHASES, REPLAY_STATES, REPLAY_TARGETS } from '@standin/contract';
 import { z } from 'zod';
+import { ACT_CONDITIONS, ACT_MEANINGS, ACT_MESSAGE_COLUMN, ttlSecondsAfterFinished } from '../acts.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
 import { commonStatus, INSTANT_PATTERN, instant, integer, logId, reference, text, timestamp } from '../fields.ts';
 import { headerNameRules, headerValueRules, upstreamUrlRules } from '../http-rules.ts';
@@ -165,6 +166,7 @@ const spec = withRules(
       .describe(
         'Suspended pauses the replay, Running continues it, Cancelled ends it for good. Only this field can be changed.',
       ),
+    ttlSecondsAfterFinished: ttlSecondsAfterFinished(),
   }),
   [
     {
@@ -188,7 +190,7 @@ const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the spec is valid, and the project, the requests and the destination exist.',
-      Complete: 'the replay has ended, as phase shows.',
+      ...ACT_MEANINGS,
     }),
     phase: z
       .enum(REPLAY_PHASES)
@@ -248,7 +250,7 @@ export const replay = defineKind({
     'Sends captured requests of a project again: to their endpoints, their upstreams or a URL. Runs once, and is removed a day after its end.',
   spec,
   status,
-  conditions: ['Accepted', 'Complete'],
+  conditions: ACT_CONDITIONS,
   nameRules: [],
   transitions: [
     ...immutable<ReplaySpec>(
@@ -270,12 +272,7 @@ export const replay = defineKind({
     { name: 'Failed', type: 'integer', jsonPath: '.status.failed' },
     { name: 'Target', type: 'string', jsonPath: '.spec.target.kind' },
     AGE_COLUMN,
-    {
-      name: 'Message',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Complete")].message',
-      priority: 1,
-    },
+    ACT_MESSAGE_COLUMN,
     { name: 'Project', type: 'string', jsonPath: '.spec.projectRef.name', priority: 1 },
     { name: 'Status', type: 'integer', jsonPath: '.status.result.status', priority: 1 },
   ],

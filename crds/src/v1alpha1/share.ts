@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
-import { AGE_COLUMN, defineKind } from '../definition.ts';
+import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { commonStatus, instant, logId, reference, text } from '../fields.ts';
 import { headerNameRules } from '../http-rules.ts';
 import { immutable, matches, withRules } from '../rules.ts';
@@ -52,7 +52,11 @@ const spec = z
 const status = z
   .strictObject({
     ...commonStatus({
-      Accepted: 'the link works, because the log entry exists, the plan has sharing, and expiresAt is not reached.',
+      Accepted: "the spec is valid, the account's plan includes sharing, and expiresAt has not passed.",
+      Ready: 'the link works.',
+      Reconciling:
+        'the operator looks for the request, which may still be on its way to the log (present only while True).',
+      Stalled: 'the link does not work, which only a new object or another plan can change (present only while True).',
     }),
   })
   .describe('The observed state, written by the operator.');
@@ -66,7 +70,7 @@ export const share = defineKind({
     'A public link to one log entry, with parts of it hidden, until it expires. Deleting it revokes the link.',
   spec,
   status,
-  conditions: ['Accepted'],
+  conditions: ['Accepted', 'Ready'],
   nameRules: [],
   transitions: immutable<ShareSpec>(
     ['projectRef', 'requestId', 'tokenSha256', 'expiresAt', 'redact'],
@@ -76,16 +80,10 @@ export const share = defineKind({
   printerColumns: [
     { name: 'Project', type: 'string', jsonPath: '.spec.projectRef.name' },
     { name: 'Request', type: 'string', jsonPath: '.spec.requestId' },
-    { name: 'Accepted', type: 'string', jsonPath: '.status.conditions[?(@.type=="Accepted")].status' },
-    { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Accepted")].reason' },
+    ...READY_COLUMNS,
     { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
     AGE_COLUMN,
-    {
-      name: 'Message',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Accepted")].message',
-      priority: 1,
-    },
+    MESSAGE_COLUMN,
   ],
   selectableFields: ['.spec.projectRef.name'],
 });

@@ -1,5 +1,5 @@
 import type { ResourceObject } from '@standin/contract';
-import { readStatus } from '@standin/crds';
+import { progressIn, readStatus } from '@standin/crds';
 import { replaySpec } from '../../src/replays/replays.ts';
 import { conditionsOf } from '../../src/resources/resource-view.ts';
 import type { ReplayView } from './replay-view.ts';
@@ -7,7 +7,7 @@ import type { ReplayView } from './replay-view.ts';
 const messageOf = (object: ResourceObject): string => {
   const conditions = conditionsOf(object);
   const refused = conditions.find(({ type, status }) => type === 'Accepted' && status === 'False');
-  return (refused ?? conditions.find(({ type }) => type === 'Complete'))?.message ?? 'Waiting for the operator.';
+  return (refused ?? progressIn(conditions))?.message ?? 'Waiting for the operator.';
 };
 
 export const toReplayView = (object: ResourceObject): ReplayView => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION, LIMITS, SourceError, type RegenerationPhase, type ResourceObject } from '@standin/contract';
-import { parseObject, readStatus, regenerationWindow } from '@standin/crds';
+import { parseObject, progressIn, readStatus, regenerationWindow } from '@standin/crds';
 import type { ApplyResult, Backend } from '../backend.ts';
 import type { AccountName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
@@ -97,7 +97,7 @@ export const readRegenerations = async (backend: Backend, account: ResourceObjec
             name: newest.metadata.name,
             phase: status.phase ?? 'Pending',
             acknowledged: status.acknowledged,
-            message: status.conditions?.find(({ type }) => type === 'Complete')?.message ?? 'Waiting for the operator.',
+            message: progressIn(status.conditions)?.message ?? 'Waiting for the operator.',
           },
   };
 };

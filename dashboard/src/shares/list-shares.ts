@@ -25,9 +25,13 @@ const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<Sh
   const { conditions = [] } = readStatus('Share', share.status);
   const accepted = conditions.find(({ type }) => type === 'Accepted');
   if (Date.parse(expiresAt) <= now || accepted?.reason === 'Expired') return { state: 'expired', message: '' };
-  if (accepted?.status === 'True') return { state: 'works', message: '' };
   if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
-  return { state: 'waiting', message: 'Waiting for the operator.' };
+  const isStalled = conditions.some(({ type }) => type === 'Stalled');
+  // Earlier versions of the operator wrote no Ready.
+  const ready = conditions.find(({ type }) => type === 'Ready') ?? accepted;
+  if (ready?.status === 'True') return { state: 'works', message: '' };
+  if (isStalled && ready !== undefined) return { state: 'refused', message: ready.message };
+  return { state: 'waiting', message: ready?.status === 'False' ? ready.message : 'Waiting for the operator.' };
 };
 
 /** Undefined: the Share belongs to another project. */

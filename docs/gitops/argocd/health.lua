@@ -30,20 +30,20 @@ for _, name in ipairs({ "Accepted", "ResolvedRefs" }) do
   end
 end
 
--- Of a Replay or KeyRegeneration.
-local complete = conditions["Complete"]
-if complete ~= nil then
-  if complete.reason == "Failed" then
-    return health("Degraded", complete.message)
-  elseif complete.reason == "Suspended" then
-    return health("Suspended", complete.message)
-  elseif complete.status == "True" then
-    return health("Healthy", complete.message)
+-- Of a Replay or KeyRegeneration. Earlier versions wrote Complete for failures, too, and with the status False before the end.
+local progress = conditions["Reconciling"] or conditions["Failed"] or conditions["Complete"]
+if progress ~= nil then
+  if progress.reason == "Failed" then
+    return health("Degraded", progress.message)
+  elseif progress.reason == "Suspended" then
+    return health("Suspended", progress.message)
+  elseif progress.status ~= "True" or progress.type == "Reconciling" then
+    return health("Progressing", progress.message)
   end
-  return health("Progressing", complete.message)
+  return health("Healthy", progress.message)
 end
 
--- Of an Account, Project or Endpoint; a Share has Accepted alone.
+-- Of an Account, Project, Endpoint or Share. The Shares of earlier versions have Accepted alone.
 local last = conditions["Ready"] or conditions["Accepted"]
 if last ~= nil and last.status == "True" then
   return health("Healthy", last.message)

@@ -28,6 +28,8 @@ export interface ConfigClientOptions {
   readonly settled: () => Promise<void>;
   /** Called when a stream is open and its snapshot is active. */
   readonly onConnected: () => void;
+  /** See `SessionParts`. */
+  readonly undeliveredMs: () => number | undefined;
   readonly logger: Logger;
 }
 
@@ -212,7 +214,8 @@ export class ConfigClient {
   }
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
-    const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onRecall, onConnected } = this.#options;
+    const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onRecall, undeliveredMs, onConnected } =
+      this.#options;
     const where = { url: target.url.origin, address: target.address };
     try {
       this.#connection = await OperatorConnection.open(target, tlsDir, {
@@ -225,7 +228,7 @@ export class ConfigClient {
         diskCopy,
         revocations: this.#revocations,
         logger,
-        onRecall,
+        ...{ onRecall, undeliveredMs },
         onCommit: () => {
           if (!this.isConnected) {
             logger.info(where, 'configuration received from the operator');

@@ -73,11 +73,20 @@ export class OperatorConnection {
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
 
-  /** Returns false if the operator does not know this gateway, which then has to reconnect. */
-  async ack(ack: Omit<Ack, 'gateway' | 'instance'>, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Returns false if the operator does not know this gateway, which then has to reconnect.
+   *
+   * @param undeliveredMs see contract/config-stream.ts. Undefined: unknown.
+   */
+  async ack(
+    ack: Omit<Ack, 'gateway' | 'instance'>,
+    undeliveredMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
-    const { status } = await readAnswer(await this.#send('POST', '/v1/acks', { signal, body }));
+    const path = undeliveredMs === undefined ? '/v1/acks' : `/v1/acks?undeliveredMs=${Math.ceil(undeliveredMs)}`;
+    const { status } = await readAnswer(await this.#send('POST', path, { signal, body }));
     if (status !== 204 && status !== 409)
       throw new Error(`the operator responded to an acknowledgement with status ${status}`);
     return status === 204;

@@ -42,6 +42,8 @@ export interface SessionParts {
   readonly onCommit: () => void;
   /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
+  /** The age of the oldest record that is not in ClickHouse; 0: there is none. Undefined: unknown. */
+  readonly undeliveredMs: () => number | undefined;
 }
 
 /** The parts of a message that are readable even if the schema rejects it. */
@@ -202,7 +204,7 @@ export class StreamSession {
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
         const sent = { uptimeMs: performance.now(), atMs: Date.now() };
-        if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sent);
+        if (await this.#connection.ack(ack, this.#parts.undeliveredMs(), signal)) this.#parts.store.confirmed(sent);
         else this.#end.abort();
         return;
       } catch (error) {

@@ -85,6 +85,24 @@ describe('rows', () => {
     expect([delivery.failedAttempts, delivery.failingSinceMs]).toEqual([2, undefined]);
   });
 
+  test('report how long the oldest of them has waited', async () => {
+    const { dir, sink, spool, delivery } = await setUp();
+    await expect.poll(() => delivery.undeliveredMs).toBe(0);
+    sink.onInsert = unavailable;
+    await spool.exchange(testRow());
+    const waitedSince = performance.now();
+    await sink.until(({ attempts }) => attempts.length === 1);
+    await spool.exchange(testRow());
+    await vi.waitUntil(() => performance.now() - waitedSince > 50);
+    expect(delivery.undeliveredMs).toBeGreaterThanOrEqual(50);
+    // The records of an earlier process may have any age.
+    await crash(dir, spool);
+    const later = await startOn(dir, sink);
+    expect(later.delivery.undeliveredMs).toBeUndefined();
+    sink.onInsert = () => undefined;
+    await expect.poll(() => delivery.undeliveredMs).toBe(0);
+  });
+
   test('that ClickHouse always rejects are quarantined individually, with tokens derived from the batch', async () => {
     const { dir, sink, spool, delivery, stop } = await setUp();
     sink.onInsert = ({ rows }) => {

@@ -79,6 +79,13 @@ export class Delivery {
     return this.#inserter.failingSinceMs;
   }
 
+  /** The age of the oldest record that is not in ClickHouse; 0: there is none. Undefined: unknown. */
+  get undeliveredMs(): number | undefined {
+    if (!this.#isPrepared || this.#orphans.bytes > 0) return undefined;
+    const sinceMs = this.#next?.sinceMs ?? this.#options.spool.oldestSinceMs;
+    return sinceMs === undefined ? 0 : performance.now() - sinceMs;
+  }
+
   get damagedRecords(): number {
     return this.#own.damagedRecords + this.#orphans.damagedRecords;
   }

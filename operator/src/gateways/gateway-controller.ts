@@ -134,9 +134,18 @@ export class GatewayController implements Controller {
     this.#apply(this.#states.goodbye(name, instance));
   }
 
-  /** Returns false if the gateway must reconnect. */
-  ack(ack: Ack): boolean {
-    const effects = this.#states.acknowledged(ack, systemClock.now());
+  /** The log has every request that a gateway recorded before this time, in milliseconds of the system clock's `now`. */
+  get deliveredUpTo(): number {
+    return this.#states.deliveredUpTo;
+  }
+
+  /**
+   * Returns false if the gateway must reconnect.
+   *
+   * @param undeliveredMs see contract/config-stream.ts. Infinity: unknown.
+   */
+  ack(ack: Ack, undeliveredMs: number): boolean {
+    const effects = this.#states.acknowledged(ack, systemClock.now(), undeliveredMs);
     if (effects !== undefined) this.#apply(effects);
     return effects !== undefined;
   }

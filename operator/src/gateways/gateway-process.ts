@@ -46,6 +46,8 @@ export interface Process {
    * for it until it acknowledges again.
    */
   expiresAt: number;
+  /** The log has every request that it recorded before this time. */
+  deliveredUpTo: number;
 }
 
 export const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;

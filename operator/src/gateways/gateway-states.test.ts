@@ -51,6 +51,10 @@ const acknowledge = (ack: Ack): boolean => {
   if (effects !== undefined) apply(effects);
   return effects !== undefined;
 };
+/** Reports the age of the oldest record that is not in the log. */
+const report = (gateway: string, undeliveredMs?: number): void => {
+  states.acknowledged({ gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [] }, now, undeliveredMs);
+};
 const ack = (gateway: string, number: number, rejected: { key: string; message: string }[] = []): boolean =>
   acknowledge({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
 /** Opens a gateway's stream and acknowledges a revision. Returns a function that ends the stream. */
@@ -79,6 +83,50 @@ test('Programmed does not wait for a new gateway before its first acknowledgemen
   expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
   disconnected();
   expect(states.known.map(({ name }) => name)).toEqual(['a']);
+});
+
+describe('what gateways have delivered', () => {
+  const ACK_MS = 5_000;
+
+  test('is everything, without gateways', () => {
+    expect(states.deliveredUpTo).toBe(Infinity);
+  });
+
+  test('is what the slowest of them has delivered, less the time of an acknowledgement', () => {
+    join('a', 1);
+    join('b', 1);
+    pass(10_000);
+    report('a', 0);
+    expect(states.deliveredUpTo).toBe(-Infinity);
+    report('b', 2_000);
+    expect(states.deliveredUpTo).toBe(8_000 - ACK_MS);
+    pass(1_000);
+    report('b', 0);
+    expect(states.deliveredUpTo).toBe(10_000 - ACK_MS);
+  });
+
+  test('does not decrease when the oldest record gets older', () => {
+    join('a', 1);
+    pass(10_000);
+    report('a', 0);
+    pass(1_000);
+    report('a', 3_000);
+    report('a');
+    expect(states.deliveredUpTo).toBe(10_000 - ACK_MS);
+  });
+
+  test('is unknown while a gateway is remembered or lost', () => {
+    remember('a');
+    expect(states.deliveredUpTo).toBe(-Infinity);
+    const disconnected = join('a', 1);
+    report('a', 0);
+    expect(states.deliveredUpTo).toBe(-ACK_MS);
+    disconnected();
+    pass(FORGET_MS);
+    expect(states.deliveredUpTo).toBe(-Infinity);
+    apply(states.gone('a'));
+    expect(states.deliveredUpTo).toBe(Infinity);
+  });
 });
 
 describe('a revocation', () => {

@@ -36,6 +36,8 @@ export interface GatewayStatesOptions {
 
 /** A gateway may take this long to read a large snapshot. */
 const SNAPSHOT_MS_MAX = 60_000;
+/** An acknowledgement may have been on its way for this long. */
+const ACK_MS_MAX = 5_000;
 /** Time to record a request that a gateway accepted just before its expiry. */
 const EXPIRY_MARGIN_MS = 500;
 
@@ -102,6 +104,11 @@ export class GatewayStates {
   /** Number of gateways that may answer callers. */
   get answeringCount(): number {
     return this.#answering().length + this.#lost.size;
+  }
+
+  /** The log has every request that these gateways recorded before this time. -Infinity: unknown. */
+  get deliveredUpTo(): number {
+    return this.#lost.size > 0 ? -Infinity : Math.min(...this.#answering().map(({ deliveredUpTo }) => deliveredUpTo));
   }
 
   isLost(name: string): boolean {
@@ -189,12 +196,13 @@ export class GatewayStates {
    * Records an acknowledgement. Returns undefined if it is for another term or its gateway has no stream: the gateway must
    * reconnect.
    */
-  acknowledged(ack: Ack, now: number): Effects | undefined {
+  acknowledged(ack: Ack, now: number, undeliveredMs = Infinity): Effects | undefined {
     const revision = parseRevision(ack.revision);
     const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
     if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;
     this.#setDue(process, now + LIMITS.streamSilenceMsMax);
     this.#recordContact(process, now);
+    process.deliveredUpTo = Math.max(process.deliveredUpTo, now - undeliveredMs - ACK_MS_MAX);
     const { acked } = process;
     const order = acked === undefined ? 1 : compareRevisions(revision, acked);
     if (order < 0) return NOTHING;
@@ -252,7 +260,8 @@ export class GatewayStates {
 
   #add(name: string, instance: string | undefined, maxStalenessMs: number): Process {
     const state = { acked: undefined, rejected: new Map(), streams: new Set<Cut>() };
-    const process: Process = { name, instance, maxStalenessMs, ...state, dueAt: Infinity, expiresAt: Infinity };
+    const times = { dueAt: Infinity, expiresAt: Infinity, deliveredUpTo: -Infinity };
+    const process: Process = { name, instance, maxStalenessMs, ...state, ...times };
     this.#processes.set(keyOf(name, instance), process);
     return process;
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LIMITS, SourceError, type ObjectRef, type ResourceObject } from '@standin/contract';
-import { conditionsIn } from '@standin/crds';
+import { conditionsIn, progressIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -57,8 +57,7 @@ const apiKey = (): { regenerations?: string[]; regenerating?: unknown; windowRes
   (source.object('Account', 'team').status as { apiKey?: object } | undefined)?.apiKey ?? {};
 const expectPhase = (name: string, phase: string): Promise<void> =>
   expect.poll(() => statusOf(name)['phase'], { timeout: 5_000 }).toBe(phase);
-const complete = (name: string) =>
-  conditionsIn(source.object('KeyRegeneration', name).status).find(({ type }) => type === 'Complete');
+const progress = (name: string) => progressIn(conditionsIn(source.object('KeyRegeneration', name).status));
 
 beforeEach(async () => {
   regenerations = undefined;
@@ -95,7 +94,7 @@ describe('a KeyRegeneration', () => {
     expect(key()).toMatch(/^standin_[0-9A-Za-z]{49}$/);
     expect(published).toBe(digest());
     expect(statusOf('one')).toMatchObject({ acknowledged: '3/3', completedAt: '2026-11-21T12:00:00Z' });
-    expect(complete('one')).toMatchObject({ status: 'True', reason: 'Succeeded' });
+    expect(progress('one')).toMatchObject({ type: 'Complete', status: 'True', reason: 'Succeeded' });
     await expect.poll(() => apiKey().regenerating).toBeUndefined();
     expect(apiKey()).toMatchObject({
       regenerations: ['2026-11-21T12:00:00.000Z'],
@@ -110,7 +109,7 @@ describe('a KeyRegeneration', () => {
     source.put('KeyRegeneration', 'one', SPEC);
     await expect.poll(() => statusOf('one')['waitingFor']).toEqual(['gateway-1', 'gateway-2']);
     expect(statusOf('one')).toMatchObject({ phase: 'Running', acknowledged: '1/3' });
-    expect(complete('one')?.message).toBe('The old key may still be accepted by gateway-1, gateway-2.');
+    expect(progress('one')?.message).toBe('The old key may still be accepted by gateway-1, gateway-2.');
     const replaced = key();
     waiting = ['gateway-2'];
     regenerations?.gatewaysChanged();
@@ -162,13 +161,18 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerating).toBeUndefined();
   });
 
-  it('is removed after a day if its account does not exist', async () => {
+  it('is refused after a day if its account does not exist', async () => {
     now = CREATED;
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'nobody' } });
     await expectPhase('one', 'Pending');
-    now += LIMITS.keyRegenerationKeptMs + 60_000;
+    now += LIMITS.keyRegenerationWaitMsMax + 60_000;
     regenerations?.changed(source.object('KeyRegeneration', 'one'));
-    await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);
+    await expectPhase('one', 'Refused');
+    expect(conditionsIn(statusOf('one'))).toMatchObject([
+      { type: 'Accepted', status: 'False', reason: 'AccountNotFound' },
+      { type: 'Failed', status: 'True' },
+      { type: 'Stalled', status: 'True' },
+    ]);
   });
 
   it('waits for its account to be created', async () => {
@@ -273,11 +277,15 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerations).toHaveLength(2);
   });
 
-  it('is removed a day after its end', async () => {
+  it('that is deleted at its end releases the account', async () => {
+    source.disturb = (call, name) => {
+      const isDone = source.has('KeyRegeneration', 'one') && statusOf('one')['phase'] === 'Completed';
+      if (call === 'get' && name === 'team' && isDone) source.remove('KeyRegeneration', 'one');
+      if (call === 'writeStatus' && isDone) throw new SourceError('Unavailable', 'the API server is unavailable');
+    };
     source.put('KeyRegeneration', 'one', SPEC);
-    await expectPhase('one', 'Completed');
-    now += LIMITS.keyRegenerationKeptMs;
-    regenerations?.changed(source.object('KeyRegeneration', 'one'));
-    await expect.poll(() => source.get({ kind: 'KeyRegeneration', namespace: 'default', name: 'one' })).toBeUndefined();
+    await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);
+    await expect.poll(() => apiKey().regenerating).toBeUndefined();
+    expect(apiKey().regenerations).toHaveLength(1);
   });
 });

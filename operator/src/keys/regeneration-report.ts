@@ -1,7 +1,8 @@
-import { LIMITS, type ConditionReason, type RegenerationPhase, type ResourceObject } from '@standin/contract';
+import type { ConditionReason, RegenerationPhase, ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { ProgrammedState } from '../gateways/gateway-process.ts';
-import { conditionOf, type ConditionContext } from '../status/conditions.ts';
+import { actConditions, type Progress } from '../acts/act-conditions.ts';
+import type { ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
@@ -10,7 +11,7 @@ import type { Finding } from '../translate/index.ts';
 export interface RegenerationFacts {
   readonly phase: RegenerationPhase;
   readonly accepted: Finding;
-  readonly complete: Finding;
+  readonly progress: Progress;
   readonly acknowledged?: string;
   readonly waitingFor?: readonly string[];
   /** RFC 3339. */
@@ -26,7 +27,7 @@ const running = (
 ): RegenerationFacts => ({
   phase: 'Running',
   accepted: ACCEPTED,
-  complete: fails('Running', message),
+  progress: { type: 'Reconciling', reason: 'Running', message },
   ...more,
 });
 
@@ -34,14 +35,14 @@ const running = (
 export const pending = (reason: ConditionReason, message: string): RegenerationFacts => ({
   phase: 'Pending',
   accepted: fails(reason, message),
-  complete: fails('Waiting', message),
+  progress: { type: 'Reconciling', reason: 'Waiting', message },
 });
 
 /** Returns the facts for a regeneration that is rejected permanently. Nothing was changed. */
 export const refused = (reason: ConditionReason, message: string, windowResetsAt?: string): RegenerationFacts => ({
   phase: 'Refused',
   accepted: fails(reason, message),
-  complete: fails('Failed', message),
+  progress: { type: 'Failed', reason: 'Failed', message },
   windowResetsAt,
 });
 
@@ -63,7 +64,7 @@ export const progressOf = (state: ProgrammedState, known: number, now: string): 
       return {
         phase: 'Completed',
         accepted: ACCEPTED,
-        complete: { ok: true, reason: 'Succeeded', message },
+        progress: { type: 'Complete', reason: 'Succeeded', message },
         acknowledged: `${known}/${known}`,
         completedAt: now,
       };
@@ -84,19 +85,13 @@ export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
   return phase === 'Completed' || phase === 'Refused';
 };
 
-/** Returns the time after which a finished regeneration is removed, in milliseconds since the epoch. */
-export const removableAt = ({ status, metadata }: ResourceObject): number => {
-  const { completedAt, refusedAt } = readStatus('KeyRegeneration', status);
-  return Date.parse(completedAt ?? refusedAt ?? metadata.creationTimestamp) + LIMITS.keyRegenerationKeptMs;
-};
-
 /** Returns the status fields for these facts. */
 export const statusOf = (facts: RegenerationFacts, context: ConditionContext): StatusFields => {
-  const { phase, accepted, complete, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;
+  const { phase, accepted, progress, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;
   const refusedAt = phase === 'Refused' ? context.now : undefined;
   return {
     ...{ observedGeneration: context.generation, phase, acknowledged, waitingFor },
     ...{ completedAt, refusedAt, windowResetsAt },
-    conditions: [conditionOf('Accepted', accepted, context), conditionOf('Complete', complete, context)],
+    conditions: actConditions(accepted, progress, context),
   };
 };

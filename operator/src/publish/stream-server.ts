@@ -4,6 +4,7 @@ import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import {
+  ackQuerySchema,
   ackSchema,
   compareRevisions,
   drainedReportSchema,
@@ -155,11 +156,12 @@ export class StreamServer {
     });
     this.#app.post('/v1/acks', async (request, reply) => {
       const ack = ackSchema.parse(request.body);
+      const { undeliveredMs } = ackQuerySchema.parse(request.query);
       const { log, gateways } = this.#require();
       // A gateway cannot hold a revision that was never published. The acknowledgement is from another term, or the gateway is in
       // an invalid state. A snapshot fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
-      await reply.code(isPublished && gateways.ack(ack) ? 204 : 409).send();
+      await reply.code(isPublished && gateways.ack(ack, undeliveredMs) ? 204 : 409).send();
     });
     this.#app.post('/v1/permits', async (request, reply) => {
       const wanted = permitRequestSchema.parse(request.body);

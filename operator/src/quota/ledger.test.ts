@@ -30,9 +30,12 @@ describe('a grant', () => {
     [1_000, 5, 10_000, 100],
     [3, 5, 10_000, 1],
     [1, 1, 1, 1],
-  ])('for a quota of %i, %i gateways and a request for %i permits contains %i permits', (limit, gateways, want, permits) => {
-    expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
-  });
+  ])(
+    'for a quota of %i, %i gateways and a request for %i permits contains %i permits',
+    (limit, gateways, want, permits) => {
+      expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
+    },
+  );
 
   test('is refused when all permits are granted, even after the quota is lowered', () => {
     const { ledger } = granted(newLedger('2026-11'), 10, 5);

@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-term.testing.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
-
 test('all requests that match the filter are sent once, and the responses are counted', async () => {
   const { lead, replay, ended, status, sent, target, source } = setUp();
   target.answer = (body) => (body.endsWith('7') ? 503 : body === '9' ? 0 : 200);
@@ -19,7 +17,7 @@ test('all requests that match the filter are sent once, and the responses are co
       { status: 503, count: 3 },
     ],
   });
-  expect(status().conditions?.find(({ type }) => type === 'Complete')?.message).toBe(
+  expect(status().conditions?.find(({ type }) => type === 'Failed')?.message).toBe(
     `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} answered 200, 3 answered 503, 1 without a response. First error: No response from the target.`,
   );
   await expect.poll(() => source.events).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
@@ -116,40 +114,6 @@ test('a Replay waits for a project that is created later', async () => {
   source.put('Project', 'later', { accountRef: { name: 'team' } });
   await ended();
   expect(status().conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({ status: 'True' });
-});
-
-test('a Replay is deleted a day after its end, and not before', async () => {
-  const { lead, replay, ended, source, clock } = setUp();
-  replay({ requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe' });
-  const first = await lead();
-  await ended();
-  await first.stop();
-  clock.offsetMs = DAY_MS - 60_000;
-  await (await lead()).stop();
-  expect(source.object('Replay', 'again')).toBeDefined();
-  clock.offsetMs = DAY_MS + 60_000;
-  await lead();
-  await expect.poll(() => source.has('Replay', 'again')).toBe(false);
-});
-
-test('a new Replay with the same name is not deleted with its predecessor', async () => {
-  const { lead, replay, ended, status, source, clock } = setUp();
-  replay(FAST);
-  const first = await lead();
-  await ended();
-  await first.stop();
-  clock.offsetMs = DAY_MS + 60_000;
-  // The source has not reported the change yet.
-  source.isQuick = false;
-  source.remove('Replay', 'again');
-  const { uid } = replay({ ...FAST, state: 'Suspended' }).metadata;
-  let reads = 0;
-  source.disturb = (call) => {
-    if (call === 'get' || call === 'delete') reads += 1;
-  };
-  await lead();
-  await expect.poll(() => [reads, status().phase]).toEqual([1, 'Suspended']);
-  expect(source.object('Replay', 'again').metadata.uid).toBe(uid);
 });
 
 test('a failed status write is retried', async () => {

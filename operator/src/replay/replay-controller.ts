@@ -1,9 +1,8 @@
-import { LIMITS, type ResourceObject } from '@standin/contract';
+import type { ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
-import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import { WorkQueue } from '@standin/kube';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
-import { deleteObject } from '../delete-object.ts';
 import { ReplaySlots } from './replay-slots.ts';
 import { specOf } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
@@ -26,8 +25,7 @@ const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name:
   `${namespace}/${name}`;
 
 /**
- * Runs for one leader's term: starts Replays that have not ended, notifies runs of changes, and removes Replays that ended a day
- * ago.
+ * Runs for one leader's term: starts Replays that have not ended, and notifies runs of changes.
  */
 export class ReplayController implements Controller {
   readonly name = 'replay';
@@ -50,7 +48,10 @@ export class ReplayController implements Controller {
     const { registry } = parts;
     this.#queue = new WorkQueue({
       ...{ name: 'replay', backoff: BACKOFF, registry, logger },
-      reconcile: (uid) => this.#reconcile(uid),
+      reconcile: (uid) => {
+        this.#reconcile(uid);
+        return Promise.resolve(undefined);
+      },
     });
     this.#waitingQueue = new WorkQueue({
       ...{ name: 'replay-waiting', concurrency: WAITING_WRITERS, backoff: BACKOFF, registry, logger },
@@ -89,14 +90,10 @@ export class ReplayController implements Controller {
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }
 
-  async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
+  #reconcile(uid: string): void {
     const object = this.#parts.objects.get(uid);
-    if (object?.kind !== 'Replay' || this.#runs.has(uid) || this.#isStopped) return undefined;
-    const { completedAt } = readStatus('Replay', object.status);
-    if (completedAt !== undefined) return this.#removeLater(object, Date.parse(completedAt));
-    if (this.#over.has(uid)) return undefined;
-    this.#start(object);
-    return undefined;
+    if (object?.kind !== 'Replay' || this.#runs.has(uid) || this.#isStopped || this.#over.has(uid)) return;
+    if (readStatus('Replay', object.status).completedAt === undefined) this.#start(object);
   }
 
   #start(object: ResourceObject): void {
@@ -129,12 +126,5 @@ export class ReplayController implements Controller {
       controls.delete(control);
       if (controls.size === 0) this.#byProject.delete(project);
     };
-  }
-
-  async #removeLater(object: ResourceObject, completedAtMs: number): Promise<ReconcileResult | undefined> {
-    const dueInMs = completedAtMs + LIMITS.replayKeptMs - this.#parts.clock.date().getTime();
-    if (dueInMs > 0) return { requeueAfterMs: dueInMs };
-    await deleteObject(this.#parts.source, object);
-    return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { ReplayReport, type ReplayFacts } from './replay-report.ts';
 const WAITING: ReplayFacts = {
   phase: 'Pending',
   accepted: { ok: false, reason: 'ProjectNotFound', message: 'There is no Project shop in this namespace.' },
-  complete: { ok: false, reason: 'Waiting', message: 'There is no Project shop in this namespace.' },
+  progress: { type: 'Reconciling', reason: 'Waiting', message: 'There is no Project shop in this namespace.' },
   counts: [],
 };
 

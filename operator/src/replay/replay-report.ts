@@ -2,7 +2,8 @@ import type { ReplayPhase, ResourceObject, ResourceSource } from '@standin/contr
 import type { StatusCount } from '@standin/logstore';
 import type { Clock } from '@standin/kube';
 import type { Logger } from 'pino';
-import { conditionOf, contextOf, type ConditionContext } from '../status/conditions.ts';
+import { actConditions, type Progress } from '../acts/act-conditions.ts';
+import { contextOf, type ConditionContext } from '../status/conditions.ts';
 import { StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './replay-slots.ts';
@@ -11,7 +12,7 @@ import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './replay-slots.ts';
 export interface ReplayFacts {
   readonly phase: ReplayPhase;
   readonly accepted: Finding;
-  readonly complete: Finding;
+  readonly progress: Progress;
   readonly planned?: number | undefined;
   /** The counts by response status. 0: no response. */
   readonly counts: readonly StatusCount[];
@@ -24,8 +25,8 @@ export interface ReplayFacts {
 
 export const PAUSED = {
   phase: 'Suspended',
-  complete: {
-    ok: false,
+  progress: {
+    type: 'Reconciling',
     reason: 'Suspended',
     message: 'Paused by spec.state. Requests in flight will finish.',
   },
@@ -33,8 +34,8 @@ export const PAUSED = {
 
 export const NO_PLACE = {
   phase: 'Pending',
-  complete: {
-    ok: false,
+  progress: {
+    type: 'Reconciling',
     reason: 'Waiting',
     message:
       `The operator runs up to ${PLACES_MAX} Replays at a time, ${PLACES_IN_NAMESPACE_MAX} per namespace. ` +
@@ -62,14 +63,14 @@ const BY_STATUS_MAX = 64;
 const sum = (counts: readonly StatusCount[]): number => counts.reduce((total, { count }) => total + count, 0);
 
 /** Returns the status fields for these facts. */
-const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusFields => {
-  const { phase, accepted, complete, planned, counts, cursor, startedAt, completedAt, result } = facts;
+export const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusFields => {
+  const { phase, accepted, progress, planned, counts, cursor, startedAt, completedAt, result } = facts;
   const sent = sum(counts);
   const failed = counts.find(({ status }) => status === 0)?.count ?? 0;
   const byStatus = counts.toSorted((a, b) => b.count - a.count).slice(0, BY_STATUS_MAX);
   return {
     observedGeneration: context.generation,
-    conditions: [conditionOf('Accepted', accepted, context), conditionOf('Complete', complete, context)],
+    conditions: actConditions(accepted, progress, context),
     phase,
     ...(planned !== undefined && { planned }),
     ...(startedAt !== undefined && { startedAt, sent, answered: sent - failed, failed }),

@@ -5,6 +5,7 @@ import type { Clock } from '@standin/kube';
 import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { secondsOf } from '../status/conditions.ts';
+import type { Progress } from '../acts/act-conditions.ts';
 import type { Finding } from '../translate/index.ts';
 import { findEntry } from './captured-requests.ts';
 import type { ReplaySlots, Ticket } from './replay-slots.ts';
@@ -41,7 +42,8 @@ type TurnEnd = RunEnd | 'again' | 'blocked';
 const RETRY_BACKOFF = { baseMs: 200, capMs: 10_000 };
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
-const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
+const RUNNING: Progress = { type: 'Reconciling', reason: 'Running', message: 'Requests are being sent.' };
+const waiting = (message: string): Progress => ({ type: 'Reconciling', reason: 'Waiting', message });
 const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The Replay is checked when a slot is free.' };
 
 interface Turn {
@@ -77,7 +79,7 @@ export class ReplayRun {
     const options = { source, clock, writeLater, logger: this.#logger, object: () => objects.get(uid) };
     const { startedAt, planned, cursor, byStatus: counts = [] } = readStatus('Replay', object.status);
     const accepted = startedAt === undefined ? NOT_YET : ACCEPTED;
-    const facts = { phase: 'Pending', accepted, complete: RUNNING, counts } as const;
+    const facts = { phase: 'Pending', accepted, progress: RUNNING, counts } as const;
     this.#report = new ReplayReport(options, { ...facts, startedAt, planned, cursor });
   }
 
@@ -158,7 +160,7 @@ export class ReplayRun {
     this.#report.set({ accepted: ACCEPTED, counts: this.#counts.list() });
     if (!this.#control.maySend) return this.#interrupt();
     this.#report.set({
-      ...{ phase: 'Running', complete: RUNNING },
+      ...{ phase: 'Running', progress: RUNNING },
       startedAt: startedAt ?? secondsOf(this.#parts.clock.date()),
     });
     const { requestId } = resolution.plan.spec;
@@ -225,18 +227,18 @@ export class ReplayRun {
 
   /** Repeats work while the log store is unavailable, unless the replay is cancelled. */
   async #retry<T>(work: () => Promise<T>, beforeAgain: () => void = () => undefined): Promise<T> {
-    const { complete } = this.#report.facts;
+    const { progress } = this.#report.facts;
     for (let attempt = 0; ; attempt++) {
       this.#control.stopped.throwIfAborted();
       try {
         const result = await work();
-        if (attempt > 0) this.#report.set({ complete });
+        if (attempt > 0) this.#report.set({ progress });
         return result;
       } catch (error) {
         const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && !error.isTooSlow;
         if (!mayHelp || this.#control.state === 'Cancelled') throw error;
         const message = `The log store is unavailable (${error.message}). The replay continues when it is available again.`;
-        this.#report.set({ complete: { ok: false, reason: 'Waiting', message } });
+        this.#report.set({ progress: waiting(message) });
         await this.#parts.clock.sleep(exponentialMs(attempt, RETRY_BACKOFF), this.#control.ending);
         beforeAgain();
       }
@@ -254,8 +256,7 @@ export class ReplayRun {
   }
 
   #block(finding: Finding): TurnEnd {
-    const complete: Finding = { ok: false, reason: 'Waiting', message: finding.message };
-    this.#report.wait({ phase: 'Pending', accepted: finding, complete });
+    this.#report.wait({ phase: 'Pending', accepted: finding, progress: waiting(finding.message) });
     return 'blocked';
   }
 
@@ -276,12 +277,8 @@ export class ReplayRun {
     const { planned } = this.#report.facts;
     const message = why ?? `${phase === 'Cancelled' ? 'Cancelled. ' : ''}${this.#counts.describe(planned)}`;
     const completedAt = secondsOf(this.#parts.clock.date());
-    this.#report.set({
-      phase,
-      complete: { ok: true, reason: phase, message },
-      completedAt,
-      counts: this.#counts.list(),
-    });
+    const progress: Progress = { type: phase === 'Succeeded' ? 'Complete' : 'Failed', reason: phase, message };
+    this.#report.set({ phase, progress, completedAt, counts: this.#counts.list() });
     await this.#report.flush(this.#control.stopped);
     const type = phase === 'Failed' ? 'Warning' : 'Normal';
     await this.#parts.source.recordEvent(this.#object, { type, reason: phase, message });

@@ -90,7 +90,7 @@ test('a Replay reports that it is waiting for a slot, and can be deleted, cancel
   for (const name of ['e', 'f', 'g']) replay({ ...FAST, ...to(name) }, name);
   const waits = (name: string) =>
     expect
-      .poll(() => [status(name).phase, conditionOf(status(name), 'Complete')])
+      .poll(() => [status(name).phase, conditionOf(status(name), 'Reconciling')])
       .toMatchObject([
         'Pending',
         {
@@ -126,14 +126,14 @@ test('hundreds of waiting Replays do not need timers', async () => {
   const [paused, lost] = [namesOf('paused'), namesOf('lost')];
   for (const name of paused) replay({ ...FAST, state: 'Suspended' }, name);
   for (const name of lost) replay({ ...FAST, projectRef: { name: 'missing' } }, name);
-  await expect.poll(() => reasonsOf(paused, 'Complete'), { timeout: 20_000 }).toEqual(['Suspended']);
+  await expect.poll(() => reasonsOf(paused, 'Reconciling'), { timeout: 20_000 }).toEqual(['Suspended']);
   await expect.poll(() => reasonsOf(lost, 'Accepted'), { timeout: 20_000 }).toEqual(['ProjectNotFound']);
   for (const name of FOUR) replay({ ...FAST, order: 'Original' }, name);
   await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Running'));
   const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
   const waiting = namesOf('waiting');
   for (const name of waiting) replay(FAST, name);
-  await expect.poll(() => reasonsOf(waiting, 'Complete'), { timeout: 20_000 }).toEqual(['Waiting']);
+  await expect.poll(() => reasonsOf(waiting, 'Reconciling'), { timeout: 20_000 }).toEqual(['Waiting']);
   const writes = source.statusWrites.length;
   // The timers of the test runner and of the pending requests.
   await expect.poll(timers).toBeLessThan(50);

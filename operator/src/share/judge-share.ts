@@ -1,4 +1,4 @@
-import { LIMITS, type ResourceObject } from '@standin/contract';
+import { LIMITS, type ConditionReason, type ResourceObject } from '@standin/contract';
 import { parseObject, type AccountSpec, type ProjectSpec, type ShareSpec } from '@standin/crds';
 import { fails, holds, invalid } from '../translate/findings.ts';
 import { conditionOf, type ConditionContext } from '../status/conditions.ts';
@@ -12,6 +12,8 @@ export interface ShareSurroundings {
 
 export interface ShareVerdict {
   readonly accepted: Finding;
+  /** The entry that an accepted Share shows. */
+  readonly entry?: { readonly requestId: string; readonly projectUid: string; readonly project: string };
   /** When the Share expires, in milliseconds since the epoch. Undefined if unknown. */
   readonly expiresAtMs?: number;
 }
@@ -38,7 +40,7 @@ const accountSpec = (object: ResourceObject | undefined): AccountSpec | undefine
 export const judgeShare = (share: ResourceObject, surroundings: ShareSurroundings, now: number): ShareVerdict => {
   const parsed = parseObject(share);
   if (!parsed.ok) return { accepted: invalid(parsed.problems) };
-  const { projectRef, expiresAt } = parsed.value.spec as ShareSpec;
+  const { projectRef, requestId, expiresAt } = parsed.value.spec as ShareSpec;
   const expiresAtMs = Date.parse(expiresAt);
   if (Number.isNaN(expiresAtMs))
     return { accepted: fails('Invalid', `spec.expiresAt: ${expiresAt} is not a valid time.`, 'spec.expiresAt') };
@@ -51,8 +53,9 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
     return verdict(fails('Invalid', message, 'spec.expiresAt'));
   }
   if (expiresAtMs <= now) return verdict(fails('Expired', `The link expired at ${expiresAt}.`, 'spec.expiresAt'));
-  const project = projectSpec(surroundings.object('Project', namespace, projectRef.name));
-  if (project === undefined) {
+  const projectObject = surroundings.object('Project', namespace, projectRef.name);
+  const project = projectSpec(projectObject);
+  if (projectObject === undefined || project === undefined) {
     const message = `There is no valid Project ${projectRef.name} in this namespace.`;
     return verdict(fails('ProjectNotFound', message, 'spec.projectRef.name'));
   }
@@ -65,11 +68,54 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
     const message = `Sharing needs the Pro plan, but Account ${project.accountRef.name} is on the ${account.plan} plan. Ask an administrator to set spec.plan to Pro.`;
     return verdict(fails('NotInPlan', message));
   }
-  return verdict(holds('Accepted', 'The link works.'));
+  const entry = { requestId, projectUid: projectObject.metadata.uid, project: projectRef.name };
+  return { ...verdict(holds('Accepted', 'The Share is valid.')), entry };
 };
 
-/** Returns the status fields for this finding. */
-export const statusOf = (accepted: Finding, context: ConditionContext): StatusFields => ({
+/** Reasons that do not resolve by themselves. A missing Project may still be created. */
+const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Expired', 'NotInPlan']);
+
+/** The condition `Ready`. */
+export interface Readiness {
+  readonly ready: Finding;
+  /** Only a change of an object helps. */
+  readonly isStalled: boolean;
+}
+
+export const WORKING: Readiness = { ready: holds('Ready', 'The link works.'), isStalled: false };
+
+export const notAccepted = (accepted: Finding): Readiness => ({
+  ready: accepted,
+  isStalled: STALLING.has(accepted.reason),
+});
+
+/** @param mayAppear a gateway has requests that are not in the log yet */
+export const requestNotFound = (
+  { requestId, project }: NonNullable<ShareVerdict['entry']>,
+  mayAppear: boolean,
+): Readiness => {
+  const missing = `The log of Project ${project} has no request ${requestId}`;
+  const message = mayAppear
+    ? `${missing} yet. Gateways still deliver requests to the log.`
+    : `${missing}: it may have expired. Delete the Share.`;
+  return { ready: fails('RequestNotFound', message), isStalled: !mayAppear };
+};
+
+export const unknownRequest = (error: Error): Readiness => ({
+  ready: fails('Waiting', `The log store is unavailable (${error.message}). The request is looked for again.`),
+  isStalled: false,
+});
+
+/** Returns the status fields for these findings. */
+export const statusOf = (
+  accepted: Finding,
+  { ready, isStalled }: Readiness,
+  context: ConditionContext,
+): StatusFields => ({
   observedGeneration: context.generation,
-  conditions: [conditionOf('Accepted', accepted, context)],
+  conditions: [
+    conditionOf('Accepted', accepted, context),
+    conditionOf('Ready', ready, context),
+    ...(isStalled ? [conditionOf('Stalled', { ...ready, ok: true }, context)] : []),
+  ],
 });

@@ -1,10 +1,11 @@
 import { LIMITS, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
+import { LogStoreError } from '@standin/logstore';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import { ShareController } from './share-controller.ts';
+import { ShareController, type ShareControllerOptions } from './share-controller.ts';
 
 /** Deletes objects on request, as real sources do. */
 class DeletingSource extends MemorySource {
@@ -28,6 +29,12 @@ const SPEC = {
 let source: DeletingSource;
 let controller: ShareController;
 let now: number;
+/** The log: the uid of the project of each request. */
+let rows: Map<string, string>;
+/** Thrown by the log store. */
+let outage: LogStoreError | undefined;
+let looks: number;
+let deliveredUpTo: number;
 const objects = new Map<string, ResourceObject>();
 
 beforeEach(async () => {
@@ -35,10 +42,12 @@ beforeEach(async () => {
   objects.clear();
   source = new DeletingSource();
   source.put('Account', 'pro', { plan: 'Pro' });
-  source.put('Project', 'shop', { accountRef: { name: 'pro' } });
-  const options = { source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now };
-  controller = new ShareController(options);
-  controller.start();
+  const project = source.put('Project', 'shop', { accountRef: { name: 'pro' } });
+  rows = new Map([[SPEC.requestId, project.metadata.uid]]);
+  outage = undefined;
+  looks = 0;
+  deliveredUpTo = Infinity;
+  begin();
   await source.start(
     {
       put: (object) => controller.changed(object),
@@ -49,6 +58,29 @@ beforeEach(async () => {
   );
 });
 afterEach(() => controller.stop());
+
+const begin = (): void => {
+  const store: ShareControllerOptions['store'] = {
+    version: (id) => {
+      looks += 1;
+      const projectUid = rows.get(id);
+      if (outage !== undefined) return Promise.reject(outage);
+      return Promise.resolve(projectUid === undefined ? undefined : { projectUid, version: 2 });
+    },
+  };
+  controller = new ShareController({
+    ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
+    ...{ store, prepareStore: () => Promise.resolve(), deliveredUpTo: () => deliveredUpTo },
+  });
+  controller.start();
+};
+
+const readiness = (): string[] =>
+  conditionsIn(source.object('Share', 'link').status)
+    .slice(1)
+    .map(({ type, status, reason: why }) => `${type}=${status} ${why}`);
+const expectReadiness = (...wanted: string[]): Promise<void> =>
+  expect.poll(readiness, { timeout: 5_000 }).toEqual(wanted);
 
 const reason = (): string => {
   const [accepted] = conditionsIn(source.object('Share', 'link').status);
@@ -63,7 +95,7 @@ describe('a Share', () => {
     expect(source.object('Share', 'link').status).toMatchObject({ observedGeneration: 1 });
     source.put('Account', 'other', { plan: 'Free' });
     source.put('Share', 'second', SPEC);
-    await expect.poll(() => conditionsIn(source.object('Share', 'second').status).length).toBe(1);
+    await expect.poll(() => conditionsIn(source.object('Share', 'second').status).length).toBe(2);
     expect(source.statusWrites.map(({ ref }) => ref.name)).toEqual(['link', 'second']);
   });
 
@@ -84,8 +116,95 @@ describe('a Share', () => {
     await expectReason('False ProjectNotFound');
     source.put('Project', 'shop', { accountRef: { name: 'nobody' } });
     await expectReason('False ProjectNotReady');
-    source.put('Project', 'shop', { accountRef: { name: 'pro' } });
+    const { uid } = source.put('Project', 'shop', { accountRef: { name: 'pro' } }).metadata;
+    rows.set(SPEC.requestId, uid);
     await expectReason('True Accepted');
+  });
+
+  it('whose request is in the log is ready after one look', async () => {
+    source.put('Share', 'link', SPEC);
+    source.isQuick = false;
+    await expectReadiness('Ready=True Ready');
+    source.deliver();
+    await expectReason('True Accepted');
+    expect(looks).toBe(1);
+  });
+
+  it('whose request is not in the log yet becomes ready when a gateway delivers it', async () => {
+    deliveredUpTo = -Infinity;
+    const uid = rows.get(SPEC.requestId) ?? '';
+    rows.clear();
+    source.put('Share', 'link', SPEC);
+    await expectReadiness('Ready=False RequestNotFound');
+    await expectReason('True Accepted');
+    rows.set(SPEC.requestId, uid);
+    await expectReadiness('Ready=True Ready');
+    expect(source.events).toEqual([]);
+  });
+
+  it('whose request is missing after all gateways have delivered is stalled, with an Event', async () => {
+    deliveredUpTo = -Infinity;
+    rows.clear();
+    source.put('Share', 'link', SPEC);
+    await expectReadiness('Ready=False RequestNotFound');
+    deliveredUpTo = Infinity;
+    await expectReadiness('Ready=False RequestNotFound', 'Stalled=True RequestNotFound');
+    expect(source.events).toMatchObject([{ name: 'link', type: 'Warning', reason: 'RequestNotFound' }]);
+    const before = looks;
+    source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 5 });
+    await expect.poll(() => looks).toBe(before + 1);
+  });
+
+  it('whose request is of another project is stalled', async () => {
+    deliveredUpTo = -Infinity;
+    rows.set(SPEC.requestId, 'another project');
+    source.put('Share', 'link', SPEC);
+    await expectReadiness('Ready=False RequestNotFound', 'Stalled=True RequestNotFound');
+  });
+
+  it('keeps its readiness while the log store is unavailable, and is not ready before', async () => {
+    const unavailable = new LogStoreError('connection refused', {
+      kind: 'retryable',
+      code: 'ECONNREFUSED',
+      cause: undefined,
+    });
+    source.put('Share', 'link', SPEC);
+    await expectReadiness('Ready=True Ready');
+    outage = unavailable;
+    const before = looks;
+    source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 5 });
+    await expect.poll(() => looks).toBe(before + 1);
+    source.put('Share', 'other', SPEC);
+    await expect
+      .poll(() => conditionsIn(source.object('Share', 'other').status).map(({ reason: why }) => why))
+      .toEqual(['Accepted', 'Waiting']);
+    expect(readiness()).toEqual(['Ready=True Ready']);
+  });
+
+  it('that an earlier version accepted becomes ready', async () => {
+    const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The link works.' };
+    const conditions = [{ ...accepted, observedGeneration: 1, lastTransitionTime: '2025-01-01T00:00:00Z' }];
+    source.put('Share', 'link', SPEC, { observedGeneration: 1, conditions });
+    await expectReadiness('Ready=True Ready');
+    expect(conditionsIn(source.object('Share', 'link').status)[0]).toMatchObject({
+      lastTransitionTime: '2025-01-01T00:00:00Z',
+    });
+  });
+
+  it.each([
+    ['NotInPlan', 'Free', SPEC],
+    ['Expired', 'Pro', { ...SPEC, expiresAt: at(NOW) }],
+    ['Invalid', 'Pro', { ...SPEC, tokenSha256: 'secret' }],
+  ])('that is refused for %s is stalled, and its request is not looked for', async (why, plan, spec) => {
+    source.put('Account', 'pro', { plan });
+    source.put('Share', 'link', spec);
+    await expectReadiness(`Ready=False ${why}`, `Stalled=True ${why}`);
+    expect(looks).toBe(0);
+  });
+
+  it('of a missing project is not stalled', async () => {
+    source.put('Share', 'link', { ...SPEC, projectRef: { name: 'later' } });
+    await expectReadiness('Ready=False ProjectNotFound');
   });
 
   it.each([

@@ -1,5 +1,7 @@
 import { LIMITS, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
-import { WorkQueue } from '@standin/kube';
+import { conditionsIn } from '@standin/crds';
+import { systemClock, WorkQueue } from '@standin/kube';
+import { LogStoreError, type LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
@@ -7,23 +9,41 @@ import { deleteObject } from '../delete-object.ts';
 import { contextOf } from '../status/conditions.ts';
 import { refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
-import { judgeShare, statusOf } from './judge-share.ts';
+import {
+  judgeShare,
+  notAccepted,
+  requestNotFound,
+  statusOf,
+  unknownRequest,
+  WORKING,
+  type Readiness,
+  type ShareVerdict,
+} from './judge-share.ts';
 
 export interface ShareControllerOptions {
   readonly source: ResourceSource;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
   readonly registry: Registry;
+  /** Undefined: there is no log store, and requests are not looked for. */
+  readonly store: Pick<LogStore, 'version'> | undefined;
+  /** Resolves when the store's tables exist. */
+  readonly prepareStore: () => Promise<void>;
+  /** See `GatewayController`. */
+  readonly deliveredUpTo: () => number;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
 }
 
 const WORKERS = 4;
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
+/** A missing request is looked for again after as long as it has been missing, within these limits. */
+const LOOK_AGAIN_MS_MIN = 1_000;
+const LOOK_AGAIN_MS_MAX = 30_000;
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** Keeps every Share's condition up to date, and removes Shares that expired long ago, for one leader's term. */
+/** Keeps the conditions of every Share up to date, and removes Shares that expired long ago, for one leader's term. */
 export class ShareController implements Controller {
   readonly name = 'shares';
   readonly #options: ShareControllerOptions;
@@ -31,6 +51,8 @@ export class ShareController implements Controller {
   readonly #writer: StatusWriter;
   /** Shares by uid. */
   readonly #shares = new Map<string, ResourceObject>();
+  /** When a request was first looked for in vain, by the uid of its Share, in milliseconds of the system clock's `now`. */
+  readonly #missingSince = new Map<string, number>();
   /** Projects and Accounts by kind and name. */
   readonly #surroundings = new Map<string, ResourceObject>();
 
@@ -56,7 +78,7 @@ export class ShareController implements Controller {
     switch (object.kind) {
       case 'Share':
         this.#shares.set(object.metadata.uid, object);
-        this.#queue.add(object.metadata.uid);
+        if (!this.#writer.isEcho(object)) this.#queue.add(object.metadata.uid);
         break;
       case 'Project':
       case 'Account':
@@ -71,6 +93,7 @@ export class ShareController implements Controller {
   removed(object: ResourceObject): void {
     this.#shares.delete(object.metadata.uid);
     this.#writer.forget(object.metadata.uid);
+    this.#missingSince.delete(object.metadata.uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));
     // A new object with the same name may already exist.
     if (known?.metadata.uid === object.metadata.uid) this.#change(object, undefined);
@@ -104,21 +127,62 @@ export class ShareController implements Controller {
       object: (kind: 'Project' | 'Account', namespace: string, name: string) =>
         this.#surroundings.get(keyOf({ kind, namespace, name })),
     };
-    const { accepted, expiresAtMs } = judgeShare(share, surroundings, now);
+    const { accepted, entry, expiresAtMs } = judgeShare(share, surroundings, now);
     if (expiresAtMs !== undefined && now >= expiresAtMs + LIMITS.shareKeptMs) {
       await deleteObject(this.#options.source, share);
       return undefined;
     }
-    await this.#report(share, accepted, now);
-    if (expiresAtMs === undefined) return undefined;
-    return (now < expiresAtMs ? expiresAtMs : expiresAtMs + LIMITS.shareKeptMs) - now;
+    const newest = this.#writer.newest(share);
+    const { readiness, againMs = Infinity } =
+      entry === undefined ? { readiness: notAccepted(accepted) } : await this.#look(newest, entry);
+    await this.#report(newest, accepted, readiness, now);
+    const expiryMs =
+      expiresAtMs === undefined ? Infinity : (now < expiresAtMs ? expiresAtMs : expiresAtMs + LIMITS.shareKeptMs) - now;
+    const nextMs = Math.min(againMs, expiryMs);
+    return nextMs === Infinity ? undefined : nextMs;
   }
 
-  async #report(share: ResourceObject, accepted: Finding, now: number): Promise<void> {
-    const newest = this.#writer.newest(share);
-    if ((await this.#writer.write(newest, statusOf(accepted, contextOf(newest, new Date(now))))) !== 'written') return;
-    const { ok, reason, message } = accepted;
-    if (!ok && reason !== 'Expired')
+  /** Looks for the request in the log. Resolves with the delay until the next look, if one is necessary. */
+  async #look(
+    { metadata: { uid, generation }, status }: ResourceObject,
+    entry: NonNullable<ShareVerdict['entry']>,
+  ): Promise<{ readonly readiness: Readiness; readonly againMs?: number }> {
+    const { store, prepareStore, deliveredUpTo } = this.#options;
+    if (store === undefined) return { readiness: WORKING };
+    const now = systemClock.now();
+    const since = this.#missingSince.get(uid) ?? now;
+    // Read before the look: what was delivered by then is found.
+    const isDelivered = deliveredUpTo() > since;
+    try {
+      await prepareStore();
+      const row = await store.version(entry.requestId);
+      if (row?.projectUid === entry.projectUid) {
+        this.#missingSince.delete(uid);
+        return { readiness: WORKING };
+      }
+      this.#missingSince.set(uid, since);
+      // An id is never used twice.
+      if (isDelivered || row !== undefined) return { readiness: requestNotFound(entry, false) };
+      const againMs = Math.min(LOOK_AGAIN_MS_MAX, Math.max(LOOK_AGAIN_MS_MIN, now - since));
+      return { readiness: requestNotFound(entry, true), againMs };
+    } catch (error) {
+      if (!(error instanceof LogStoreError)) throw error;
+      const wasReady = conditionsIn(status).some(
+        ({ type, status: is, observedGeneration }) =>
+          type === 'Ready' && is === 'True' && observedGeneration === generation,
+      );
+      return { readiness: wasReady ? WORKING : unknownRequest(error), againMs: LOOK_AGAIN_MS_MAX };
+    }
+  }
+
+  async #report(share: ResourceObject, accepted: Finding, readiness: Readiness, now: number): Promise<void> {
+    const status = statusOf(accepted, readiness, contextOf(share, new Date(now)));
+    if ((await this.#writer.write(share, status)) !== 'written') return;
+    const { ok, reason, message } = readiness.ready;
+    if (!ok && reason !== 'Expired' && (readiness.isStalled || !TRANSIENT.has(reason)))
       await this.#options.source.recordEvent(share, { type: 'Warning', reason, message });
   }
 }
+
+/** Reasons that are not reported as Events unless the Share is stalled. */
+const TRANSIENT: ReadonlySet<string> = new Set(['RequestNotFound', 'Waiting']);

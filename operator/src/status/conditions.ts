@@ -75,8 +75,8 @@ export const contextOf = (
 ): ConditionContext => ({ generation, before: conditionsIn(status), now: secondsOf(date) });
 
 /**
- * Returns a finding as a condition. It keeps its transition time if its status is unchanged. The message may contain untrusted
- * text, and is shown in terminals.
+ * Returns a finding as a condition. It keeps its transition time if its status is unchanged, unless the status is the initial one, which
+ * has no generation. The message may contain untrusted text, and is shown in terminals.
  */
 export const conditionOf = (
   type: ConditionType,
@@ -84,14 +84,15 @@ export const conditionOf = (
   { generation, before, now }: ConditionContext,
 ): Condition => {
   const status = ok ? 'True' : 'False';
-  const previous = before.find((candidate) => candidate.type === type);
+  const previous: Partial<Condition> | undefined = before.find((candidate) => candidate.type === type);
+  const isSame = previous?.status === status && previous.observedGeneration !== undefined;
   return {
     type,
     status,
     reason,
     message: printable(message).slice(0, LIMITS.conditionMessageLengthMax),
     observedGeneration: generation,
-    lastTransitionTime: previous?.status === status ? previous.lastTransitionTime : now,
+    lastTransitionTime: (isSame ? previous.lastTransitionTime : undefined) ?? now,
   };
 };
 

@@ -10,10 +10,13 @@ export interface Condition {
 }
 
 /**
- * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
- * acknowledged it. `Ready`: all three, at this generation. `Complete`: a one-time action has ended. `QuotaAvailable`: the
- * account's requests are not rejected because of its quota. Two types are present only while they are True: `QuotaMismatch` (the
- * log has more requests than the account's ledger granted) and `Stalled` (kstatus, abnormal-true).
+ * `Accepted`: the object is valid.
+ * `ResolvedRefs`: everything it refers to exists.
+ * `Programmed`: all known gateways have acknowledged it.
+ * `Ready`: all three, at this generation. A Share: its link shows the request.
+ * `QuotaAvailable`: the account's requests are not rejected because of its quota.
+ * Present only while True: `QuotaMismatch`, the log has more requests than its ledger granted; `Complete` and `Failed`, how an
+ * act ended (batch/v1 Job); `Reconciling`, an act has not ended; `Stalled`, only a change of an object helps (kstatus).
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -21,8 +24,10 @@ export const CONDITION_TYPES = [
   'Programmed',
   'Ready',
   'Complete',
+  'Failed',
   'QuotaAvailable',
   'QuotaMismatch',
+  'Reconciling',
   'Stalled',
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
@@ -62,7 +67,7 @@ export const CONDITION_REASONS = [
   'NoLogStore',
   'ManagedElsewhere',
   'LimitReached',
-  // Complete
+  // Reconciling, Complete and Failed
   'Running',
   'Suspended',
   'Waiting',

@@ -6,7 +6,7 @@ import { configObjectSchema } from './config-objects.ts';
  *
  *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N
  *                                                the leader responds with 200, a snapshot, then deltas, until either side ends it
- *   POST /v1/acks                                body: one `Ack`; the response is 204
+ *   POST /v1/acks?undeliveredMs=N                body: one `Ack`; the response is 204
  *   POST /v1/permits, /v1/usage                  blocks of a quota's permits: see quota.ts
  *   DELETE /v1/gateways/NAME?instance=UUID       goodbye message from a gateway that is shutting down; the response is 204
  *
@@ -21,6 +21,9 @@ import { configObjectSchema } from './config-objects.ts';
  * With `maxStalenessMs` above 0, the gateway refuses all requests when this time has passed since it sent the last
  * acknowledgement whose response was 204. The operator stops waiting for the gateway when the same time has passed since it
  * received the last acknowledgement, which is later than the gateway sent it.
+ *
+ * `undeliveredMs` is the age of the oldest record that is not in ClickHouse; 0: there is none. It is in the query because operators
+ * of earlier versions ignore the query, but refuse unknown fields. Without it, the age is unknown.
  *
  * A follower responds to every path with 503 and a `NotLeader` body.
  */
@@ -77,6 +80,9 @@ export const ackSchema = z.strictObject({
   rejected: z.array(rejectedObjectSchema).max(1_000),
 });
 export type Ack = z.infer<typeof ackSchema>;
+
+/** Query of an acknowledgement. */
+export const ackQuerySchema = z.object({ undeliveredMs: z.coerce.number().min(0).default(Infinity) });
 
 export const notLeaderSchema = z.object({ error: z.literal('not_leader'), leader: z.string().nullable() });
 export type NotLeader = z.infer<typeof notLeaderSchema>;

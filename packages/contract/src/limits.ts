@@ -60,8 +60,8 @@ export const LIMITS = {
   replayRequestsMax: 1_000_000,
   replayRatePerSecondDefault: 10,
   replayRatePerSecondMax: 1_000,
-  /** Finished Replays and their results are kept for a day. */
-  replayKeptMs: 24 * 60 * 60 * 1_000,
+  /** An ended act is kept for a day, unless its `ttlSecondsAfterFinished` says otherwise. */
+  actTtlSecondsDefault: 24 * 60 * 60,
   /** A forgotten link should not work forever. */
   shareLifetimeMsMax: 30 * 24 * 60 * 60 * 1_000,
   /** An expired Share stays listed for another day, so that people can see why a link stopped working. */
@@ -73,8 +73,8 @@ export const LIMITS = {
   /** How often one account's key may be regenerated within the window. */
   keyRegenerationsMax: 6,
   keyRegenerationWindowMs: 60 * 60 * 1_000,
-  /** Ended KeyRegenerations are kept for a day. */
-  keyRegenerationKeptMs: 24 * 60 * 60 * 1_000,
+  /** A KeyRegeneration waits for its Account for a day. */
+  keyRegenerationWaitMsMax: 24 * 60 * 60 * 1_000,
 
   // ── control plane ──
   /** Changes that arrive within this time of each other are sent as one delta (design §6). */

@@ -37,6 +37,8 @@ export interface SegmentWriterOptions {
 export interface SealedSegment {
   readonly file: string;
   readonly bytes: number;
+  /** `performance.now()` of its first record. */
+  readonly sinceMs: number;
 }
 
 interface OpenSegment {
@@ -67,6 +69,8 @@ export class SegmentWriter {
   #segment: OpenSegment | undefined;
   #segmentNumber = 0;
   readonly #sealed: SealedSegment[] = [];
+  /** The segment that is being sealed. */
+  #sealing: OpenSegment | undefined;
   #running: Promise<void> | undefined;
   #sealWanted: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
@@ -85,6 +89,11 @@ export class SegmentWriter {
   /** The `performance.now()` time of the first record in the open segment, or undefined if it is empty. */
   get openSinceMs(): number | undefined {
     return this.#segment?.sinceMs;
+  }
+
+  /** `performance.now()` of the oldest record that was not taken. */
+  get oldestSinceMs(): number | undefined {
+    return this.#sealed[0]?.sinceMs ?? this.#sealing?.sinceMs ?? this.openSinceMs;
   }
 
   takeSealed(): SealedSegment | undefined {
@@ -249,10 +258,12 @@ export class SegmentWriter {
     const segment = this.#segment;
     if (segment === undefined) return;
     this.#segment = undefined;
+    this.#sealing = segment;
     const { onFailure, onWritten, disk } = this.#options;
     await segment.file.close().catch(onFailure);
+    this.#sealing = undefined;
     if (segment.sinceMs !== undefined || !isClean) {
-      this.#sealed.push({ file: segment.path, bytes: segment.bytes });
+      this.#sealed.push({ file: segment.path, bytes: segment.bytes, sinceMs: segment.sinceMs ?? performance.now() });
     } else {
       await disk.remove(segment.path).catch(onFailure);
       onWritten(-segment.bytes);

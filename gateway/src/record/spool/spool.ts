@@ -142,6 +142,11 @@ export class Spool implements Recorder {
     return this.#writer.openSinceMs;
   }
 
+  /** `performance.now()` of the oldest record that was not taken for delivery. */
+  get oldestSinceMs(): number | undefined {
+    return this.#writer.oldestSinceMs;
+  }
+
   /** Seals the open segment, unless it is empty. */
   seal(): Promise<void> {
     return this.#writer.seal();

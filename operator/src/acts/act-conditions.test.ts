@@ -1,0 +1,82 @@
+import type { Condition } from '@standin/contract';
+import { describe, expect, it } from 'vitest';
+import { ACCEPTED } from '../translate/findings.ts';
+import { actConditions, endedAct, type Progress } from './act-conditions.ts';
+
+const NOW = '2026-11-21T12:00:00Z';
+const BEFORE = '2026-11-21T11:00:00Z';
+const metadata = {
+  ...{ name: 'act', namespace: 'default', uid: 'uid', resourceVersion: '1' },
+  ...{ generation: 2, creationTimestamp: BEFORE },
+};
+
+const summaryOf = (conditions: readonly Condition[] = []): string[] =>
+  conditions.map(({ type, status, reason, lastTransitionTime }) => `${type}=${status} ${reason} ${lastTransitionTime}`);
+
+describe('the conditions of an act', () => {
+  it.each<[Progress['type'], Progress['reason'], string[]]>([
+    ['Reconciling', 'Running', ['Reconciling=True Running']],
+    ['Complete', 'Succeeded', ['Complete=True Succeeded']],
+    ['Failed', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
+    ['Failed', 'Cancelled', ['Failed=True Cancelled']],
+  ])('that is %s with the reason %s', (type, reason, expected) => {
+    const conditions = actConditions(ACCEPTED, { type, reason, message: '' }, { generation: 1, before: [], now: NOW });
+    expect(summaryOf(conditions)).toEqual(['Accepted=True Accepted', ...expected].map((line) => `${line} ${NOW}`));
+  });
+
+  it('have the time of the first write, not that of the initial status', () => {
+    const initial = { type: 'Reconciling', status: 'True', reason: 'Pending', message: '' } as const;
+    const before = [{ ...initial, lastTransitionTime: '1970-01-01T00:00:00Z' } as Condition];
+    const progress = { type: 'Reconciling', reason: 'Running', message: '' } as const;
+    const [, first] = actConditions(ACCEPTED, progress, { generation: 1, before, now: BEFORE });
+    expect(first?.lastTransitionTime).toBe(BEFORE);
+    const [, second] = actConditions(ACCEPTED, progress, { generation: 1, before: first ? [first] : [], now: NOW });
+    expect(second?.lastTransitionTime).toBe(BEFORE);
+  });
+});
+
+describe('the end of an act', () => {
+  const endOf = (type: string, status: string, reason: string, more: object = {}) => {
+    const common = { message: 'why', observedGeneration: 1, lastTransitionTime: BEFORE };
+    const conditions = [
+      { ...common, type: 'Accepted', status: 'True', reason: 'Accepted' },
+      { ...common, type, status, reason },
+    ];
+    return endedAct({ metadata, status: { conditions, ...more } });
+  };
+
+  it.each([
+    ['Complete', 'True', 'Succeeded', ['Complete=True Succeeded']],
+    ['Failed', 'True', 'Cancelled', ['Failed=True Cancelled']],
+    // As earlier versions wrote it.
+    ['Complete', 'True', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
+    ['Complete', 'True', 'Cancelled', ['Failed=True Cancelled']],
+    ['Complete', 'False', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
+  ])('is read from %s=%s %s', (type, status, reason, expected) => {
+    const ended = endOf(type, status, reason);
+    expect(summaryOf(ended?.conditions)).toEqual(
+      ['Accepted=True Accepted', ...expected].map((line) => `${line} ${BEFORE}`),
+    );
+    expect(ended?.conditions.map(({ observedGeneration }) => observedGeneration)).toEqual(
+      ended?.conditions.map(() => metadata.generation),
+    );
+    expect(ended?.endedAt).toBe(BEFORE);
+  });
+
+  it('is the refusal, if an earlier version refused the act after it had waited', () => {
+    const ended = endOf('Complete', 'False', 'Failed', { refusedAt: NOW });
+    expect(ended?.endedAt).toBe(NOW);
+    expect(summaryOf(ended?.conditions)).toContain(`Failed=True Failed ${NOW}`);
+  });
+
+  it.each([
+    ['Reconciling', 'True', 'Running'],
+    ['Ready', 'True', 'Ready'],
+    // As earlier versions wrote it.
+    ['Complete', 'Unknown', 'Pending'],
+    ['Complete', 'False', 'Running'],
+    ['Complete', 'False', 'Suspended'],
+  ])('is not read from %s=%s %s', (type, status, reason) => {
+    expect(endOf(type, status, reason)).toBeUndefined();
+  });
+});

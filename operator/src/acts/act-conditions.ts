@@ -1,0 +1,57 @@
+import type { Condition, ConditionReason, ConditionType, ResourceObject } from '@standin/contract';
+import { conditionsIn, readStatus } from '@standin/crds';
+import { conditionOf, type ConditionContext } from '../status/conditions.ts';
+import type { Finding } from '../translate/index.ts';
+
+/** How far an act is: not ended, ended with success, or ended without. */
+export interface Progress {
+  readonly type: Extract<ConditionType, 'Reconciling' | 'Complete' | 'Failed'>;
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
+/** An act that was cancelled has reached the state that its spec asks for, so it is not stalled. */
+const isStalled = ({ type, reason }: Pick<Condition, 'type' | 'reason'>): boolean =>
+  type === 'Failed' && reason !== 'Cancelled';
+
+/** The conditions of an act. Those besides Accepted are present only while True, as those of a Job (batch/v1). */
+export const actConditions = (accepted: Finding, progress: Progress, context: ConditionContext): Condition[] => {
+  const { type, reason, message } = progress;
+  const finding = { ok: true, reason, message };
+  return [
+    conditionOf('Accepted', accepted, context),
+    conditionOf(type, finding, context),
+    ...(isStalled(progress) ? [conditionOf('Stalled', finding, context)] : []),
+  ];
+};
+
+/** An act that has ended. */
+export interface Ended {
+  /** Its conditions, at its current generation. */
+  readonly conditions: readonly Condition[];
+  /** RFC 3339. */
+  readonly endedAt: string;
+}
+
+const ENDS: ReadonlySet<ConditionReason> = new Set(['Succeeded', 'Failed', 'Cancelled']);
+
+const isEnd = ({ type, reason }: Condition): boolean => type === 'Failed' || (type === 'Complete' && ENDS.has(reason));
+
+/**
+ * Undefined: the act has not ended, or the object is no act.
+ *
+ * Earlier versions wrote `Complete` with the reason Failed or Cancelled instead of `Failed`. Their conditions are converted.
+ */
+export const endedAct = ({ metadata, status }: Pick<ResourceObject, 'metadata' | 'status'>): Ended | undefined => {
+  const conditions = conditionsIn(status).map((condition) => ({
+    ...condition,
+    observedGeneration: metadata.generation,
+  }));
+  const end = conditions.find(isEnd);
+  if (end === undefined) return undefined;
+  if (end.type === 'Failed' || end.reason === 'Succeeded') return { conditions, endedAt: end.lastTransitionTime };
+  const endedAt = readStatus('KeyRegeneration', status).refusedAt ?? end.lastTransitionTime;
+  const failed: Condition = { ...end, type: 'Failed', status: 'True', lastTransitionTime: endedAt };
+  const failure = isStalled(failed) ? [failed, { ...failed, type: 'Stalled' as const }] : [failed];
+  return { conditions: conditions.flatMap((condition) => (condition === end ? failure : [condition])), endedAt };
+};

@@ -1,0 +1,177 @@
+import { LIMITS, type Kind, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { conditionsIn } from '@standin/crds';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import { EndedActsController } from './ended-acts-controller.ts';
+
+const ENDED_AT = '2026-11-21T12:00:00Z';
+const SPECS = {
+  Replay: {
+    projectRef: { name: 'shop' },
+    requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
+    target: { kind: 'Endpoint' },
+  },
+  KeyRegeneration: { accountRef: { name: 'team' } },
+};
+type ActKind = keyof typeof SPECS;
+
+const statusOf = (type: string, reason: string, status = 'True') => ({
+  observedGeneration: 1,
+  conditions: [
+    {
+      type: 'Accepted',
+      status: 'True',
+      reason: 'Accepted',
+      message: '',
+      observedGeneration: 1,
+      lastTransitionTime: ENDED_AT,
+    },
+    { type, status, reason, message: 'why', observedGeneration: 1, lastTransitionTime: ENDED_AT },
+  ],
+});
+const SUCCEEDED = statusOf('Complete', 'Succeeded');
+
+/** Gives objects the metadata that a test asks for, and deletes acts of all kinds. */
+class ActSource extends MemorySource {
+  override async delete({ kind, name }: ObjectRef): Promise<void> {
+    await this.disturb('delete', name);
+    this.remove(kind, name);
+  }
+}
+
+let source: ActSource;
+let controller: EndedActsController;
+let now: number;
+let metadata: Pick<ResourceObject['metadata'], 'labels' | 'annotations'>;
+const objects = new Map<string, ResourceObject>();
+
+const begin = (): EndedActsController => {
+  const options = { source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now };
+  const started = new EndedActsController(options);
+  started.start();
+  return started;
+};
+const passDays = async (days: number): Promise<void> => {
+  now = Date.parse(ENDED_AT) + days * LIMITS.actTtlSecondsDefault * 1_000;
+  await controller.stop();
+  controller = begin();
+};
+const put = (kind: ActKind, { spec = {}, status = SUCCEEDED }: { spec?: object; status?: object } = {}) =>
+  source.put(kind, 'act', { ...SPECS[kind], ...spec }, status);
+const summary = (kind: Kind): string[] =>
+  conditionsIn(source.object(kind, 'act').status).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+
+beforeEach(async () => {
+  now = Date.parse(ENDED_AT);
+  metadata = {};
+  objects.clear();
+  source = new ActSource();
+  controller = begin();
+  await source.start(
+    {
+      put: (seen) => {
+        const object = { ...seen, metadata: { ...seen.metadata, ...metadata } };
+        objects.set(object.metadata.uid, object);
+        controller.changed(object);
+      },
+      remove: (object) => {
+        objects.delete(object.metadata.uid);
+        controller.removed(object);
+      },
+      problems: () => undefined,
+    },
+    new AbortController().signal,
+  );
+});
+afterEach(() => controller.stop());
+
+describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
+  it('is deleted a day after its end, and not before', async () => {
+    put(kind);
+    await passDays(0.99);
+    await controller.stop();
+    expect(source.has(kind, 'act')).toBe(true);
+    await passDays(1);
+    await expect.poll(() => source.has(kind, 'act')).toBe(false);
+  });
+
+  it.each([
+    [0, 0],
+    [60, 60 / LIMITS.actTtlSecondsDefault],
+    [2 * LIMITS.actTtlSecondsDefault, 2],
+  ])('with ttlSecondsAfterFinished %d is deleted after that', async (ttlSecondsAfterFinished, days) => {
+    put(kind, { spec: { ttlSecondsAfterFinished } });
+    if (days > 0) {
+      await passDays(days * 0.99);
+      await controller.stop();
+      expect(source.has(kind, 'act')).toBe(true);
+    }
+    await passDays(days);
+    await expect.poll(() => source.has(kind, 'act')).toBe(false);
+  });
+
+  it('that has not ended is not deleted', async () => {
+    put(kind, { spec: { ttlSecondsAfterFinished: 0 }, status: statusOf('Reconciling', 'Running') });
+    await passDays(10);
+    await controller.stop();
+    expect(source.has(kind, 'act')).toBe(true);
+    expect(source.statusWrites).toEqual([]);
+  });
+
+  it.each([
+    { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:standin.dev/Act:default/act' } },
+    { annotations: { 'meta.helm.sh/release-name': 'shop' } },
+    { labels: { 'app.kubernetes.io/instance': 'shop' } },
+    { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } },
+    { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } },
+  ])('that is managed by %j is never deleted', async (tracking) => {
+    metadata = tracking;
+    put(kind, { spec: { ttlSecondsAfterFinished: 0 } });
+    await passDays(100);
+    await controller.stop();
+    expect(source.has(kind, 'act')).toBe(true);
+  });
+
+  it('that another tool labels is deleted', async () => {
+    metadata = { labels: { 'app.kubernetes.io/name': 'shop' }, annotations: { 'standin.dev/request': 'GET /' } };
+    put(kind);
+    await passDays(1);
+    await expect.poll(() => source.has(kind, 'act')).toBe(false);
+  });
+
+  it('that an earlier version ended gets the conditions of this one, once', async () => {
+    put(kind, { status: { phase: 'Failed', ...statusOf('Complete', 'Failed') } });
+    await expect
+      .poll(() => summary(kind))
+      .toEqual(['Accepted=True Accepted', 'Failed=True Failed', 'Stalled=True Failed']);
+    await passDays(0.5);
+    await controller.stop();
+    expect(source.statusWrites).toHaveLength(1);
+    expect(source.object(kind, 'act').status).toMatchObject({ phase: 'Failed' });
+  });
+
+  it('that was changed after its end is reported at its new generation', async () => {
+    put(kind);
+    source.put(kind, 'act', { ...SPECS[kind], ttlSecondsAfterFinished: 5 });
+    await expect.poll(() => source.object(kind, 'act').status).toMatchObject({ observedGeneration: 2 });
+    expect(summary(kind)).toEqual(['Accepted=True Accepted', 'Complete=True Succeeded']);
+  });
+
+  it('of the same name as its predecessor is not deleted with it', async () => {
+    put(kind);
+    // The source has not reported the change yet.
+    source.isQuick = false;
+    source.remove(kind, 'act');
+    const { uid } = put(kind, { status: statusOf('Reconciling', 'Running') }).metadata;
+    let reads = 0;
+    source.disturb = (call) => {
+      if (call === 'get' || call === 'delete') reads += 1;
+    };
+    await passDays(1);
+    await expect.poll(() => reads).toBe(1);
+    await controller.stop();
+    expect([reads, source.object(kind, 'act').metadata.uid]).toEqual([1, uid]);
+  });
+});

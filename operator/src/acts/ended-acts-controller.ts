@@ -1,0 +1,96 @@
+import { LIMITS, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { parseObject } from '@standin/crds';
+import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
+import { deleteObject } from '../delete-object.ts';
+import { StatusWriter } from '../status/status-writer.ts';
+import { endedAct } from './act-conditions.ts';
+
+export interface EndedActsControllerOptions {
+  readonly source: ResourceSource;
+  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
+}
+
+const WORKERS = 2;
+const BACKOFF = { baseMs: 200, capMs: 30_000 };
+
+/** Set by tools that would create a removed object again, so that its act would run again. */
+const TRACKING_LABELS = [
+  'kustomize.toolkit.fluxcd.io/name',
+  'helm.toolkit.fluxcd.io/name',
+  // Argo CD's label before version 3, and in version 3 if so configured. Helm charts set it, too.
+  'app.kubernetes.io/instance',
+];
+const TRACKING_ANNOTATIONS = ['argocd.argoproj.io/tracking-id', 'meta.helm.sh/release-name'];
+
+const isTracked = ({ metadata: { labels = {}, annotations = {} } }: ResourceObject): boolean =>
+  TRACKING_LABELS.some((name) => labels[name] !== undefined) ||
+  TRACKING_ANNOTATIONS.some((name) => annotations[name] !== undefined);
+
+/** How long an act is kept after its end. */
+const ttlSecondsOf = (act: ResourceObject): number => {
+  const parsed = parseObject(act);
+  const ttlSeconds =
+    parsed.ok && 'ttlSecondsAfterFinished' in parsed.value.spec ? parsed.value.spec.ttlSecondsAfterFinished : undefined;
+  return ttlSeconds ?? LIMITS.actTtlSecondsDefault;
+};
+
+/**
+ * Removes acts of all kinds some time after their end, for one leader's term. Until then, their status follows later changes of
+ * their spec, which have no effect.
+ */
+export class EndedActsController implements Controller {
+  readonly name = 'ended-acts';
+  readonly #options: EndedActsControllerOptions;
+  readonly #queue: WorkQueue;
+  readonly #writer: StatusWriter;
+
+  constructor(options: EndedActsControllerOptions) {
+    this.#options = options;
+    const { source, registry, logger } = options;
+    this.#writer = new StatusWriter(source);
+    this.#queue = new WorkQueue({
+      ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
+      logger: logger.child({ stage: 'acts' }),
+      reconcile: (uid) => this.#reconcile(uid),
+    });
+  }
+
+  start(): void {
+    for (const object of this.#options.objects.values()) this.changed(object);
+  }
+
+  changed(object: ResourceObject): void {
+    if (endedAct(object) !== undefined) this.#queue.add(object.metadata.uid);
+  }
+
+  removed({ metadata: { uid } }: ResourceObject): void {
+    this.#writer.forget(uid);
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
+    const { source, objects, clock = Date.now } = this.#options;
+    const seen = objects.get(uid);
+    if (seen === undefined) return undefined;
+    const act = this.#writer.newest(seen);
+    const ended = endedAct(act);
+    if (ended === undefined) return undefined;
+    const leftMs = Date.parse(ended.endedAt) + ttlSecondsOf(act) * 1_000 - clock();
+    if (leftMs <= 0 && !isTracked(act)) {
+      await deleteObject(source, act);
+      return undefined;
+    }
+    await this.#writer.write(act, { observedGeneration: act.metadata.generation, conditions: ended.conditions });
+    return isTracked(act) ? undefined : { requeueAfterMs: leftMs };
+  }
+}
