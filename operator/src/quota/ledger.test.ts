@@ -30,9 +30,12 @@ describe('a grant', () => {
     [1_000, 5, 10_000, 100],
     [3, 5, 10_000, 1],
     [1, 1, 1, 1],
-  ])('for a quota of %i, %i gateways and a request for %i permits contains %i permits', (limit, gateways, want, permits) => {
-    expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
-  });
+  ])(
+    'for a quota of %i, %i gateways and a request for %i permits contains %i permits',
+    (limit, gateways, want, permits) => {
+      expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
+    },
+  );
 
   test('is refused when all permits are granted, even after the quota is lowered', () => {
     const { ledger } = granted(newLedger('2026-11'), 10, 5);
@@ -72,7 +75,7 @@ describe('a block', () => {
   });
 });
 
-test('a new month starts with an empty ledger, and an earlier month never starts again', () => {
+test('a new month starts with an empty ledger, and an earlier month never starts over', () => {
   const { ledger } = granted(newLedger('2026-11'), 100, 10);
   const next = inPeriod(ledger, '2026-12');
   expect(next).toEqual(newLedger('2026-12'));
