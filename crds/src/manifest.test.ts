@@ -85,7 +85,7 @@ describe('parseManifest', () => {
     expect(parseManifest(`a: ${'['.repeat(99)}${']'.repeat(99)}`).problems).toEqual([]);
   });
 
-  it('reads JSON, which is YAML', () => {
+  it('reads JSON, which is also YAML', () => {
     expect(valueOf('{"a": [1, "2"], "b": {"c": null}}')).toEqual({ a: [1, '2'], b: { c: null } });
   });
 

@@ -15,12 +15,12 @@ const problemsOf = (object: unknown) => {
   return result.ok ? [] : result.problems;
 };
 
-describe('the fixtures', () => {
-  it.each(fixtures('accepted'))('accepts $name', ({ object }) => {
+describe('the schema', () => {
+  it.each(fixtures('accepted'))('accepts the fixture $name', ({ object }) => {
     expect(problemsOf(object)).toEqual([]);
   });
 
-  it.each(fixtures('refused'))('rejects $name', ({ object, expected }) => {
+  it.each(fixtures('refused'))('rejects the fixture $name', ({ object, expected }) => {
     expect(expected).not.toEqual([]);
     expect(problemsOf(object)).toEqual(
       expected.map(({ path, message }) => ({ path, message: expect.stringContaining(message) as string })),
@@ -28,7 +28,7 @@ describe('the fixtures', () => {
   });
 });
 
-describe('an object of another type', () => {
+describe('parseObject', () => {
   it.each([
     [null, ''],
     ['text', ''],
@@ -39,11 +39,11 @@ describe('an object of another type', () => {
     [{ apiVersion: 'standin.dev/v1alpha1' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'Mock' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'toString' }, 'kind'],
-  ])('%j is rejected because of its %s', (object, path) => {
+  ])('rejects %j because of its %s', (object, path) => {
     expect(problemsOf(object)).toEqual([expect.objectContaining({ path })]);
   });
 
-  it('a value in a message is truncated', () => {
+  it('truncates a value in a message', () => {
     const [problem] = problemsOf(endpoint({ method: 'X'.repeat(10_000), json: { body: '1' } }));
     expect(problem?.message.length).toBeLessThan(200);
   });
@@ -56,21 +56,21 @@ it('finds all problems in an object with very many problems', () => {
   expect(problems.filter(({ message }) => message.startsWith('unknown field'))).toHaveLength(150_000);
 });
 
-describe('the size of a mock', () => {
+describe('a mock body', () => {
   const ofBytes = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2));
 
   it('can be as large as the annotation that kubectl writes allows', () => {
     expect(problemsOf(endpoint({ json: { body: ofBytes(LIMITS.mockBodyBytesMax) } }))).toEqual([]);
   });
 
-  it('is measured in bytes, not in characters', () => {
+  it('is measured in bytes, not characters', () => {
     const body = JSON.stringify('é'.repeat(LIMITS.mockBodyBytesMax / 2));
     expect(problemsOf(endpoint({ json: { body } }))).toEqual([
       { path: 'spec.json.body', message: 'must be no more than 200000 bytes of UTF-8' },
     ]);
   });
 
-  it('must not be 300 kB', () => {
+  it('cannot be 300 kB', () => {
     expect(problemsOf(endpoint({ json: { body: ofBytes(300_000) } }))[0]).toEqual({
       path: 'spec.json.body',
       message: 'Too long: may not be more than 200000 characters',
@@ -90,12 +90,12 @@ describe('updates', () => {
   const project = { accountRef: { name: 'default' }, retentionDays: 30 };
 
   it.each([
-    ['the account', project, { ...project, accountRef: { name: 'other' } }, ['spec.accountRef']],
-    ['a pinned uri', { ...project, uri: 'a'.repeat(16) }, { ...project, uri: 'b'.repeat(16) }, ['spec.uri']],
-    ['a pinned uri to no uri', { ...project, uri: 'a'.repeat(16) }, project, ['spec.uri']],
-    ['no uri to a pinned one', project, { ...project, uri: 'a'.repeat(16) }, []],
-    ['the retention', project, { ...project, retentionDays: 1 }, []],
-  ])('to a Project are checked for changes to %s', (_, before, after, paths) => {
+    ['a changed account', project, { ...project, accountRef: { name: 'other' } }, ['spec.accountRef']],
+    ['a changed uri', { ...project, uri: 'a'.repeat(16) }, { ...project, uri: 'b'.repeat(16) }, ['spec.uri']],
+    ['a removed uri', { ...project, uri: 'a'.repeat(16) }, project, ['spec.uri']],
+    ['an added uri', project, { ...project, uri: 'a'.repeat(16) }, []],
+    ['a changed retention', project, { ...project, retentionDays: 1 }, []],
+  ])('to a Project are checked for %s', (_, before, after, paths) => {
     expect(checkUpdate('Project', before, after).map(({ path }) => path)).toEqual(paths);
   });
 });

@@ -8,11 +8,11 @@ import type { DashboardContext } from '../src/dashboard-context.ts';
 import { servePages } from '../src/pages/serve-pages.ts';
 import * as entry from './entry.server.tsx';
 
-/** The part of a page that fails, and what its server saw. */
+/** The part of the page that fails, the client's disconnect as the server sees it, and the log messages. */
 let failing: PromiseWithResolvers<never>;
 let left: PromiseWithResolvers<unknown>;
 let logged: string[];
-/** Throws while the loader runs, before the page begins. */
+/** Fails before the page starts if the query contains `load`. */
 const loader = async ({ request }: { request: Request }): Promise<null> => {
   request.signal.addEventListener('abort', left.resolve);
   if (new URL(request.url).searchParams.has('load')) await failing.promise;
@@ -63,7 +63,7 @@ const fails = [
   ['stream', 'page failed while streaming'],
 ] as const;
 
-/** For `stream` the page has begun when it arrives. */
+/** Waits until the request arrives. For `stream`, also waits for the start of the page and returns the response. */
 const begun = async (query: string, reading: ReturnType<typeof open>): Promise<IncomingMessage | undefined> => {
   if (query === 'load') {
     await once(server, 'request');
@@ -74,7 +74,7 @@ const begun = async (query: string, reading: ReturnType<typeof open>): Promise<I
   return response;
 };
 
-test.each(fails)('a page that fails (%s) while its client waits is logged', async (query, message) => {
+test.each(fails)('a page failure (%s) is logged while the client is waiting', async (query, message) => {
   const reading = open(query);
   await begun(query, reading);
   failing.reject(new Error('broken'));
@@ -82,13 +82,13 @@ test.each(fails)('a page that fails (%s) while its client waits is logged', asyn
   reading.on('error', () => undefined).destroy();
 });
 
-test.each(fails)('a page that fails (%s) after its client disconnects is not logged', async (query) => {
+test.each(fails)('a page failure (%s) is not logged after the client disconnects', async (query) => {
   const reading = open(query).on('error', () => undefined);
   await begun(query, reading);
   reading.destroy();
   await left.promise;
   failing.reject(new Error('broken'));
-  // A page that fails later is logged, so the first would have been by then.
+  // The next failure is logged. A log message for the first one would appear before it.
   left = Promise.withResolvers();
   const next = open('load');
   await expect.poll(() => logged).toEqual(['page failed']);

@@ -6,7 +6,7 @@ const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create orde
 
 const all = Object.fromEntries(Object.entries(paths).map(([name, build]) => [name, build(params)]));
 
-it('builds these URLs', () => {
+it('builds the expected URLs', () => {
   expect(all).toMatchInlineSnapshot(`
     {
       "apiKey": "/p/team-a/shop.v2/settings/api-key",
@@ -56,7 +56,7 @@ it('builds these URLs', () => {
   `);
 });
 
-it('builds a URL for every route, and only for routes', () => {
+it('builds a URL for every route and nothing else', () => {
   interface Entry {
     readonly path?: string;
     readonly children?: readonly Entry[];

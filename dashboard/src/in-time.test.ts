@@ -5,7 +5,7 @@ it('returns the result of a read in time', async () => {
   expect(await inTime(Promise.resolve('row'), 1_000)).toBe('row');
 });
 
-it('rejects as the read does', async () => {
+it('rejects with the error of a failed read', async () => {
   await expect(inTime(Promise.reject(new Error('no route')), 1_000)).rejects.toThrow('no route');
 });
 

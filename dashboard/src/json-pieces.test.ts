@@ -8,11 +8,11 @@ const whole = (value: unknown, indent?: number): string => [...jsonPieces(value,
 describe('jsonPieces', () => {
   it.each([
     ['text', 'a'.repeat(LONG)],
-    ['characters that are escaped', '\0"\\\n\u2028'.repeat(LONG / 5)],
-    ['surrogate pairs, at even and odd places', `a${'😀'.repeat(LONG / 2)}`],
-    ['halves of surrogate pairs', '\uD800'.repeat(LONG)],
+    ['escaped characters', '\0"\\\n\u2028'.repeat(LONG / 5)],
+    ['surrogate pairs at even and odd positions', `a${'😀'.repeat(LONG / 2)}`],
+    ['unpaired surrogates', '\uD800'.repeat(LONG)],
     ['text that looks like JSON', '"},{"'.repeat(LONG / 5)],
-  ])('is the same text as JSON.stringify for %s', (_, body) => {
+  ])('returns the same text as JSON.stringify for %s', (_, body) => {
     const value = {
       request: { body, id: 1 },
       response: { body: `x${body}` },
@@ -23,11 +23,11 @@ describe('jsonPieces', () => {
     expect(whole(value, 2)).toBe(JSON.stringify(value, null, 2));
   });
 
-  it('is the same text for any value', () => {
+  it('returns the same text as JSON.stringify for any value', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => whole(value) === JSON.stringify(value)));
   });
 
-  it('has only short pieces, and one piece for a short value', () => {
+  it('returns only short pieces, and a single piece for a short value', () => {
     const pieces = [...jsonPieces({ body: '\0'.repeat(1_000_000) })];
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(6 * 64 * 1024);
     expect([...jsonPieces({ body: 'short' })]).toHaveLength(1);

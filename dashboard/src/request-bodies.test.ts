@@ -7,7 +7,7 @@ import { BodyRefusal, bodyReader, discardRest } from './request-bodies.ts';
 
 const BYTES_MAX = 1_000;
 
-/** Reads each body with `bodyReader` and responds with its length, or with the reason for a refusal. */
+/** Reads each body with `bodyReader` and responds with its length, or with the reason why it is refused. */
 const startReader = async (heldBytesMax?: number) => {
   const read = bodyReader(heldBytesMax);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -49,7 +49,7 @@ it.each([
   [BYTES_MAX, String(BYTES_MAX)],
   [BYTES_MAX + 1, 'too_large'],
   [1_000_000, 'too_large'],
-])('a body of %d bytes gets %s, with and without its length', async (bytes, answer) => {
+])('a body of %d bytes gets %s, with a Content-Length or in chunks', async (bytes, answer) => {
   await using reader = await startReader();
   expect(await post(reader.port, { 'content-length': bytes }, Buffer.alloc(bytes))).toBe(answer);
   expect(await post(reader.port, CHUNKED, Buffer.alloc(bytes))).toBe(answer);
@@ -64,7 +64,7 @@ it('a Content-Length over the limit is refused before the body arrives', async (
   socket.destroy();
 });
 
-it('a connection is reused after a refusal, once its body has arrived', async () => {
+it('a connection is reused after a refused body has arrived', async () => {
   await using reader = await startReader();
   const socket = connect(reader.port, '127.0.0.1');
   const body = 'x'.repeat(BYTES_MAX + 1);
@@ -79,10 +79,10 @@ it('a connection is reused after a refusal, once its body has arrived', async ()
 });
 
 it.each([
-  ['with its length', 'content-length: 200000000\r\n\r\n', 'x'],
+  ['with a Content-Length', 'content-length: 200000000\r\n\r\n', 'x'],
   ['in chunks', `transfer-encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2_000)}\r\n`, '1\r\nx\r\n'],
 ])(
-  'a client that keeps sending a body %s after its response is disconnected',
+  'a client is disconnected if it keeps sending a body %s after the response',
   { timeout: 20_000 },
   async (_, head, more) => {
     await using reader = await startReader();
@@ -92,13 +92,13 @@ it.each([
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).toContain('too_large');
     const dripping = setInterval(() => socket.write(more), 100);
-    // A reset also ends it, and `once` of node:events would reject.
+    // A reset also closes the socket, but `once` from node:events would reject.
     await new Promise((resolve) => socket.resume().once('close', resolve));
     clearInterval(dripping);
   },
 );
 
-it('all bodies together have a limit until their responses are closed', async () => {
+it('all bodies together have a limit, which includes each body until its response is closed', async () => {
   await using reader = await startReader(1_500);
   const first = connect(reader.port, '127.0.0.1');
   first.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${BYTES_MAX}\r\n\r\n${'x'.repeat(BYTES_MAX - 1)}`);

@@ -15,11 +15,11 @@ describe('a request in local mode', () => {
     ['', 421],
     ['evil.example/@localhost', 421],
     ['evil.example#localhost', 421],
-  ])('to the host "%s" gets %s', (host, status) => {
+  ])('for the host "%s" gets %s', (host, status) => {
     expect(request('GET', { host })).toBe(status);
   });
 
-  it('without a host is refused', () => {
+  it('is refused without a host', () => {
     expect(request('GET', {})).toBe(421);
   });
 
@@ -31,17 +31,17 @@ describe('a request in local mode', () => {
     ['https://evil.example', 403],
     ['null', 403],
     ['', 403],
-  ])('that changes something and comes from "%s" gets %s', (origin, status) => {
+  ])('that makes a change from the origin "%s" gets %s', (origin, status) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
       expect(request(method, { host: 'localhost:3000', origin })).toBe(status);
   });
 
-  it('that changes something without an Origin is refused', () => {
+  it('that makes a change without an origin is refused', () => {
     expect(request('POST', { host: 'localhost:3000' })).toBe(403);
   });
 });
 
-it('in a cluster, any host is accepted, and changes need the same origin', () => {
+it('a request in a cluster may have any host, but must have the same origin to make a change', () => {
   const headers = { host: 'standin.example.com' };
   expect(checkRequest({ method: 'GET', headers }, 'cluster')).toBeUndefined();
   const origin = 'https://standin.example.com';

@@ -20,21 +20,21 @@ const answerOf = async (work: () => unknown): Promise<{ status: number; location
   return { status: thrown.status, location: thrown.headers.get('location') };
 };
 
-describe('a page without a signed-in user', () => {
+describe('a page request without a signed-in user', () => {
   it.each([
     ['/p/a/b/endpoints?q=x', '/login?to=%2Fp%2Fa%2Fb%2Fendpoints%3Fq%3Dx'],
     ['//evil.example/', '/login?to=%2Fprojects'],
-  ])('at %s redirects to %s', async (url, location) => {
+  ])('for %s is redirected to %s', async (url, location) => {
     expect(await answerOf(() => signedInBackend(undefined, page(url)))).toEqual({ status: 302, location });
   });
 
-  it('redirects data requests, too', async () => {
+  it('is also redirected if it is a data request', async () => {
     const answer = await answerOf(() => signedInBackend(undefined, page('/p/a/b.data?_routes=x', '*/*')));
     expect(answer).toEqual({ status: 302, location: '/login?to=%2Fp%2Fa%2Fb' });
   });
 });
 
-it('other requests get 401, whatever a proxy header contains', async () => {
+it('other requests without a signed-in user get 401, regardless of proxy headers', async () => {
   const request = { ...page('/events', 'text/event-stream'), headers: { 'x-forwarded-user': 'admin' } };
   expect(await answerOf(() => signedInBackend(undefined, request))).toEqual({ status: 401, location: null });
 });
@@ -43,7 +43,7 @@ describe('a backend', () => {
   const refusing = (error: Error): Backend =>
     ({ mode: 'cluster', resources: { list: () => Promise.reject(error) }, logs: {} }) as unknown as Backend;
 
-  it('redirects to the login when the token is no longer accepted', async () => {
+  it('redirects to the login page when the token is no longer accepted', async () => {
     const backend = signedInBackend(refusing(new SourceError('Unauthorized', 'Unauthorized')), page('/projects'));
     expect(await answerOf(() => backend.resources.list('Project'))).toEqual({
       status: 302,
@@ -51,7 +51,7 @@ describe('a backend', () => {
     });
   });
 
-  it('keeps every other error', async () => {
+  it('passes on every other error', async () => {
     const error = new SourceError('Forbidden', 'no');
     expect(await thrownBy(() => signedInBackend(refusing(error), page('/x')).resources.list('Project'))).toBe(error);
   });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** Writes a package. Returns the path of its file that is in the bundle. */
+/** Writes a package. Returns the path of its bundled file. */
 const install = async (name: string, files: Readonly<Record<string, string>>): Promise<string> => {
   const folder = path.join(root, 'node_modules', name);
   const all = { 'package.json': JSON.stringify({ name, version: '1.2.3', license: 'MIT' }), ...files };
@@ -21,9 +21,9 @@ const install = async (name: string, files: Readonly<Record<string, string>>): P
   return path.join(folder, 'dist/index.js');
 };
 
-describe('the licences of a bundle', () => {
+describe('a bundle’s licences', () => {
   it.for(['LICENSE', 'LICENCE.txt', 'license.md', 'MIT-LICENSE', 'COPYING', 'NOTICE.md', 'CopyrightNotice.txt'])(
-    'include the text of %s in a package',
+    'include the text of a package’s %s file',
     async (file) => {
       const bundled = await install('a', { [file]: `the text in ${file}\n`, 'README.md': 'Copyright (c) elsewhere' });
       const licences = await thirdPartyLicences([bundled]);

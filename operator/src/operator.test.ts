@@ -362,7 +362,7 @@ describe('when something changes while a leader starts', () => {
   });
 });
 
-describe('one problem affects one object only', () => {
+describe('a problem with one object does not affect others', () => {
   test('an Account reports that access to its Secret is forbidden, and the others are served', async () => {
     source.put('Account', 'closed', { plan: 'Free' });
     source.disturb = (callName, name) => {
@@ -391,8 +391,8 @@ describe('one problem affects one object only', () => {
   });
 });
 
-describe('terms', () => {
-  test('a leader gives up when its start fails, and can lead again', async () => {
+describe('when leadership changes', () => {
+  test('a leader whose start fails gives up, and can lead again', async () => {
     await start();
     source.disturb = (callName) => {
       if (callName === 'get') throw new SourceError('Unavailable', 'unavailable');
@@ -422,15 +422,15 @@ describe('terms', () => {
   });
 });
 
-describe('the end of the operator', () => {
-  test('an unreadable source stops the operator with its error', async () => {
+describe('an operator', () => {
+  test('rejects with the error of an unreadable source', async () => {
     source.starting = () => Promise.reject(new Error('the directory cannot be read'));
     await start();
     await expect(operator.synced).rejects.toThrow('cannot be read');
     await expect(operator.ended).rejects.toThrow('cannot be read');
   });
 
-  test('stopping before the sources are read is not a failure', async () => {
+  test('stops without an error before the sources are read', async () => {
     source.starting = async (signal) => {
       await once(signal, 'abort');
       throw new Error('stopped');
@@ -440,7 +440,7 @@ describe('the end of the operator', () => {
     await operator.ended;
   });
 
-  test('the operator rejects with an error when a port is in use', async () => {
+  test('rejects with an error when a port is in use', async () => {
     await start();
     const { port } = new URL(operator.adminUrl);
     const settings = operatorSettings.parse({ admin: { host: '127.0.0.1', port } });

@@ -12,7 +12,7 @@ import {
 
 const identity = { namespace: 'default', project: 'shop' };
 
-/** As a browser submits the form. */
+/** Returns the form data as a browser submits it. */
 const submitted = ({ headers, ...values }: EndpointValues): FormData => {
   const form = new FormData();
   for (const [name, value] of Object.entries(values)) form.set(name, value.replaceAll('\n', '\r\n'));
@@ -54,7 +54,7 @@ it.each([
     spec({ action: 'Forward', forward: { serviceRef: { name: 'orders', port: 80, path: '/v2', scheme: 'https' } } }),
   ],
   ['both', spec({ json: { body: '{}' }, forward: { url: 'http://localhost:3000' } })],
-])('%s is unchanged by the form', (_, before) => {
+])('the form preserves %s', (_, before) => {
   const values = readEndpointValues(submitted(valuesOf('create-order', before)));
   expect(toEndpoint(values, identity).spec).toEqual(before);
 });
@@ -82,7 +82,7 @@ it('the object name is derived from the display name, unless the user enters one
   expect(toEndpoint({ ...values, 'metadata.name': 'x' }, identity).metadata.name).toBe('x');
 });
 
-it('every problem of an invalid form belongs to a field', () => {
+it('every problem in an invalid form belongs to a field', () => {
   const values: EndpointValues = {
     ...EMPTY_ENDPOINT,
     'metadata.name': 'Not A Name',
@@ -100,7 +100,7 @@ it('every problem of an invalid form belongs to a field', () => {
   expect(problems.filter(({ path }) => !fields.has(path))).toEqual([]);
 });
 
-it('the YAML preview equals the form, even for unusual strings', () => {
+it('the YAML preview matches the form, even for unusual strings', () => {
   const body = '# not a comment\n\ttab\n"quotes": yes\n  trailing  \n\n';
   const object = toEndpoint({ ...EMPTY_ENDPOINT, 'spec.displayName': 'on', 'spec.json.body': body }, identity);
   const { documents, problems } = parseManifest(manifestYaml(object, 'cluster'));

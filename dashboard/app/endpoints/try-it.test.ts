@@ -5,7 +5,7 @@ import { tryCommand } from './try-it.tsx';
 const URL = "http://127.0.0.1:8080/uri/a';touch$IFS'pwned";
 const KEY = `k';touch$IFS"pwned";'\`touch pwned\``;
 
-it('quotes the slug and the key', () => {
+it('the command quotes the URL and the key', () => {
   const command = tryCommand({ method: 'POST', url: URL }, KEY);
   const { stdout } = spawnSync('sh', ['-c', command.replace(/^curl/, "printf '%s\\0'")], { encoding: 'utf8' });
   expect(stdout.split('\0').slice(0, -1)).toEqual([
@@ -24,6 +24,6 @@ it('quotes the slug and the key', () => {
   ]);
 });
 
-it('rejects a key with control characters', () => {
+it('a key with control characters is rejected', () => {
   expect(() => tryCommand({ method: 'GET', url: URL }, 'k\u0003\ntouch pwned\n')).toThrow('control characters');
 });

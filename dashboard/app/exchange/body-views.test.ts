@@ -16,27 +16,27 @@ const body = (contentType: string, content: string | Uint8Array, whole?: number)
 };
 const BINARY = Uint8Array.of(0xff, 0xfe, 0);
 
-describe('the views of a body', () => {
+describe('body views', () => {
   it.each<[string, BodyView, readonly string[]]>([
     ['JSON', body('application/json; charset=utf-8', '{"a":1}'), ['pretty', 'raw', 'hex']],
     ['JSON with a suffix', body('application/problem+json', '[1]'), ['pretty', 'raw', 'hex']],
     [
-      'JSON under another name, as curl -d sends it',
+      'JSON with the content type that curl -d sends',
       body('application/x-www-form-urlencoded', '{"a":1}'),
       ['pretty', 'raw', 'hex'],
     ],
     ['invalid JSON', body('application/json', '{a'), ['raw', 'hex']],
-    ['the beginning of JSON', body('application/json', '{"a"', 9), ['pretty', 'raw', 'hex']],
+    ['truncated JSON', body('application/json', '{"a"', 9), ['pretty', 'raw', 'hex']],
     ['a form', body('application/x-www-form-urlencoded', 'a=1'), ['form', 'raw', 'hex']],
     ['a form with files', body('multipart/form-data; boundary=b', '--b--'), ['parts', 'raw', 'hex']],
     ['a form with binary files', body('multipart/form-data; boundary=b', BINARY), ['parts', 'hex']],
     ['an image', body('image/png', BINARY), ['image', 'hex']],
-    ['SVG, which may hold scripts, as text', body('image/svg+xml', '<svg/>'), ['raw', 'hex']],
-    ['HTML as text', body('text/html', '<script></script>'), ['raw', 'hex']],
+    ['SVG, which may contain scripts', body('image/svg+xml', '<svg/>'), ['raw', 'hex']],
+    ['HTML', body('text/html', '<script></script>'), ['raw', 'hex']],
     ['text with control characters', body('text/plain', 'a\0b'), ['hex', 'raw']],
     ['bytes', body('', BINARY), ['hex']],
     ['nothing', body('application/json', ''), []],
-  ])('%s', (_, view, views) => {
+  ])('match the content: %s', (_, view, views) => {
     expect(bodyViewsOf(view)).toEqual(views);
   });
 
@@ -46,8 +46,8 @@ describe('the views of a body', () => {
   });
 });
 
-describe('pairs of a form', () => {
-  it('keep their order and repetitions, and invalid escapes as text', () => {
+describe('form pairs', () => {
+  it('keep their order, duplicates and invalid escapes', () => {
     expect(splitPairs('a=1&b=x+y%20z&&a=&c&d=%FF%zz&=e&f=1=2').map(decodePair)).toEqual([
       ['a', '1'],
       ['b', 'x y z'],

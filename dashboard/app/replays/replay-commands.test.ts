@@ -22,8 +22,8 @@ const words = (command: string): string[] => {
   return stdout.split('\0').slice(0, -1);
 };
 
-describe('the command of a replay', () => {
-  it('of a bulk replay contains the project, search, time, rate and order', () => {
+describe('a replay command', () => {
+  it('contains the project, search, time, rate and order of a bulk replay', () => {
     const { standin = '' } = replayCommands(toBulkReplay(BULK, IDENTITY));
     expect(words(standin)).toEqual([
       ...['replay', '--namespace', 'team-a', '--project', 'shop', '--filter', "path:/it's/*"],
@@ -31,7 +31,7 @@ describe('the command of a replay', () => {
     ]);
   });
 
-  it('of a single request omits the default namespace', () => {
+  it('omits the default namespace for a single request', () => {
     const { standin } = replayCommands(toReplay(VALUES, captured, { ...IDENTITY, namespace: 'default' }));
     expect(standin).toBe('standin replay the-id --to endpoint');
   });
@@ -50,18 +50,18 @@ describe('the command of a replay', () => {
   });
 
   it.each([
-    ['begins like the name of a file', { 'spec.edit.body': '@/etc/passwd' }],
-    ['is bytes', { 'spec.edit.body': 'AAEC', 'spec.edit.bodyEncoding': 'base64' }],
+    ['begins with @ like a file name', { 'spec.edit.body': '@/etc/passwd' }],
+    ['is binary', { 'spec.edit.body': 'AAEC', 'spec.edit.bodyEncoding': 'base64' }],
     ['ends the line in a terminal', { 'spec.edit.body': 'x\u0003\ntouch pwned\n' }],
     ['erases the preceding character', { 'spec.edit.body': 'x\u007f' }],
-    ['shows another command than the one that runs', { 'spec.edit.body': 'x\u202ey' }],
-    ['is long', { 'spec.edit.body': 'x'.repeat(10_000) }],
+    ['displays a different command from the one that runs', { 'spec.edit.body': 'x\u202ey' }],
+    ['is too long', { 'spec.edit.body': 'x'.repeat(10_000) }],
   ])('is omitted for a body that %s', (_, edit) => {
     expect(replayCommands(toReplay({ ...VALUES, ...edit }, captured, IDENTITY)).standin).toBeUndefined();
   });
 });
 
-describe('the manifest of a replay', () => {
+describe('a replay manifest', () => {
   it('has a generated name and no requested state', () => {
     const object = toBulkReplay(BULK, IDENTITY);
     const suspended = { ...object, spec: { ...(object.spec as object), state: 'Suspended' } };

@@ -24,7 +24,7 @@ const captured: CapturedView = {
 const VALUES = replayValuesOf(captured);
 const IDENTITY = { namespace: 'team-a', project: 'shop', name: 'replay-1' };
 
-/** As a browser sends a form: line breaks are CRLF. */
+/** Returns the values as a browser sends them, with CRLF line breaks. */
 const sent = (values: ReplayValues): ReplayValues => {
   const form = new FormData();
   for (const [name, value] of Object.entries(values) as [string, string][])
@@ -33,8 +33,8 @@ const sent = (values: ReplayValues): ReplayValues => {
 };
 const editWith = (changes: Partial<ReplayValues>) => editOf(sent({ ...VALUES, ...changes }), captured);
 
-describe('a form that was filled from a captured request', () => {
-  it('has no edits until the user makes one, although browsers rewrite line breaks', () => {
+describe('a form filled from a captured request', () => {
+  it('has no edits until the user makes one, even though browsers rewrite line breaks', () => {
     expect(editOf(sent(VALUES), captured)).toBeUndefined();
   });
 

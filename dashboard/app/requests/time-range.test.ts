@@ -12,11 +12,11 @@ it.each([
   // Mistyped or hostile values are ignored.
   ['yesterday', '<script>', undefined, undefined],
   ['2026-13-45T00:00:00Z', '9999999d', undefined, undefined],
-])('from=%s to=%s', (from, to, since, until) => {
+])('from=%s and to=%s become a range', (from, to, since, until) => {
   expect(resolveRange(readTimeRange(from, to), now)).toEqual({ since, until });
 });
 
-it('stays relative until absoluteRange converts it', () => {
+it('a range stays relative until absoluteRange converts it', () => {
   expect(readTimeRange('15m', null)).toEqual({ from: '15m', to: undefined });
   expect(absoluteRange(minutesAgo(15), now)).toEqual({ from: '2026-11-21T11:45:00Z', to: '2026-11-21T12:00:00Z' });
   expect(fixedRange({ from: '15m', to: undefined }, now)).toEqual(absoluteRange(minutesAgo(15), now));
@@ -28,15 +28,15 @@ it.each([
   [{ from: '3h', to: undefined }, 'Last 3h'],
   [{ from: '2026-11-21T10:00:00Z', to: undefined }, undefined],
   [{ from: '1h', to: '2026-11-21T10:00:00Z' }, undefined],
-])('%j is called %s', (range, label) => {
+])('the label for %j is %s', (range, label) => {
   expect(presetLabel(range)).toBe(label);
 });
 
 it.each([
-  ['in the past', minutesAgo(300), minutesAgo(280), '2026-11-21T06:30:00Z', '2026-11-21T07:50:00Z'],
-  ['up to now', minutesAgo(40), minutesAgo(0), '2026-11-21T10:20:00Z', undefined],
-  ['nearly all', minutesAgo(20 * 24 * 60), minutesAgo(0), undefined, undefined],
-  ['all', undefined, undefined, undefined, undefined],
-])('zooms out of a range %s', (_what, since, until, ...[from, to]) => {
+  ['a past range', minutesAgo(300), minutesAgo(280), '2026-11-21T06:30:00Z', '2026-11-21T07:50:00Z'],
+  ['a range that ends now', minutesAgo(40), minutesAgo(0), '2026-11-21T10:20:00Z', undefined],
+  ['nearly all time', minutesAgo(20 * 24 * 60), minutesAgo(0), undefined, undefined],
+  ['all time', undefined, undefined, undefined, undefined],
+])('zooms out of %s', (_what, since, until, ...[from, to]) => {
   expect(widerRange({ since, until }, now)).toEqual({ from, to });
 });

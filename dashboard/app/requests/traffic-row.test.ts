@@ -33,26 +33,26 @@ it.each([
   expect(formatBytes(bytes)).toBe(text);
 });
 
-it('a bar grows with the duration, between 0 and 1', () => {
+it('a bar grows with the duration, from 0 to 1', () => {
   const shares = [0, 1, 10, 1_000, 10_000, 300_000].map(durationShare);
   expect(shares).toEqual([...shares].sort((a, b) => a - b));
   expect(Math.min(...shares)).toBeGreaterThan(0);
   expect(Math.max(...shares)).toBe(1);
 });
 
-it('times of today have no date', () => {
+it('a time from today is shown without its date', () => {
   const now = new Date('2026-11-21T12:00:00Z');
   expect(formatRowTime('2026-11-21T10:04:05.123456Z', 'utc', now)).toBe('10:04:05.123');
   expect(formatRowTime('2026-11-20T10:04:05.123456Z', 'utc', now)).toBe('11-20 10:04:05.123');
 });
 
-it.each(['local', 'utc'] as const)('a time is unchanged by its input field in %s time', (zone) => {
+it.each(['local', 'utc'] as const)('an input field in %s time preserves the time', (zone) => {
   const at = new Date('2026-03-29T00:30:05Z');
   expect(fromLocalInput(toLocalInput(at, zone), zone)).toEqual(at);
   expect(formatInstant(at, 'utc')).toBe('2026-03-29 00:30:05.000');
 });
 
-it('an invalid time is undefined', () => {
+it('an invalid time is read as undefined', () => {
   expect(fromLocalInput('', 'utc')).toBeUndefined();
   expect(fromLocalInput('2026-99-99T10:00', 'utc')).toBeUndefined();
   expect(fromLocalInput('2026-11-21T10:00', 'utc')).toEqual(new Date('2026-11-21T10:00:00Z'));

@@ -3,7 +3,7 @@ import { changePreferences, preferencesCookie, readPreferences } from './prefere
 
 const DEFAULTS = { theme: 'system', time: 'local', keys: 'on', density: 'compact' };
 
-it('are unchanged by the cookie', () => {
+it('the cookie preserves the preferences', () => {
   const chosen = changePreferences(readPreferences(null), new URLSearchParams({ theme: 'dark', keys: 'off' }));
   expect(chosen).toEqual({ theme: 'dark', time: 'local', keys: 'off', density: 'compact' });
   const [pair = ''] = preferencesCookie(chosen).split(';');
@@ -16,6 +16,6 @@ it.each([
   'standin-preferences=',
   'standin-preferences=theme=<script>&keys=%',
   'x-standin-preferences=theme=dark',
-])('are the defaults for an unknown cookie: %s', (cookie) => {
+])('a missing or invalid cookie results in the defaults: %s', (cookie) => {
   expect(readPreferences(cookie)).toEqual(DEFAULTS);
 });

@@ -17,7 +17,7 @@ const row = (n: number): TrafficRow => ({
   endpoint: 'e',
   outcome: 'mocked',
 });
-/** Rows from..to, newest first. */
+/** Returns the rows `from` to `to`, newest first. */
 const rows = (from: number, to: number): TrafficRow[] =>
   Array.from({ length: to - from + 1 }, (_row, index) => row(to - index));
 
@@ -25,7 +25,7 @@ const shown = (feed: TrafficFeed): (number | string)[] =>
   feed.state().items.map((item) => (item.kind === 'row' ? Number(item.row.id.slice(-12)) : `${item.count} skipped`));
 
 describe('a live feed', () => {
-  it('shows new requests on top without duplicates', () => {
+  it('shows new requests at the top without duplicates', () => {
     const feed = new TrafficFeed({ rows: rows(1, 3), hasOlder: false });
     feed.receive({ rows: rows(2, 5) });
     feed.receive({ rows: rows(1, 5) });
@@ -39,7 +39,7 @@ describe('a live feed', () => {
     expect(shown(feed)).toEqual([6, 5, 3, 1]);
   });
 
-  it('leaves older requests to the next page', () => {
+  it('leaves older requests for the next page', () => {
     const feed = new TrafficFeed({ rows: rows(10, 12), hasOlder: true });
     feed.receive({ rows: [row(13), row(5)] });
     expect(shown(feed)).toEqual([13, 12, 11, 10]);
@@ -47,7 +47,7 @@ describe('a live feed', () => {
     expect(shown(feed)).toEqual([13, 12, 11, 10, 9, 8, 7, 6, 5]);
   });
 
-  it('drops the oldest rows over the limit, and loads them again', () => {
+  it('drops the oldest rows when it exceeds the limit, and can load them again', () => {
     const feed = new TrafficFeed({ rows: rows(1, 10), hasOlder: false });
     feed.receive({ rows: rows(11, FEED_LIMITS.followedRowsMax + 5) });
     expect(feed.state().items).toHaveLength(FEED_LIMITS.followedRowsMax);
@@ -56,16 +56,16 @@ describe('a live feed', () => {
     expect(countItems(feed.state().items)).toBe(FEED_LIMITS.followedRowsMax + 5);
   });
 
-  it('shows the number of skipped requests, without known ones', () => {
+  it('shows the number of skipped requests, not counting those in the list', () => {
     const feed = new TrafficFeed({ rows: rows(1, 4), hasOlder: false });
-    // Of 1..20, the server sends 16..20 and leaves out 15, of which four are already in the list.
+    // Of the requests 1 to 20, the server sends 16 to 20 and skips 15. Four of those are already in the list.
     feed.receive({ rows: rows(16, 20), skipped: { count: 15, since: at(1) } });
     expect(shown(feed)).toEqual([20, 19, 18, 17, 16, '11 skipped', 4, 3, 2, 1]);
   });
 });
 
 describe('a paused feed', () => {
-  it('counts new requests, and shows them when it resumes', () => {
+  it('counts new requests and shows them when it resumes', () => {
     const feed = new TrafficFeed({ rows: rows(1, 2), hasOlder: false });
     const before = feed.state().items;
     feed.pause('scrolled');
@@ -77,7 +77,7 @@ describe('a paused feed', () => {
     expect(feed.state().waiting).toBe(0);
   });
 
-  it('resumes when the last reason ends, or on request', () => {
+  it('resumes when the last reason to pause ends, or on request', () => {
     const feed = new TrafficFeed({ rows: rows(1, 2), hasOlder: false }, true);
     feed.pause('reading');
     feed.receive({ rows: [row(3)] });
@@ -89,7 +89,7 @@ describe('a paused feed', () => {
     expect(shown(feed)).toEqual([3, 2, 1]);
   });
 
-  it('keeps the newest requests over the limit, and a gap with the number of others', () => {
+  it('keeps only the newest requests when it exceeds the limit, and a gap with the number of the others', () => {
     const feed = new TrafficFeed({ rows: [row(0)], hasOlder: false });
     feed.pause('stopped');
     const total = FEED_LIMITS.waitingRowsMax + 500;
@@ -98,13 +98,13 @@ describe('a paused feed', () => {
     feed.resume();
     const { items } = feed.state();
     expect(items.find(({ kind }) => kind === 'gap')).toMatchObject({ count: 501 });
-    // No request was added or lost: the first row is a page away.
+    // No request was added or lost. The first row is on an older page.
     expect(countItems(items)).toBe(total);
     expect(feed.state().hasOlder).toBe(true);
   });
 });
 
-it('merges lists in order, with gaps after their rows', () => {
+it('merges lists in order and keeps each gap after its row', () => {
   const item = (n: number) => ({ kind: 'row', row: row(n) }) as const;
   const gap = (n: number) => ({ kind: 'gap', below: row(n), count: 7 }) as const;
   expect(mergeItems([item(9), gap(9), item(4)], [item(8), gap(5), item(3)])).toEqual([

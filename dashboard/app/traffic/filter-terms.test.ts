@@ -29,15 +29,15 @@ it.each([
   ['status:5xx', 'time', false, 'status:5xx'],
   // A search that cannot be parsed does not prevent filtering.
   ['status:', 'method', false, 'method:POST'],
-] as const)('%s with the %s of a row (excluded: %s) becomes %s', (q, field, isOut, filtered) => {
+] as const)('"%s" filtered by the %s of a row (exclude: %s) becomes "%s"', (q, field, isOut, filtered) => {
   expect(filterByCell(q, row, field, isOut)).toBe(filtered);
 });
 
-it('a request without a response filters by status:none', () => {
+it('a request without a response is filtered by status:none', () => {
   expect(filterByCell('', { ...row, status: 0 }, 'status', false)).toBe('status:none');
 });
 
-it('removes one condition of a search', () => {
+it('removes one condition from a search', () => {
   const q = 'status:5xx (a OR b) -endpoint:health';
   expect(termsOf(q)).toEqual(['status:5xx', 'a OR b', '-endpoint:health']);
   expect(withoutTerm(q, 1)).toBe('status:5xx -endpoint:health');

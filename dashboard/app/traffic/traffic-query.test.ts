@@ -5,7 +5,7 @@ import { isSameList, readTrafficQuery, trafficParams } from './traffic-query.ts'
 const project = { namespace: 'default', project: 'shop' };
 const search = (query: string): URLSearchParams => new URLSearchParams(query);
 
-// A reload restores everything that the URL contains.
+// A page reload must restore everything in the URL.
 it.each([
   '',
   'q=status%3A5xx',
@@ -14,12 +14,12 @@ it.each([
   'from=2026-11-21T10%3A00%3A00Z&to=2026-11-21T11%3A00%3A00Z',
   'q=x&from=7d&live=0&sel=01931f3e-0000-7000-8000-000000000001&tab=response',
   'live=0',
-])('%s is unchanged after it is read and written', (query) => {
+])('"%s" is read and written unchanged', (query) => {
   const url = paths.traffic(project, trafficParams(readTrafficQuery(search(query))));
   expect(url).toBe(`/p/default/shop/traffic${query === '' ? '' : `?${query}`}`);
 });
 
-it('a tab without an open request, and an invalid range, are ignored', () => {
+it('a tab without an open request and an invalid range are ignored', () => {
   const url = paths.traffic(project, trafficParams(readTrafficQuery(search('tab=raw&from=soon&live=1'))));
   expect(url).toBe('/p/default/shop/traffic');
 });
@@ -29,6 +29,6 @@ it.each([
   ['q=a', 'q=b', false],
   ['from=1h', 'from=15m', false],
   ['', 'to=2026-11-21T10:00:00Z', false],
-])('%s and %s show the same rows: %s', (a, b, same) => {
+])('"%s" and "%s" show the same rows: %s', (a, b, same) => {
   expect(isSameList(search(a), search(b))).toBe(same);
 });

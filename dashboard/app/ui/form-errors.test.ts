@@ -14,7 +14,7 @@ it.each([
   ['spec.json.headers[0].name', 'spec.json.headers[0].name'],
   ['spec.forward.serviceRef.name', 'spec.forward'],
   ['spec.forward', 'spec.forward'],
-])('a problem of %s is shown at %s', (path, field) => {
+])('a problem with %s is shown next to %s', (path, field) => {
   expect(errorsOf([{ path, message: 'must be better' }], FIELDS)).toEqual({
     fields: { [field]: ['Must be better'] },
     form: [],
@@ -25,11 +25,11 @@ it.each([
   ['', 'Must be better'],
   ['spec', 'spec: must be better'],
   ['spec.json.headers[1]', 'spec.json.headers[1]: must be better'],
-])('a problem of "%s", which has no field, is shown for the whole form', (path, shown) => {
+])('a problem with "%s", which has no field, is shown for the whole form', (path, shown) => {
   expect(errorsOf([{ path, message: 'must be better' }], FIELDS)).toEqual({ fields: {}, form: [shown] });
 });
 
-it('keeps all problems of a field', () => {
+it('keeps all problems with a field', () => {
   const problems = [
     { path: 'spec.slug', message: 'a' },
     { path: 'spec.slug', message: 'b' },

@@ -45,7 +45,7 @@ describe('the printed URL', () => {
     },
   );
 
-  test.for(['', 'the-token-of-this-ru', `${TOKEN}x`])('is refused with the token of another run: %j', async (token) => {
+  test.for(['', 'the-token-of-this-ru', `${TOKEN}x`])('is refused with a token from another run: %j', async (token) => {
     expect(await ask(`/?token=${token}`)).toEqual({ status: 403, location: undefined, cookies: [] });
   });
 
@@ -76,7 +76,7 @@ describe('a request', () => {
     { cookie: `standin-dev-3000=${TOKEN}` },
     { authorization: 'Bearer x' },
     { authorization: 'Basic eDp5' },
-  ])('is refused without them: %o', (headers) => {
+  ])('is refused without a valid token or cookie: %o', (headers) => {
     expect(isSentBy(headers)).toBe(false);
   });
 });

@@ -40,12 +40,12 @@ it('a session is renewed once for concurrent requests with the old token', async
   expect(asked).toEqual(['refresh-1', 'refresh-1']);
 });
 
-it('a token expires with its session, and the refresh token stays if the provider returns no new one', async () => {
+it('a token expires no later than its session, and the refresh token is kept if the provider does not return a new one', async () => {
   const { renew } = renewer(() => Promise.resolve({ idToken: idToken(NOW + 1e9), refreshToken: undefined }));
   expect(await renew(session)).toMatchObject({ tokenExpiresAt: session.expiresAt, refreshToken: 'refresh-1' });
 });
 
-it('a session ends if the provider refuses or does not respond, or without a refresh token', async () => {
+it('a session ends if it has no refresh token, or if the provider refuses it or is unreachable', async () => {
   expect(await renewer(() => Promise.resolve(undefined)).renew(session)).toBeUndefined();
   expect(await renewer(() => Promise.reject(new Error('unreachable'))).renew(session)).toBeUndefined();
   const { asked, renew } = renewer(() => Promise.resolve(undefined));

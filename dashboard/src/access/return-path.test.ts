@@ -10,7 +10,7 @@ describe('the path after sign-in', () => {
     '/p/team-a/caf%C3%A9',
     '/s/look?next=https://example.com',
     '/@user',
-  ])('%s is a path of the dashboard', (path) => {
+  ])('can be %s', (path) => {
     expect(returnPath(path)).toBe(path);
   });
 
@@ -35,7 +35,7 @@ describe('the path after sign-in', () => {
     `/${'x'.repeat(2_001)}`,
     null,
     undefined,
-  ])('%j is not a path of the dashboard', (path) => {
+  ])('cannot be %j', (path) => {
     expect(returnPath(path)).toBe(HOME);
   });
 });
@@ -47,6 +47,6 @@ it.each([
   ['//evil.example/x', HOME],
   ['//', HOME],
   ['http://evil.example/x', HOME],
-])('the page of %s is %s', (url, page) => {
+])('the page for %s is %s', (url, page) => {
   expect(pagePathOf(url)).toBe(page);
 });

@@ -29,7 +29,7 @@ const browser = (set: readonly string[] = [], before = ''): string => {
 };
 
 describe('a session', () => {
-  it('is read unchanged, and its cookie reveals nothing', () => {
+  it('is read back unchanged, and its cookie reveals nothing', () => {
     const cookie = cookieOf([NEW]);
     const set = cookie.write(session({ token: 'secret-token' }), undefined);
     expect(cookie.read(browser(set))).toEqual(session({ token: 'secret-token' }));
@@ -41,7 +41,7 @@ describe('a session', () => {
     expect(decoded).not.toMatch(/secret|anna/);
   });
 
-  it('over plain http has a cookie name without the prefix __Host-', () => {
+  it('has a cookie name without the __Host- prefix over plain HTTP', () => {
     expect(cookieOf([NEW], false).write(session(), undefined)?.[0]).toMatch(/^standin-session=[^;]*; .*HttpOnly$/);
   });
 
@@ -51,13 +51,13 @@ describe('a session', () => {
     expect(cookie.read(browser(cookie.write(session({ expiresAt: NOW }), undefined)))).toBeUndefined();
   });
 
-  it('sealed with the previous key is still read, but not with an unknown key', () => {
+  it('is read if it was sealed with the previous key, but not with an unknown key', () => {
     const before = browser(cookieOf([OLD]).write(session(), undefined));
     expect(cookieOf([NEW, OLD]).read(before)).toEqual(session());
     expect(cookieOf([NEW]).read(before)).toBeUndefined();
   });
 
-  it('with a modified cookie is rejected', () => {
+  it('is rejected if its cookie was modified', () => {
     const cookie = cookieOf([NEW]);
     const header = browser(cookie.write(session(), undefined));
     for (let at = header.indexOf('=') + 1; at < header.length; at += 7) {
@@ -66,12 +66,12 @@ describe('a session', () => {
     }
     expect(cookie.read('__Host-standin-session=; other=1')).toBeUndefined();
     expect(cookie.read(`__Host-standin-session=${randomBytes(100).toString('base64url')}`)).toBeUndefined();
-    // Sealed by the dashboard, for another purpose.
+    // The dashboard sealed this value for a different purpose.
     const flow = createSealer([NEW]).seal(JSON.stringify(session()), 'standin-oidc');
     expect(cookie.read(`__Host-standin-session=${flow}`)).toBeUndefined();
   });
 
-  it('that is too large for one cookie uses several, and clears those of an earlier session', () => {
+  it('uses several cookies if it is too large for one, and clears those of an earlier session', () => {
     const cookie = cookieOf([NEW]);
     const large = session({ token: 'x'.repeat(6_000) });
     const set = cookie.write(large, undefined);
@@ -85,7 +85,7 @@ describe('a session', () => {
     expect(browser(cookie.clear(header), header)).toBe('');
   });
 
-  it('that exceeds the limit is refused', () => {
+  it('is refused if it exceeds the limit', () => {
     expect(cookieOf([NEW]).write(session({ token: 'x'.repeat(9_000) }), undefined)).toBeUndefined();
   });
 });

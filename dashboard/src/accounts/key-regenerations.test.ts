@@ -17,7 +17,7 @@ const account = (apiKey: object): ResourceObject => ({
 const read = (object: ResourceObject, list: Resources['list']) => readRegenerations(backendWith({}, { list }), object);
 const refused = (): Promise<never> => Promise.reject(new SourceError('Forbidden', 'you may not list them'));
 
-it('come from the account if the user may not list them', async () => {
+it('key regenerations are read from the Account if the user may not list them', async () => {
   const max = LIMITS.keyRegenerationsMax;
   expect(await read(account({}), refused)).toEqual({ left: max, max, resetsAt: undefined, newest: undefined });
   const regenerations = [new Date().toISOString()];
@@ -26,7 +26,7 @@ it('come from the account if the user may not list them', async () => {
   expect(running.newest?.message).toContain('permission to list mockkeyregenerations');
 });
 
-it('reject if the API server does not respond', async () => {
+it('an unavailable API server is an error', async () => {
   const unavailable = (): Promise<never> => Promise.reject(new SourceError('Unavailable', 'no answer'));
   await expect(read(account({}), unavailable)).rejects.toMatchObject({ kind: 'Unavailable' });
 });

@@ -27,7 +27,7 @@ const load = (usage: Backend['logs']['usage'], account = ACCOUNT) => {
   return loadUsage({ ...backend, logs: { ...backend.logs, usage } }, account, NOW);
 };
 
-it('counts the account’s month, and lists projects with a shorter retention', async () => {
+it('counts the account’s requests this month, and lists projects with a shorter retention', async () => {
   const asked: unknown[] = [];
   const loaded = await load((account, { from, to }) => {
     asked.push(account.uid, from.toISOString(), to.toISOString());
@@ -44,7 +44,7 @@ it('counts the account’s month, and lists projects with a shorter retention', 
 it.each([
   [UNAVAILABLE, /ClickHouse/],
   [new SourceError('Forbidden', 'you may not see it'), /you may not see it/],
-])('returns the reason if it cannot count, and the quota: %s', async (error, why) => {
+])('returns the quota, and the reason why it cannot count: %s', async (error, why) => {
   const loaded = await load(() => Promise.reject(error));
   expect(loaded).toMatchObject({ usage: undefined, quota: 1_000 });
   expect(loaded.refusal).toMatch(why);
@@ -59,7 +59,7 @@ it('returns the operator’s count while the log is unavailable', async () => {
   });
 });
 
-it('stops waiting for a log that does not respond', async () => {
+it('stops waiting for a log that is not responding', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const loading = load(() => new Promise(() => undefined), COUNTED);
@@ -67,7 +67,7 @@ it('stops waiting for a log that does not respond', async () => {
   expect((await loading).usage).toMatchObject({ used: 70, logFailure: 'Cannot read from ClickHouse (ETIMEDOUT).' });
 });
 
-it('hides the operator’s count from users without the right', async () => {
+it('hides the operator’s count from users without permission', async () => {
   const refused = new SourceError('Forbidden', 'you may not see it');
   expect((await load(() => Promise.reject(refused), COUNTED)).usage).toBeUndefined();
 });

@@ -12,8 +12,8 @@ const usage: Usage = {
   endpoints: [{ ...endpoint, requests: 70 }],
 };
 
-describe('the view of a month', () => {
-  it('has every day, and the requests of endpoints that are not listed', () => {
+describe('the monthly usage view', () => {
+  it('contains every day, and the number of requests to endpoints that are not listed', () => {
     const { month, days, total, otherRequests } = toUsageView(usage, {}, NOW);
     expect(month).toBe('2026-11');
     expect(days).toHaveLength(30);
@@ -27,13 +27,13 @@ describe('the view of a month', () => {
   });
 
   it.each([
-    // 100 in 20 days are 5 a day.
+    // 100 requests in 20 days are 5 per day.
     [125, '2026-11-26'],
     [149, '2026-11-30'],
     [150, undefined],
     [100, undefined],
     [undefined, undefined],
-  ])('with a quota of %s is used up on %s', (quota, day) => {
+  ])('predicts that a quota of %s is used up on %s', (quota, day) => {
     expect(toUsageView(usage, { quota }, NOW).usedUpOn).toBe(day);
   });
 
@@ -41,12 +41,12 @@ describe('the view of a month', () => {
     ['2026-11', 50, undefined],
     ['2026-10', 100, '2026-11-26'],
     [undefined, 100, '2026-11-26'],
-  ])('uses the operator’s count of this month (%s)', (period, used, usedUpOn) => {
+  ])('uses the operator’s count only if it is for this month (%s)', (period, used, usedUpOn) => {
     const view = toUsageView(usage, { period, accepted: 50, quota: 125 }, NOW);
     expect(view).toMatchObject({ total: 100, used, usedUpOn, resetsOn: '2026-12-01', isExact: used === 50 });
   });
 
-  it('uses the operator’s count without the log, and reports the reason', () => {
+  it('uses the operator’s count if the log is unavailable, and reports the reason', () => {
     const logFailure = 'Cannot read from ClickHouse (ECONNREFUSED).';
     expect(toUsageView({ logFailure }, { period: '2026-11', accepted: 100, quota: 125 }, NOW)).toEqual({
       ...{ month: '2026-11', used: 100, isExact: true, quota: 125, resetsOn: '2026-12-01', usedUpOn: '2026-11-26' },
@@ -54,7 +54,7 @@ describe('the view of a month', () => {
     });
   });
 
-  it('predicts no date when there are no requests', () => {
+  it('does not predict a date when there are no requests', () => {
     expect(
       toUsageView({ days: [], endpoints: [] }, { quota: 10 }, new Date('2026-11-01T00:00:00Z')).usedUpOn,
     ).toBeUndefined();

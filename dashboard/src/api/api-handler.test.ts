@@ -27,7 +27,7 @@ describe('a caller', () => {
     expect(headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it('learns the name of the Service behind a port-forward only', async () => {
+  it('receives the name of the Service only through a port-forward', async () => {
     await using api = await startApiServer(() => Promise.resolve(undefined), 'standin/standin-dashboard');
     const serviceFor = async (host: string): Promise<unknown> => {
       const [response] = (await once(get(`${api.url}/projects`, { headers: { host } }), 'response')) as [
@@ -52,7 +52,7 @@ describe('a caller', () => {
     expect(seen).toEqual([['Bearer t', undefined]]);
   });
 
-  it('gets the document without a token', async () => {
+  it('gets the OpenAPI document without a token', async () => {
     await using api = await startApiServer(() => Promise.resolve(undefined));
     expect(await (await fetch(`${api.url}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.1' });
   });
@@ -63,7 +63,7 @@ describe('a failure', () => {
     ['Forbidden', 403, 'forbidden'],
     ['Unauthorized', 401, 'unauthorized'],
     ['Unavailable', 503, 'resources_unavailable'],
-  ])('%s of the resources is %d', async (kind, status, code) => {
+  ])('to read resources (%s) has status %d', async (kind, status, code) => {
     const list = () => Promise.reject(new SourceError(kind, 'the reason of the API server'));
     await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
     const { headers, body } = await problemOf(`${api.url}/projects`);
@@ -74,7 +74,7 @@ describe('a failure', () => {
   test.each([
     ['ECONNREFUSED', 503, 'log_unavailable'],
     ['159', 422, 'search_too_slow'],
-  ])('%s of the log is %d, without the log’s message', async (errorCode, status, code) => {
+  ])('to read the log (%s) has status %d, without the log’s message', async (errorCode, status, code) => {
     await using api = await startApiServer(() =>
       Promise.resolve(backendWith({ count: () => Promise.reject(unavailable(errorCode)) })),
     );
@@ -83,7 +83,7 @@ describe('a failure', () => {
     expect(JSON.stringify(body)).not.toContain('secret');
   });
 
-  it('that is unexpected is logged, and the response has no details', async () => {
+  it('is logged if it is unexpected, and the response contains no details', async () => {
     const list = () => Promise.reject(new TypeError('secret is undefined'));
     await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
     const { body } = await problemOf(`${api.url}/projects`);
@@ -92,7 +92,7 @@ describe('a failure', () => {
     expect(api.failures()).toBe(1);
   });
 
-  it('cuts a partial response, so that it does not look complete', async () => {
+  it('cuts off a partial response so that it does not look complete', async () => {
     const log = {
       summaries: () => Promise.resolve([SUMMARY]),
       entries: async function* () {
@@ -105,7 +105,7 @@ describe('a failure', () => {
   });
 });
 
-it('does not hide the log of a removed project in local mode', async () => {
+it('a removed project’s log remains available in local mode only', async () => {
   const backend = backendWith({});
   const summaries = () => Promise.resolve([SUMMARY]);
   const local = {
@@ -130,13 +130,13 @@ it('does not hide the log of a removed project in local mode', async () => {
   }
 });
 
-it('is not an empty log: the list is empty', async () => {
+it('an empty log is an empty list, not an error', async () => {
   await using api = await startApiServer(() => Promise.resolve(backendWith({})));
   expect(await (await fetch(`${api.shop}/requests`)).json()).toEqual({ items: [] });
 });
 
 describe('a body', () => {
-  it('over 1 MiB is refused, with its length and in chunks, and the client receives the reason', async () => {
+  it('is refused if it exceeds 1 MiB, with a Content-Length or in chunks, and the client receives the reason', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const json = Buffer.from(JSON.stringify({ note: 'a'.repeat(API_LIMITS.bodyBytesMax) }));
     for (const body of [json, ReadableStream.from([json])]) {
@@ -148,7 +148,7 @@ describe('a body', () => {
 });
 
 describe('waits and streams', () => {
-  it('have a limit, until one ends', async () => {
+  it('are limited in number, until one ends', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const leave = new AbortController();
     const open = Array.from({ length: API_LIMITS.readersMax }, () =>
@@ -166,7 +166,7 @@ describe('waits and streams', () => {
   it.each([
     [200, 2],
     [408, 3],
-  ])('write one exchange after the other: %d', async (status, count) => {
+  ])('write one exchange at a time: %d', async (status, count) => {
     const { promise: isBegun, resolve: begin } = Promise.withResolvers<undefined>();
     const log = {
       summaries: () => Promise.resolve([SUMMARY, { ...SUMMARY, id: 'second' }]),

@@ -46,7 +46,7 @@ describe('an account', () => {
     });
   });
 
-  it('shows whether it has its own Secret, and is 404 if it does not exist', async () => {
+  it('shows whether it has its own Secret, and has status 404 if it does not exist', async () => {
     const own = team({ plan: 'Free', apiKey: { secretName: 'own' } });
     await using api = await serve({ list: () => Promise.resolve([own]), get: () => Promise.resolve(undefined) });
     expect(await get(`${api.url}/accounts`)).toMatchObject({ body: { items: [{ key: { isOwn: true } }] } });
@@ -74,7 +74,7 @@ describe('an account', () => {
     expect(JSON.stringify(body)).not.toContain('secret');
   });
 
-  it('shows the count of the operator while the log is unavailable', async () => {
+  it('shows the operator’s count while the log is unavailable', async () => {
     const usage = { period: new Date().toISOString().slice(0, 7), accepted: 7, quota: 10 };
     let shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage } });
     const backend = backendWith({}, { get: () => Promise.resolve(shown) });
@@ -127,7 +127,7 @@ describe('a regeneration', () => {
     expect(applied).toHaveLength(2);
   });
 
-  it('does not require the right to read the account, and is refused if the account does not exist', async () => {
+  it('does not require permission to read the account, and is refused if the account does not exist', async () => {
     let getAccount: Resources['get'] = () => Promise.reject(new SourceError('Forbidden', 'no'));
     await using api = await serve({ get: (ref) => getAccount(ref), apply: echo });
     expect((await post(`${account(api)}/regenerations`)).status).toBe(201);
@@ -138,7 +138,7 @@ describe('a regeneration', () => {
     });
   });
 
-  it('shows its progress, and only below its own account', async () => {
+  it('shows its progress, but only under its own account', async () => {
     const status = { phase: 'Running', acknowledged: '2/3', waitingFor: ['gateway-2'] };
     const mine = object('KeyRegeneration', 'mine', { spec: { accountRef: { name: 'team' } }, status });
     const theirs = object('KeyRegeneration', 'theirs', { spec: { accountRef: { name: 'other' } } });

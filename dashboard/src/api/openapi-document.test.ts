@@ -7,7 +7,7 @@ const document = openApiDocument(API_ROUTES) as {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 };
 
-it('contains every route with a unique operation id', () => {
+it('the document contains every route with a unique operation ID', () => {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
   );
@@ -16,13 +16,13 @@ it('contains every route with a unique operation id', () => {
   expect(new Set(API_ROUTES.map(({ operationId }) => operationId)).size).toBe(API_ROUTES.length);
 });
 
-it('defines every schema that it references', () => {
+it('the document defines every schema that it references', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
   expect(references.length).toBeGreaterThan(10);
   for (const [, name = ''] of references) expect(document.components.schemas).toHaveProperty(name);
 });
 
-it('uses the same names in paths and parameters, and no regular expression syntax in paths', () => {
+it('the document uses the same names in paths and parameters, and no regular expression syntax in paths', () => {
   for (const { path, params } of API_ROUTES) {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect(Object.keys(params.shape)).toEqual(names);

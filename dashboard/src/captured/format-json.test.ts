@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatJson, isJson } from './format-json.ts';
 
-/** Removes all whitespace outside of strings. */
+/** Removes all whitespace outside strings. */
 const compact = (text: string): string =>
   text.replace(/("(?:[^"\\]|\\[^])*(?:"|\\?$))|[ \t\r\n]+/g, (_, string: string | undefined) => string ?? '');
 
@@ -27,7 +27,7 @@ describe('formatJson', () => {
     );
   });
 
-  it('changes nothing but whitespace between tokens, in any JSON', () => {
+  it('changes only whitespace between tokens, in any JSON', () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom('', ' ', '\n\t'), (json, space) => {
         const text = json.replaceAll(',', `${space},`);

@@ -40,7 +40,7 @@ const reason = (answer: Answer): string => {
   return result.ok ? 'it can' : result.reason;
 };
 
-describe('a response as a mock', () => {
+describe('a mock made from a response', () => {
   it('keeps the status, the body and the headers, except those that the gateway writes', () => {
     const body = '{"id": 12345678901234567890, "total": 1.0}\r\n';
     const headers: HeaderPair[] = [
@@ -70,7 +70,7 @@ describe('a response as a mock', () => {
   it.each([
     ['gzip', gzipSync('{"a":1}')],
     ['br', brotliCompressSync('{"a":1}')],
-  ])('decompresses %s and reports it', (coding, body) => {
+  ])('contains the body decompressed from %s, and reports it', (coding, body) => {
     const { mock, decoded } = made({ headers: [JSON_TYPE, ['content-encoding', coding]], body });
     expect(mock.body).toBe('{"a":1}');
     expect(mock.headers).toEqual([{ name: 'content-type', value: 'application/json' }]);

@@ -16,12 +16,12 @@ it.each([
     'Unsupported value: "PUSH": supported values: "GET", "POST"',
     'Unsupported value: "PUSH": supported values: "GET", "POST"',
   ],
-])('%s is shown at its field', (message, said) => {
+])('%s is shown next to its field', (message, said) => {
   const error = refusal(422, 'MockEndpoint "a" is invalid', [{ field: 'spec.slug', message }]);
   expect(problemsOf(error)).toEqual([{ path: 'spec.slug', message: said }]);
 });
 
-it('omits problems that follow from another one', () => {
+it('omits problems that result from another one', () => {
   const error = refusal(422, 'invalid', [
     { field: 'spec.method', message: 'Unsupported value: "X"' },
     {

@@ -13,7 +13,7 @@ const answer = (body: string | Uint8Array, more: Partial<Answer> = {}): Answer =
 };
 const bodyDiff = (before: Answer, after: Answer): BodyDiff => diffAnswers(before, after).body;
 
-describe('JSON', () => {
+describe('a JSON diff', () => {
   const changes = (before: string, after: string) =>
     diffJson(before, after)?.changes.map(({ path, before: was, after: is }) => `${path}: ${was ?? '–'} → ${is ?? '–'}`);
 
@@ -35,11 +35,11 @@ describe('JSON', () => {
     ['{"__proto__":1}', '{"__proto__":2}', ['$.__proto__: 1 → 2']],
     ['{"a":1}', '[1]', ['$: {"a":1} → [1]']],
     ['{"a":"1"}', '{"a":1}', ['$.a: "1" → 1']],
-  ])('%s and %s differ in %j', (before, after, expected) => {
+  ])('of %s and %s contains %j', (before, after, expected) => {
     expect(changes(before, after)).toEqual(expected);
   });
 
-  it('that is invalid or nested too deeply is not compared', () => {
+  it('does not exist for JSON that is invalid or nested too deeply', () => {
     expect(diffJson('{"a":1}', '{"a":1,}')).toBeUndefined();
     expect(diffJson('// no\n1', '1')).toBeUndefined();
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
@@ -53,7 +53,7 @@ describe('JSON', () => {
     expect(diff?.changes).toHaveLength(500);
   });
 
-  it('has no differences if and only if the values are equal', () => {
+  it('is empty if and only if the values are equal', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         const [before, after] = [JSON.stringify(a), JSON.stringify(b)];
@@ -71,7 +71,7 @@ describe('JSON', () => {
 });
 
 describe('headers', () => {
-  it('differ by name and values, not by the order of lines or the case of names', () => {
+  it('are compared by name and values, regardless of line order and case', () => {
     expect(
       diffHeaders(
         [
@@ -95,7 +95,7 @@ describe('headers', () => {
     ).toEqual([{ name: 'Set-Cookie', before: ['a'], after: ['a', 'a'], isPassing: false }]);
   });
 
-  it('that describe the moment do not make responses different', () => {
+  it('that change with every response do not make responses different', () => {
     const diff = diffAnswers(
       answer('{}', { headers: [['date', 'then']] }),
       answer('{}', { headers: [['date', 'now']] }),
@@ -129,7 +129,7 @@ describe('text', () => {
     expect(diffLines('', 'a\nb').total).toBeGreaterThan(0);
   });
 
-  it('with too many differences is shown as replaced between the first and the last', () => {
+  it('is shown as replaced from the first to the last difference if there are too many', () => {
     const lines = (letter: string): string => Array.from({ length: 200_000 }, () => letter).join('\n');
     const diff = diffLines(`same\n${lines('a')}\nend`, `same\n${lines('b')}\nend`);
     expect(diff.total).toBe(400_000);
@@ -140,7 +140,7 @@ describe('text', () => {
     ]);
   });
 
-  it('can be restored from the same, removed and added lines', () => {
+  it('can be restored from the unchanged, removed and added lines', () => {
     const text = fc.array(fc.constantFrom('', 'a', 'b', 'cc', '}'), { maxLength: 12 }).map((lines) => lines.join('\n'));
     fc.assert(
       fc.property(text, text, (before, after) => {
@@ -155,7 +155,7 @@ describe('text', () => {
 });
 
 describe('a body', () => {
-  it('is the same if its bytes are, or if only its compression differs', () => {
+  it('is the same if its bytes are the same, or if only its compression differs', () => {
     expect(bodyDiff(answer('{"a":1}'), answer('{"a":1}'))).toEqual({ kind: 'same', bytes: 7 });
     const packed = answer(gzipSync('{"a":1}'), { headers: [['Content-Encoding', 'gzip']] });
     expect(bodyDiff(packed, answer('{"a":1}'))).toEqual({ kind: 'same', bytes: 7 });
@@ -165,7 +165,7 @@ describe('a body', () => {
   it.each([
     ['is not text', answer(Buffer.from([0xff, 0])), answer(Buffer.from([0xff, 1])), 'They are not text.'],
     [
-      'is stored in part',
+      'is not stored completely',
       answer('ab', { truncated: true, bodyBytes: 20 }),
       answer('ab'),
       'Only the beginning of one body is stored.',
@@ -182,8 +182,13 @@ describe('a body', () => {
       answer('{}'),
       'One body uses an unsupported compression.',
     ],
-    ['is large', answer('x'.repeat(COMPARED_BYTES_MAX + 1)), answer('y'), 'They are too large to compare in detail.'],
-  ])('that %s is compared by size and digest', (_, before, after, why) => {
+    [
+      'is too large',
+      answer('x'.repeat(COMPARED_BYTES_MAX + 1)),
+      answer('y'),
+      'They are too large to compare in detail.',
+    ],
+  ])('is compared by size and digest if it %s', (_, before, after, why) => {
     const diff = bodyDiff(before, after);
     expect(diff).toMatchObject({ kind: 'bytes', why, before: { bytes: before.bodyBytes } });
     expect(diff.kind === 'bytes' && diff.before.sha256 === undefined).toBe(before.truncated);

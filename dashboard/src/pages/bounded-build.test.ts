@@ -13,36 +13,36 @@ const nested = (depth: number): unknown => {
 };
 const wide = (count: number): unknown => Array.from({ length: count }, (_, index) => index);
 
-describe('the data of a route', () => {
+describe('route data', () => {
   it.each([
-    ['as deep as is allowed', nested(DEPTH_MAX), true],
-    ['one level deeper', nested(DEPTH_MAX + 1), false],
-    ['of 100,000 levels', nested(100_000), false],
-    ['with as many values as are allowed', wide(VALUES_MAX), true],
-    ['with one value more', wide(VALUES_MAX + 1), false],
+    ['at the maximum depth', nested(DEPTH_MAX), true],
+    ['one level too deep', nested(DEPTH_MAX + 1), false],
+    ['100,000 levels deep', nested(100_000), false],
+    ['with the maximum number of values', wide(VALUES_MAX), true],
+    ['with one value too many', wide(VALUES_MAX + 1), false],
     ['with a promise', { later: Promise.resolve(nested(100_000)) }, false],
-    ['that is a string', 'x'.repeat(1_000_000), true],
-    ['that is missing', undefined, true],
-  ])('%s is within bounds: %s', (_, value, expected) => {
+    ['as a string', 'x'.repeat(1_000_000), true],
+    ['without a value', undefined, true],
+  ])('%s is accepted: %s', (_, value, expected) => {
     expect(isBounded(value)).toBe(expected);
   });
 
-  it('that contains itself is not within bounds', () => {
+  it('is not accepted if it contains itself', () => {
     const self: unknown[] = [];
     self.push(self);
     expect(isBounded(self)).toBe(false);
   });
 });
 
-/** Returns data as a caller of the API, or an upstream, could send it to be shown again. */
+/** Returns the JSON in the form. An API caller or an upstream can send such data to be shown on a page. */
 const reflect = async ({ request }: { request: Request }): Promise<unknown> =>
   JSON.parse((await request.formData()).get('json') as string) as unknown;
 const formOf = (json: string): URLSearchParams => new URLSearchParams({ json });
 const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe('form data in a page (CVE-2026-34077)', () => {
-  // The advisory's input, and the reason for this module. Once Remix encodes it without failing, the module can be removed.
-  it('fails in the middle of a response of Remix when it is nested 5,000 times', async () => {
+  // This is the advisory's input. If Remix encodes it without an error, this module is no longer needed.
+  it('makes Remix fail in the middle of a response if it is nested 5,000 levels deep', async () => {
     const answer = createRequestHandler(buildOf({ echo: { action: reflect } } as never) as never, 'production');
     const request = new Request('http://x/echo.data', { method: 'POST', body: formOf(nestedJson(5_000)) });
     const response = await answer(request);
@@ -51,8 +51,8 @@ describe('form data in a page (CVE-2026-34077)', () => {
   });
 
   it.each([
-    ['nested 1,000 times', nested(1_000)],
-    ['with more values than a page may have', wide(VALUES_MAX + 1)],
+    ['it is nested 1,000 levels deep', nested(1_000)],
+    ['it has more values than a page may contain', wide(VALUES_MAX + 1)],
   ])('is refused if %s, and the route is logged', async (_, value) => {
     await using pages = await startPages({ echo: { action: () => value } });
     const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf('{}') });
@@ -61,7 +61,7 @@ describe('form data in a page (CVE-2026-34077)', () => {
     expect(pages.errors).toEqual([{ route: 'echo' }]);
   });
 
-  it('is encoded if it is within bounds', async () => {
+  it('is encoded if it is within the limits', async () => {
     await using pages = await startPages({ echo: { action: reflect as never } });
     const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf(nestedJson(DEPTH_MAX)) });
     expect(response.status).toBe(200);
@@ -69,23 +69,23 @@ describe('form data in a page (CVE-2026-34077)', () => {
   });
 });
 
-describe('a failure of a route', () => {
+describe('a route failure', () => {
   const project = new NotFound('project', 'project default/shop');
   it.each([
     ['a missing project', project, 404, 'Project default/shop not found'],
     ['a missing request', new NotFound('request', 'request'), 404, 'Request not found'],
-    ['an API server that does not respond', new SourceError('Unavailable', 'no answer'), 503, 'no answer'],
-    ['a missing right', new SourceError('Forbidden', 'you may not'), 403, 'Permission denied'],
+    ['an API server that is not responding', new SourceError('Unavailable', 'no answer'), 503, 'no answer'],
+    ['a missing permission', new SourceError('Forbidden', 'you may not'), 403, 'Permission denied'],
     ['busy workers', new WorkRefused('Busy'), 503, 'The dashboard is busy'],
     ['work that takes too long', new WorkRefused('TooSlow'), 422, 'This request cannot be processed'],
-  ])('is a page with the reason: %s', async (_, error, status, text) => {
+  ])('becomes a page with the reason: %s', async (_, error, status, text) => {
     await using pages = await startPages({ page: { loader: () => Promise.reject(error) } });
     const response = await fetch(`${pages.url}/page`);
     expect(await response.text()).toContain(text);
     expect(response.status).toBe(status);
   });
 
-  it('stays an error if it is unexpected', async () => {
+  it('remains an error if it is unexpected', async () => {
     await using pages = await startPages({ page: { loader: () => Promise.reject(new TypeError('a defect')) } });
     expect((await fetch(`${pages.url}/page`)).status).toBe(500);
   });

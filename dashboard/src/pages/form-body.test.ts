@@ -19,12 +19,12 @@ it.each([
   ['/p/default/shop/endpoints/new.data', objectBytesMax],
   ['/p/default/shop/endpoints/orders/edit', objectBytesMax],
   ['/p/default/shop/traffic/01931f3e-0000-7000-8000-000000000001/replay.data', objectBytesMax],
-])('a form for %s may have %d bytes, and without a session 32 KiB', (path, expected) => {
+])('a form for %s may have %d bytes with a session, and 32 KiB without one', (path, expected) => {
   expect(formBytesMax(path, true)).toBe(expected);
   expect(formBytesMax(path, false)).toBe(smallBytesMax);
 });
 
-/** The size of the form as browsers send it: line breaks as CRLF, every byte except letters, digits and a few others as `%XX`. */
+/** Returns the size of the form as browsers send it, with CRLF line breaks, and `%XX` for every byte except letters, digits and a few others. */
 const encodedBytes = (fields: Readonly<Record<string, string>>): number =>
   Object.entries(fields)
     .map(([name, value]) => new URLSearchParams([[name, value.replaceAll('\n', '\r\n')]]).toString().length + 1)

@@ -8,7 +8,7 @@ const take = (open: ReturnType<ReturnType<typeof pageStreams>>): (() => void) =>
   return place.release;
 };
 
-it('a user has a maximum number of streams, which the refusal states', () => {
+it('each user has a maximum number of streams, which the error message states', () => {
   const of = pageStreams(LIMITS);
   take(of('ann'));
   take(of('ann'));
@@ -24,7 +24,7 @@ it('all users together have a maximum number of streams', () => {
   expect(of('dan')()).toHaveProperty('refusal', expect.stringContaining('already serves 3 live pages'));
 });
 
-it('a stream that ends frees its place once', () => {
+it('a stream frees its place only once', () => {
   const of = pageStreams(LIMITS);
   const releases = ['ann', 'ann', 'bob'].map((reader) => take(of(reader)));
   releases[0]?.();

@@ -10,7 +10,7 @@ import { servePages } from './serve-pages.ts';
 
 type Module = RemixBuild['routes'][string]['module'];
 
-/** A Remix build as Vite generates it. Its pages are the JSON of their state. Everything else is Remix's own. */
+/** Returns a Remix build like the one that Vite generates. Each page is its state as JSON. Everything else is unchanged from Remix. */
 export const buildOf = (modules: Readonly<Record<string, Module>>): unknown => ({
   entry: {
     module: {

@@ -17,7 +17,7 @@ describe('a form', () => {
     ['/login', FORM_LIMITS.smallBytesMax, '32 KiB'],
     ['/projects', FORM_LIMITS.bytesMax, '1 MiB'],
     ['/p/a/b/preview', FORM_LIMITS.objectBytesMax, '4.5 MiB'],
-  ])('for %s may have %d bytes, and the page names the limit', async (path, bytesMax, limit) => {
+  ])('for %s may have %d bytes, and the error page states the limit', async (path, bytesMax, limit) => {
     for (const read of [form, text]) {
       await using pages = await startPages({ [path.slice(1)]: { action: read as never } });
       expect((await post(`${pages.url}${path}`, 'a'.repeat(bytesMax))).status).toBe(200);
@@ -28,7 +28,7 @@ describe('a form', () => {
     }
   });
 
-  it('has at most 1,000 fields', async () => {
+  it('may have up to 1,000 fields', async () => {
     await using pages = await startPages({ projects: { action: form as never } });
     const fields = (count: number): string => Array.from({ length: count }, () => 'a=1').join('&');
     expect(await (await post(`${pages.url}/projects`, fields(1_000))).json()).toBe(1_000);
@@ -39,7 +39,7 @@ describe('a form', () => {
     ['multipart/form-data; boundary=b', '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n'],
     ['text/plain', 'a=1'],
     ['application/json', '{}'],
-  ])('of the type %s is refused, in a data request, too', async (type, body) => {
+  ])('is refused with the type %s, also in a data request', async (type, body) => {
     await using pages = await startPages({ projects: { action: form as never } });
     for (const path of ['/projects', '/projects.data']) {
       const response = await post(`${pages.url}${path}`, body, { 'content-type': type });
@@ -48,14 +48,14 @@ describe('a form', () => {
     }
   });
 
-  it.each(['PUT', 'PATCH', 'DELETE'])('is bounded in a %s, too', async (method) => {
+  it.each(['PUT', 'PATCH', 'DELETE'])('has the same limit in a %s request', async (method) => {
     await using pages = await startPages({ projects: { action: form as never } });
     const body = 'a'.repeat(FORM_LIMITS.bytesMax + 1);
     expect((await fetch(`${pages.url}/projects`, { method, body, headers: FORM })).status).toBe(413);
   });
 });
 
-it('refuses ?_data=, for which Remix would log a warning each time', async () => {
+it('refuses ?_data=, because Remix would log a warning each time', async () => {
   await using pages = await startPages({ projects: { loader: () => Response.json(1) } });
   for (const path of ['/projects?_data=root', '/projects?q=a&_data', '/projects.data?_data=x']) {
     const response = await fetch(`${pages.url}${path}`);
@@ -64,7 +64,7 @@ it('refuses ?_data=, for which Remix would log a warning each time', async () =>
 });
 
 const ENDLESS_BYTES = 256 * 1024 * 1024;
-/** A response without an end (unless a test fails) that counts the bytes taken from it. */
+/** Returns a loader with an endless response (it ends only if a test fails) and the number of bytes read from it. */
 const endless = () => {
   const state = { pulled: 0, isCancelled: false };
   const CHUNK = new Uint8Array(64 * 1024);
@@ -83,13 +83,13 @@ const endless = () => {
 };
 
 describe('a response', () => {
-  it('is produced as fast as it is read, and ends when the client disconnects', async () => {
+  it('is produced only as fast as it is read, and ends when the client disconnects', async () => {
     const { state, loader } = endless();
     await using pages = await startPages({ export: { loader } });
     const socket = connect(pages.port, '127.0.0.1').pause();
     socket.write('GET /export HTTP/1.1\r\nhost: x\r\n\r\n');
     await expect.poll(() => state.pulled, { timeout: 5_000 }).toBeGreaterThan(0);
-    // The buffers of the kernel and of Node fill up first. Without backpressure, the loop never stops.
+    // The kernel's and Node's buffers fill up first. Without backpressure, the number never stops growing.
     let before = -1;
     await expect
       .poll(() => state.pulled === before || ((before = state.pulled), false), { interval: 200, timeout: 10_000 })
@@ -100,7 +100,7 @@ describe('a response', () => {
     expect(pages.errors).toEqual([]);
   });
 
-  it('that is not JSON is not buffered for a data request', async () => {
+  it('is not buffered for a data request if it is not JSON', async () => {
     const { state, loader } = endless();
     await using pages = await startPages({ export: { loader } });
     const response = await fetch(`${pages.url}/export.data`);
@@ -109,7 +109,7 @@ describe('a response', () => {
     expect(state.isCancelled).toBe(true);
   });
 
-  it('to HEAD aborts the work of the route', async () => {
+  it('to a HEAD request aborts the route’s work', async () => {
     const aborted = Promise.withResolvers<unknown>();
     const loader = ({ request }: { request: Request }): Response => {
       request.signal.addEventListener('abort', aborted.resolve);
@@ -124,7 +124,7 @@ describe('a response', () => {
     socket.destroy();
   });
 
-  it.each(['http://y/', '*'])('to the target "%s" is 400', async (target) => {
+  it.each(['http://y/', '*'])('has status 400 for the target "%s"', async (target) => {
     await using pages = await startPages({ projects: {} });
     const socket = connect(pages.port, '127.0.0.1');
     socket.write(`OPTIONS ${target} HTTP/1.1\r\nhost: x\r\n\r\n`);

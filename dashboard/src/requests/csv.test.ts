@@ -14,7 +14,7 @@ const summary: LogSummary = {
   insertedAtMs: 0,
 };
 
-it('writes one line per request with CRLF', () => {
+it('each request is one line that ends with CRLF', () => {
   expect(csvHeader() + csvLine(summary)).toBe(
     'id,received_at,method,path,query,status,duration_ms,body_bytes,endpoint,outcome,project\r\n' +
       '00000000-0000-7000-8000-000000000001,2026-11-21T10:00:00.123456Z,POST,/v1/orders,,201,0.812,15,create-order,mocked,default/shop\r\n',
@@ -30,7 +30,7 @@ it.each([
   ['a="b",c', '"a=""b"",c"'],
   ['a\r\n=b', '"a\r\n=b"'],
   ['a=1', 'a=1'],
-])('a query of %j is not a spreadsheet formula', (query, cell) => {
+])('the query %j does not become a spreadsheet formula', (query, cell) => {
   expect(csvLine({ ...summary, query })).toContain(`/v1/orders,${cell},201`);
 });
 

@@ -12,7 +12,7 @@ const summary = (n: number): LogSummary => ({
   insertedAtMs: 0,
 });
 
-/** A log of this many requests that pages as the real one does. */
+/** Returns a log of this many requests that returns pages like the real one. */
 const logOf = (count: number): ExportedLog => {
   const all = Array.from({ length: count }, (_summary, index) => summary(count - index));
   return {
@@ -38,7 +38,7 @@ interface HarFile {
   readonly log: { readonly entries: readonly { readonly _id: string }[]; readonly comment?: string };
 }
 
-it.each([0, 1, 500, 501, 1_200])('writes all of %d requests, each once, in every format', async (count) => {
+it.each([0, 1, 500, 501, 1_200])('writes each of %d requests exactly once, in every format', async (count) => {
   const ids = Array.from({ length: count }, (_id, index) => summary(count - index).id);
   const lines = (await write('ndjson', count)).split('\n').slice(0, -1);
   expect(lines.map((line) => (JSON.parse(line) as LogEntry).id)).toEqual(ids);
@@ -58,10 +58,10 @@ it('ends with a note if there are more requests than the limit', async () => {
   });
   const { log } = JSON.parse(await write('har', 900, 700)) as HarFile;
   expect([log.entries.length, log.comment]).toEqual([700, note]);
-  // A file that reaches the limit exactly needs no note.
+  // A file that reaches the limit exactly does not need a note.
   expect(await write('csv', 700, 700)).not.toContain('Truncated');
 });
 
-it.each([null, 'xml', 'constructor', '__proto__'])('%s is not a format', (name) => {
+it.each([null, 'xml', 'constructor', '__proto__'])('"%s" is not a format', (name) => {
   expect(exportFormat(name)).toBeUndefined();
 });

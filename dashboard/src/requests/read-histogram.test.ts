@@ -7,7 +7,7 @@ import { readHistogram } from './read-histogram.ts';
 const now = new Date('2026-11-21T12:00:00Z');
 const since = new Date('2026-11-11T12:00:00Z');
 
-/** A log of this many entries. An eighth of them match any search. */
+/** Returns a log with this many entries. One in eight matches any search. */
 const logOf = (total: number) => {
   const asked: (number | undefined)[] = [];
   const log: Pick<ProjectLog, 'count' | 'histogram'> = {
@@ -27,14 +27,14 @@ const searchOf = (text: string) => {
   return result.filter;
 };
 
-describe('the histogram of a search', () => {
+describe('a search histogram', () => {
   it.each([
-    ['that reads bodies of ten million', 'body:refund', 10_000_000, 20],
-    ['for a text anywhere', '-(status:500 OR refund)', 10_000_000, 20],
-    ['that reads headers', 'header.x-id:1', 600_000, 2],
-    ['in few requests', 'body:refund', 400_000, 1],
-    ['that reads neither', 'status:5xx path:/a*', 10_000_000, 1],
-  ])('%s is estimated only if it is slow', async (_what, text, total, oneIn) => {
+    ['bodies of ten million requests', 'body:refund', 10_000_000, 20],
+    ['text anywhere in ten million requests', '-(status:500 OR refund)', 10_000_000, 20],
+    ['headers', 'header.x-id:1', 600_000, 2],
+    ['bodies of few requests', 'body:refund', 400_000, 1],
+    ['neither bodies nor headers', 'status:5xx path:/a*', 10_000_000, 1],
+  ])('is estimated only if reading is slow: %s', async (_what, text, total, oneIn) => {
     const { log, asked } = logOf(total);
     const filter = { since, search: searchOf(text) };
     const view = await readHistogram(log, filter, now, { mayEstimate: true });

@@ -20,7 +20,7 @@ it.each<[DashboardMode, string, object]>([
   expect(parse(manifestYaml(object, mode))).toEqual({ ...object, metadata });
 });
 
-it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('a body of %j keeps its whitespace', (body) => {
+it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('the body %j keeps its whitespace', (body) => {
   const object = {
     apiVersion: 'standin.dev/v1alpha1',
     kind: 'Endpoint',
@@ -30,8 +30,8 @@ it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('a body of %j ke
   expect(parse(manifestYaml(object, 'cluster'), { version: '1.1' })).toEqual(object);
 });
 
-// Prevents a captured body, when pasted, from erasing characters, ending the text of `kubectl create -f -` and continuing in the shell.
-it('a manifest has no control characters, and parses to the same object', () => {
+// Otherwise, a captured body that is pasted into a terminal could erase characters, end the input of `kubectl create -f -`, and run commands.
+it('a manifest has no control characters and parses to the same object', () => {
   const specs = fc.dictionary(
     fc.constantFrom('a', 'b\u007f', '\u202e'),
     fc.string({

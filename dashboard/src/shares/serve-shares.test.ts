@@ -13,7 +13,7 @@ const SHARE = { expiresAt: '2026-11-21T13:00:00Z' } as OpenedShare;
 const servers: Server[] = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
-/** Opens links of a server behind a trusted proxy, as a client with this address. */
+/** Starts a server behind a trusted proxy. Returns a function that opens a link as the client with an address. */
 const serve = async (open: PublicShares['open']): Promise<(token: string, address: string) => Promise<Response>> => {
   const app = express();
   app.use(
@@ -56,13 +56,13 @@ it('limits invalid links for each client behind a trusted proxy', async () => {
 it('has a separate, higher limit for working links', async () => {
   const get = await serveLinks();
   const opened = await statusesOf(times(200, () => get('works', '192.0.2.1')));
-  // Lookups at the same moment are limited.
+  // The number of concurrent lookups is limited.
   expect([...opened.keys()].every((status) => status === 200 || status === 503)).toBe(true);
   expect((await get('guess', '192.0.2.1')).status).toBe(404);
   expect((await get('works', '192.0.2.1')).status).toBe(200);
 });
 
-it('sends Retry-After if an exchange cannot be redacted now, or in time', async () => {
+it('sends Retry-After if an exchange cannot be redacted now or in time', async () => {
   const busy = await (await serve(() => Promise.reject(new WorkRefused('Busy'))))('works', '192.0.2.1');
   expect([busy.status, busy.headers.get('retry-after')]).toEqual([503, '1']);
   const slow = await (await serve(() => Promise.reject(new WorkRefused('TooSlow'))))('works', '192.0.2.1');

@@ -54,7 +54,7 @@ afterAll(() => workers.close());
 class World implements PublicSharesSource {
   readonly index = new ShareIndex();
   readonly rows: LogRow[];
-  /** How often a whole row was read. */
+  /** The number of times that a whole row was read. */
   reads = 0;
 
   constructor(objects: readonly ResourceObject[], rows: readonly LogRow[] = [row]) {
@@ -89,13 +89,13 @@ const sharesOf = (objects: readonly ResourceObject[], rows?: readonly LogRow[]):
   sharesIn(new World(objects, rows));
 
 describe('a link', () => {
-  it('shows the entry with the redactions of its Share', async () => {
+  it('shows the entry with its Share’s redactions', async () => {
     const opened = await sharesOf([project, share({}, { redact: { headers: ['x-token'] } })]).open(TOKEN);
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
     expect(opened?.expiresAt).toBe(SPEC.expiresAt);
   });
 
-  it('of a Share without rules redacts values that look like secrets', async () => {
+  it('redacts values that look like secrets if its Share has no rules', async () => {
     const opened = await sharesOf([project, share({}, { redact: undefined })]).open(TOKEN);
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
   });
@@ -115,7 +115,7 @@ describe('a link', () => {
       [object('Project', 'shop', { ...project, metadata: { ...project.metadata, uid: 'another' } }), share()],
     ],
     ['its entry no longer exists', [project, share({}, { requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0caff' })]],
-    ['it is of another namespace', [project, share({ metadata: { ...share().metadata, namespace: 'other' } })]],
+    ['it is in another namespace', [project, share({ metadata: { ...share().metadata, namespace: 'other' } })]],
     ['its spec cannot be read', [project, share({ spec: { ...SPEC, tokenSha256: SHA256, extra: 1 } })]],
   ])('shows nothing if %s', async (_, objects) => {
     expect(await sharesOf(objects).open(TOKEN)).toBeUndefined();
@@ -137,10 +137,10 @@ describe('a link', () => {
   });
 });
 
-describe('what a link shows', () => {
+describe('a link’s content', () => {
   const large = newLogRow({ ...row, requestBody: Buffer.alloc(1024 * 1024, '{"a":1,"token":"secret-0123456789"},') });
 
-  it('is created once for all clients, even concurrent ones', async () => {
+  it('is created once for all clients, even if they are concurrent', async () => {
     const world = new World([project, share({}, { redact: undefined })], [large]);
     const shares = sharesIn(world);
     const opened = await Promise.all(Array.from({ length: 20 }, () => shares.open(TOKEN)));
@@ -150,7 +150,7 @@ describe('what a link shows', () => {
     expect(world.reads).toBe(1);
   });
 
-  it('ends when the Share is revoked, even during redaction', async () => {
+  it('is unavailable after the Share is revoked, even during redaction', async () => {
     const world = new World([project, share()], [large]);
     const shares = sharesIn(world);
     const opening = [shares.open(TOKEN), shares.open(TOKEN)];
@@ -196,7 +196,7 @@ describe('ShareCache', () => {
     }) as unknown as SharedExchange;
   const KIB = 'x'.repeat(512);
 
-  it('limits bytes and links, and evicts the least recently used', async () => {
+  it('limits bytes and links, and evicts the least recently used link', async () => {
     const cache = new ShareCache({ bytesMax: 3 * 1024, linksMax: 10 });
     let made = 0;
     const get = (token: string) =>
@@ -257,14 +257,14 @@ describe('ShareIndex', () => {
 describe('AddressLimit', () => {
   const limit = (): AddressLimit => new AddressLimit({ burst: 2, perSecond: 1, addressesMax: 2 });
 
-  it('allows a burst, and then a rate', () => {
+  it('allows a burst, then a steady rate', () => {
     const limited = limit();
     expect([0, 0, 0].map((now) => limited.take('192.0.2.1', now))).toEqual([0, 0, 1_000]);
     expect([limited.take('192.0.2.1', 500), limited.take('192.0.2.1', 1_000)]).toEqual([500, 0]);
     expect(limited.take('192.0.2.2', 0)).toBe(0);
   });
 
-  it('counts an IPv6 /64 as one address, and IPv4 in IPv6 as IPv4', () => {
+  it('counts an IPv6 /64 network as one address, and an IPv4-mapped address as IPv4', () => {
     const limited = limit();
     expect(['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3::4'].map((from) => limited.take(from, 0))).toEqual([
       0, 0, 1_000,
@@ -275,7 +275,7 @@ describe('AddressLimit', () => {
     expect(['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.1'].map((from) => limited.take(from, 0))).toEqual([0, 0, 1_000]);
   });
 
-  it('returns the time to wait, and counts only taken requests', () => {
+  it('returns the time to wait without counting a request', () => {
     const limited = limit();
     for (let times = 0; times < 5; times += 1) expect(limited.waitMs('192.0.2.1', 0)).toBe(0);
     limited.take('192.0.2.1', 0);
@@ -290,7 +290,7 @@ describe('AddressLimit', () => {
   });
 });
 
-it('creates a different 256-bit token each time', () => {
+it('each new token is different and has 256 bits', () => {
   expect(isShareToken(TOKEN)).toBe(true);
   expect(Buffer.from(TOKEN, 'base64url')).toHaveLength(32);
   expect(createShareToken()).not.toBe(TOKEN);

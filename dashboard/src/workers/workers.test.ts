@@ -5,7 +5,7 @@ import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
 
 const MIB = 1024 * 1024;
 const opened: Workers[] = [];
-/** Longer than a worker takes to start on a busy machine. */
+/** Limits that are longer than a worker takes to start on a busy machine. */
 const PATIENT = { waitMs: 120_000, deadlineMs: 120_000 };
 const open = (options?: WorkersOptions): Workers => {
   const workers = startWorkers({ ...PATIENT, ...options });
@@ -14,7 +14,7 @@ const open = (options?: WorkersOptions): Workers => {
 };
 afterAll(() => Promise.all(opened.map((workers) => workers.close())));
 
-/** A row with bodies of this length, in their own buffer. */
+/** Returns a row with a request body of this length, in its own buffer. */
 const rowOf = (bytes: number, text: string) =>
   newLogRow({
     requestHeaders: [['content-type', 'application/json']],
@@ -26,7 +26,7 @@ const redact = (workers: Workers, row = rowOf(10 * MIB, '{"token":"secret-012345
   workers.run('redactShare', { row, rules: undefined }, capturedOf(row));
 
 describe('workers', { timeout: 120_000 }, () => {
-  it('take over the bytes, and keep the event loop free', async () => {
+  it('take over the bytes and keep the event loop free', async () => {
     const workers = open();
     await redact(workers);
     const row = rowOf(10 * MIB, '[1,"x",{"a":2}],');
@@ -35,11 +35,11 @@ describe('workers', { timeout: 120_000 }, () => {
     const { user, system } = process.threadCpuUsage(before);
     expect(exchange.request.bytes).toBe(10 * MIB);
     expect(row.requestBody.length).toBe(0);
-    // The processor time of this thread for the whole call, whatever else the machine does.
+    // This is the CPU time of this thread for the whole call, so other processes do not affect it.
     expect((user + system) / 1_000).toBeLessThan(100);
   });
 
-  it('keep the event loop free for a long head, too', async () => {
+  it('keep the event loop free for a long head', async () => {
     const workers = open();
     await redact(workers);
     const row = newLogRow({
@@ -74,7 +74,7 @@ describe('workers', { timeout: 120_000 }, () => {
     expect(item).toEqual(new Uint8Array(Buffer.alloc(64 * 1024, 'x')));
   });
 
-  it('abort a slow call, and continue with the next', async () => {
+  it('abort a slow call and continue with the next one', async () => {
     const workers = open({ deadlineMs: 5 });
     await expect(redact(workers)).rejects.toMatchObject({ name: 'WorkRefused', reason: 'TooSlow' });
     const row = rowOf(9 * 1024, 'a');
@@ -84,7 +84,7 @@ describe('workers', { timeout: 120_000 }, () => {
     expect(await item).toBeUndefined();
   });
 
-  it('refuse calls that would wait too long, or behind too many others', async () => {
+  it('refuse calls that would wait too long or behind too many others', async () => {
     const late = open({ waitMs: 1 });
     await expect(redact(late)).rejects.toMatchObject({ reason: 'Busy' });
     const workers = open({ queueMax: 1 });
@@ -96,7 +96,7 @@ describe('workers', { timeout: 120_000 }, () => {
     expect(reasons.filter((reason) => reason === '').length).toBeGreaterThan(0);
   });
 
-  it('reject with what the function throws', async () => {
+  it('reject with the error that the function throws', async () => {
     const workers = open({ inlineBytesMax: -1 });
     await expect(workers.run('writeSnippet', {} as never, [])).rejects.toThrow(TypeError);
   });

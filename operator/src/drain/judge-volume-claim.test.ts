@@ -72,7 +72,7 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
     { jobs: [job('succeeded', 'set/4')], knownJobs: new Set(['uid-succeeded']) },
     { kind: 'finished', job: job('succeeded', 'set/4') },
   ],
-])('a claim that %s', ([, facts, verdict]) => {
+])('the verdict is correct for a claim that %s', ([, facts, verdict]) => {
   expect(judgeClaim({ ...ORPHAN, ...facts }, BOUNDS)).toEqual(verdict);
 });
 

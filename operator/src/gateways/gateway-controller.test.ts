@@ -49,7 +49,7 @@ afterEach(async () => {
 const connect = (gateway: KnownGateway, instance = `${gateway.name}-1`, cut = (): void => undefined): (() => void) =>
   gateways.connected(gateway, instance, cut);
 
-describe('storing gateways', () => {
+describe('when gateways are stored', () => {
   beforeEach(start);
 
   test('a gateway from the previous leader is already stored', async () => {
@@ -95,7 +95,7 @@ describe('storing gateways', () => {
   });
 });
 
-describe('over time', () => {
+describe('as time passes', () => {
   beforeEach(async () => {
     vi.useFakeTimers();
     await start();

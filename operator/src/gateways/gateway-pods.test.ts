@@ -6,7 +6,7 @@ const NAMESPACE = '/api/v1/namespaces/system';
 
 /** Phases by pod name. */
 let pods: Map<string, string>;
-/** Claim names. Undefined: listing is forbidden. */
+/** Claim names. Undefined if listing is forbidden. */
 let claims: string[] | undefined;
 let isGone: IsGatewayGone;
 
@@ -32,7 +32,7 @@ test.each([
   ['Unknown', false],
   ['Succeeded', true],
   ['Failed', true],
-])('for a pod in phase %s, gone is %s', async (phase, gone) => {
+])('a pod in phase %s is gone: %s', async (phase, gone) => {
   pods.set('standin-gateway-1', phase);
   expect(await isGone('standin-gateway-1')).toBe(gone);
 });
@@ -46,7 +46,7 @@ test('a StatefulSet pod is gone only when its claim is gone, because the next po
   expect(await isGone('standin-gateway-1')).toBe(true);
 });
 
-test('without the right to list claims, the state of a pod is unknown, unless a Deployment created it', async () => {
+test('without permission to list claims, a pod’s state is unknown unless a Deployment created it', async () => {
   claims = undefined;
   await expect(isGone('standin-gateway-1')).rejects.toThrow('Forbidden');
   expect(await isGone('standin-gateway-5d4f7c9b68-x2x4z')).toBe(true);

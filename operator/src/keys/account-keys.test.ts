@@ -44,7 +44,7 @@ describe('a generated key', () => {
     expect(keys.known('uid-1')).toEqual({ secretName: 'team-api-key', key: reported[0] });
   });
 
-  test('is created again after its Secret was deleted', async () => {
+  test('is created again after its Secret is deleted', async () => {
     await keys.read('uid-1');
     source.secrets.clear();
     await keys.read('uid-1');

@@ -71,7 +71,7 @@ test.each([
   ['was replaced while no operator led', resource(OLD, 'True'), NEW, WAITING],
   ['was withdrawn while no operator led', resource(OLD, 'True'), undefined, WAITING],
   ['is the account’s first key', resource(undefined, 'False'), NEW, PROGRAMMED],
-])('at the start of a term, a key that %s', (_what, before, digest, expected) => {
+])('the start of a term restores the state of a key that %s', (_what, before, digest, expected) => {
   start(before, digest);
   expect(state()).toEqual(expected);
 });

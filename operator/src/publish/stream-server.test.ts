@@ -155,7 +155,7 @@ test('acknowledgements and goodbye messages are recorded', async () => {
   expect(gateways.known).toHaveLength(0);
 });
 
-test('the longest name is accepted', async () => {
+test('a gateway name of the maximum length is accepted', async () => {
   server.lead(publication);
   const gateway = 'n'.repeat(253);
   await follow(gateway, 'i');
@@ -257,7 +257,7 @@ test('a leader that stops leading ends its streams', async () => {
   await expect(once(response.resume(), 'end')).rejects.toThrow('aborted');
 });
 
-test('clients without a gateway certificate do not get a response', async () => {
+test('a client without a gateway certificate does not get a response', async () => {
   server.lead(publication);
   const path = '/v1/config?gateway=g&instance=i';
   await expect(call('GET', path, { cert: undefined, key: undefined })).rejects.toThrow();

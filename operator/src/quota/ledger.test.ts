@@ -75,7 +75,7 @@ describe('a block', () => {
   });
 });
 
-test('a new month starts with an empty ledger, and an earlier month never starts again', () => {
+test('a new month starts with an empty ledger, and an earlier month never starts over', () => {
   const { ledger } = granted(newLedger('2026-11'), 100, 10);
   const next = inPeriod(ledger, '2026-12');
   expect(next).toEqual(newLedger('2026-12'));

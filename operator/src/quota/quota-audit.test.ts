@@ -40,11 +40,11 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
 };
 
 test.each([
-  ['as many requests as granted', { requests: 15, permits: 15 }, 0],
-  ['fewer requests, some in flight', { requests: 3, permits: 3 }, 0],
-  ['more requests than granted', { requests: 16, permits: 16 }, 1],
-  ['two requests with one permit', { requests: 8, permits: 7 }, 1],
-])('the audit of a log with %s', async (_name, spent, wanted) => {
+  ['as many requests as granted matches the ledger', { requests: 15, permits: 15 }, 0],
+  ['fewer requests than granted matches the ledger', { requests: 3, permits: 3 }, 0],
+  ['more requests than granted is a mismatch', { requests: 16, permits: 16 }, 1],
+  ['two requests for one permit is a mismatch', { requests: 8, permits: 7 }, 1],
+])('a log with %s', async (_name, spent, wanted) => {
   const { lines, mismatches, audit, changed } = await auditOf(spent);
   expect([mismatches, lines.length]).toEqual([wanted, wanted]);
   expect(changed).toEqual(['uid']);

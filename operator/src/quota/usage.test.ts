@@ -21,9 +21,12 @@ test.each([
   [120, 100, false, false, 'QuotaUsedUp'],
   [60, 100, true, false, 'QuotaUsedUp'],
   [0, 0, false, false, 'QuotaUsedUp'],
-] as const)('%i of %i requests, with permits refused: %s', (...[accepted, quota, isExhausted, ok, reason]) => {
-  expect(quotaFinding({ period: '2026-11', accepted, quota, isExhausted })).toMatchObject({ ok, reason });
-});
+] as const)(
+  '%i of %i requests, with permits refused (%s), have the correct condition',
+  (...[accepted, quota, isExhausted, ok, reason]) => {
+    expect(quotaFinding({ period: '2026-11', accepted, quota, isExhausted })).toMatchObject({ ok, reason });
+  },
+);
 
 describe('the shown usage', () => {
   const NOVEMBER = { quota: 10_000, period: '2026-11' };
@@ -47,17 +50,17 @@ describe('the shown usage', () => {
 
   test.each([
     ['gateways report to a new leader', reported(4_500), statusWith('QuotaNearlyUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
-    ['gateways report more', reported(8_700), statusWith('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
+    ['gateways report a higher number', reported(8_700), statusWith('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
     ['no gateway has been refused permits again yet', reported(4_500), statusWith('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
     [
-      'a gateway got permits',
+      'a gateway has received permits again',
       reported(4_500, { isExhausted: false }),
       statusWith('QuotaUsedUp'),
       8_500,
       'QuotaNearlyUsedUp',
     ],
     ['the quota has changed', reported(4_500, { quota: 20_000 }), statusWith('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
-    ['the ledger was removed', reported(0, { granted: 3 }), statusWith('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
+    ['the ledger has been removed', reported(0, { granted: 3 }), statusWith('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
     [
       'the status is from another month',
       reported(7),
@@ -66,7 +69,7 @@ describe('the shown usage', () => {
       'QuotaAvailable',
     ],
     ['the status is invalid', reported(7), 'text', 7, 'QuotaAvailable'],
-  ] as const)('while %s', (...[, usage, status, accepted, reason]) => {
+  ] as const)('is correct while %s', (...[, usage, status, accepted, reason]) => {
     expect(shown(usage, status)).toEqual(['2026-11', accepted, reason]);
   });
 

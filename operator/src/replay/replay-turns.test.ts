@@ -24,7 +24,7 @@ test('paused Replays do not have a slot, so others are sent, and the paused ones
   expect(sent).toHaveLength(COUNT * (names.length + 1));
 });
 
-test('a running Replay gives its slot to others when it is paused, and continues after its last request', async () => {
+test('a running Replay gives up its slot when it is paused, and continues after its last request', async () => {
   const { lead, replay, status, sentTo, sent, ended, target } = setUp();
   const spec = { ...FAST, ...to('paused'), order: 'Original' };
   let isPaused = false;

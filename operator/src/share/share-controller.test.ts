@@ -208,13 +208,21 @@ describe('a Share', () => {
   });
 
   it.each([
-    ['without an expiry time', { ...SPEC, expiresAt: undefined }, 'False Invalid'],
-    ['for more than 30 days', { ...SPEC, expiresAt: at(NOW + LIMITS.shareLifetimeMsMax + HOUR_MS) }, 'False Invalid'],
-    ['for 30 days', { ...SPEC, expiresAt: at(NOW - HOUR_MS + LIMITS.shareLifetimeMsMax) }, 'True Accepted'],
-    ['that expires on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T25:00:00Z' }, 'False Invalid'],
-    ['that has expired', { ...SPEC, expiresAt: at(NOW) }, 'False Expired'],
+    ['without an expiry', { ...SPEC, expiresAt: undefined }, 'False Invalid'],
+    [
+      'with an expiry in more than 30 days',
+      { ...SPEC, expiresAt: at(NOW + LIMITS.shareLifetimeMsMax + HOUR_MS) },
+      'False Invalid',
+    ],
+    [
+      'with an expiry in 30 days',
+      { ...SPEC, expiresAt: at(NOW - HOUR_MS + LIMITS.shareLifetimeMsMax) },
+      'True Accepted',
+    ],
+    ['with an expiry on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T25:00:00Z' }, 'False Invalid'],
+    ['after its expiry', { ...SPEC, expiresAt: at(NOW) }, 'False Expired'],
     ['with a plain-text token', { ...SPEC, tokenSha256: 'secret' }, 'False Invalid'],
-  ])('%s', async (_, spec, wanted) => {
+  ])('gets the correct condition %s', async (_, spec, wanted) => {
     source.put('Share', 'link', spec);
     await expectReason(wanted);
   });

@@ -79,7 +79,7 @@ describe('a directory of manifests', () => {
   const write = (name: string, text: string) => writeFile(file(name), text);
   const hasSlug = (name: string, slug: string) => until(`${name} at ${slug}`, () => slugOf(objects.get(name)) === slug);
 
-  describe('rejects the start', () => {
+  describe('rejects at the start', () => {
     it.for([
       ['does not exist', () => rm(dir, { recursive: true }), 'NotFound'],
       [
@@ -99,7 +99,7 @@ describe('a directory of manifests', () => {
         },
         'Invalid',
       ],
-    ] as const)('when %s', async ([message, damage, kind]) => {
+    ] as const)('with the reason "%s"', async ([message, damage, kind]) => {
       await damage();
       await expect(start()).rejects.toMatchObject({
         name: 'SourceError',
@@ -108,7 +108,7 @@ describe('a directory of manifests', () => {
       });
     });
 
-    it('when the manifests are in the data folder', async () => {
+    it('if the manifests are in the data folder', async () => {
       dataDir = root;
       await expect(start()).rejects.toMatchObject({ kind: 'Invalid' });
     });
@@ -429,7 +429,7 @@ describe('a directory of manifests', () => {
     }
   });
 
-  it('logs events, without a rejection', async () => {
+  it('writes events to the log', async () => {
     await write('a.yaml', endpoint('a'));
     const source = await start();
     const object = objects.get('a');

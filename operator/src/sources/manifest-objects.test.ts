@@ -46,7 +46,7 @@ describe('readManifest', () => {
       'f.yaml:4',
       'stringData of a Secret must be a mapping of text to text; put numbers in quotes',
     ],
-  ] as const)('describes what to change in %j', ([text, where, message]) => {
+  ] as const)('reports what to change in %j', ([text, where, message]) => {
     const line = Number(where.split(':')[1]);
     const { problems, objects } = readManifest(text, 'f.yaml');
     expect(objects).toEqual([]);

@@ -81,7 +81,7 @@ test.each<[ProgrammedState, string]>([
     'Waiting for a, b, c, d, e and 2 more.',
   ],
   [{ kind: 'rejected', gateway: 'a', message: 'bad header' }, 'a cannot use it: bad header'],
-])('%o is described as %j', (state, message) => {
+])('the message for %o is %j', (state, message) => {
   expect(programmedFinding(state).message).toBe(message);
 });
 
@@ -104,7 +104,7 @@ test.each([
   ['no gateway is left', { kind: 'no-gateway' } as const, 'Programmed', true],
   ['a gateway from this term lags behind', LAGGING, 'PartiallyProgrammed', false],
   ['nothing is sent', undefined, 'NotProgrammed', false],
-])('the state of a programmed object is reported when %s', (_when, state, reason, ok) => {
+])('a programmed object has the correct condition when %s', (_when, state, reason, ok) => {
   expect(programmedFinding(state, standing('True', 'Programmed'))).toMatchObject({ ok, reason });
 });
 

@@ -129,7 +129,7 @@ describe('an object that changed since it was reported', () => {
   });
 });
 
-test('a failed write rejects, so that it is retried', async () => {
+test('a failed write rejects so that it is retried', async () => {
   source.disturb = () => {
     throw new SourceError('Unavailable', 'unavailable');
   };

@@ -82,17 +82,17 @@ const readable = (world: World): string => {
   return stringify({ verdicts: shown, config: objects }, { lineWidth: 0, aliasDuplicateObjects: false });
 };
 
-describe('the golden cases (vitest -u rewrites them)', () => {
+describe('the translation (vitest -u rewrites the golden cases)', () => {
   const cases = readdirSync(FOLDER)
     .filter((file) => file.endsWith('.in.yaml'))
     .map((file) => path.basename(file, '.in.yaml'));
 
-  it.each(cases)('%s', async (name) => {
+  it.each(cases)('matches the golden case %s', async (name) => {
     const world = readWorld(readFileSync(path.join(FOLDER, `${name}.in.yaml`), 'utf8'));
     await expect(readable(world)).toMatchFileSnapshot(path.join(FOLDER, `${name}.out.yaml`));
   });
 
-  it('every message is within the limit', () => {
+  it('contains only messages within the limit', () => {
     for (const name of cases) {
       const world = readWorld(readFileSync(path.join(FOLDER, `${name}.in.yaml`), 'utf8'));
       for (const { accepted, resolvedRefs } of translate(world, SETTINGS).verdicts) {

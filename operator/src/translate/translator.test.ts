@@ -43,7 +43,7 @@ describe('a flush', () => {
     expect(verdicts).toHaveLength(1);
   });
 
-  it('changes only the Account after its key was rotated', () => {
+  it('changes only the Account after its key is rotated', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'key', sha256: 'b'.repeat(64) });
     const { put, remove, verdicts } = translator.flush();
@@ -122,7 +122,7 @@ describe('an endpoint that claims an older endpoint’s route', () => {
   it.each([
     ['moves to another slug', { slug: '/other' }],
     ['becomes invalid', { json: { body: '{' } }],
-  ])('takes over when that %s', (_, change) => {
+  ])('takes over when the older one %s', (_, change) => {
     const translator = translatorOf(account, project, older, younger);
     translator.put(endpoint('older', change, { ...older.metadata, generation: 2 }));
     expect(translator.flush().put.map(({ name }) => name)).toContain('younger');
@@ -213,7 +213,7 @@ it('the work of a flush does not grow with the number of objects', () => {
   expect([...translator.objects()]).toHaveLength(count + 2);
 });
 
-describe('for any world', () => {
+describe('for any sequence of changes', () => {
   const NAMES = ['a', 'b'] as const;
   const name = fc.constantFrom(...NAMES);
   const second = fc.integer({ min: 0, max: 3 });
@@ -267,7 +267,7 @@ describe('for any world', () => {
     }),
   );
 
-  /** The Services by the number of the step. */
+  /** The possible Services, by the number in a step. */
   const SERVICES: readonly Partial<ServiceObject>[] = [
     {},
     { type: 'ExternalName' },

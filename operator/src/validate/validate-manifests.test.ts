@@ -35,7 +35,7 @@ const validate = (texts: readonly string[], options?: ValidateOptions): Manifest
 const shown = ({ file, line, severity, object, path: field, message }: ManifestFinding): string =>
   `${file}:${line} ${severity} ${object} ${field}: ${message}`;
 
-describe('invalid input', () => {
+describe('validation', () => {
   it.each([
     [
       'an unknown kind',
@@ -102,7 +102,7 @@ describe('invalid input', () => {
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
       '0.yaml:1 warning Deployment a apiVersion: apps/v1 Deployment is not a Standin object',
     ],
-  ])('%s', (_, text, finding) => {
+  ])('reports %s', (_, text, finding) => {
     expect(validate([text]).map(shown)[0]).toContain(finding);
   });
 
@@ -122,7 +122,7 @@ describe('invalid input', () => {
     ]);
   });
 
-  it('a broken document does not affect the others in the same file', () => {
+  it('reports a broken document without affecting the others in the same file', () => {
     const findings = validate([
       [endpoint(MOCK), 'a: [\n', endpoint(MOCK.replace('/v1', '/v2'), 'other')].join('---\n'),
     ]);

@@ -210,7 +210,7 @@ describe('checkUpstreamUrl', () => {
       'https://:secret@example.com/',
       'the URL must not contain a user name or password; callers send their own authorization header',
     ],
-  ])('%s: %s', (url, reason) => {
+  ])('%s is refused with the reason: %s', (url, reason) => {
     expect(checkUpstreamUrl(new URL(url), LAPTOP)).toBe(reason);
   });
 
@@ -219,7 +219,7 @@ describe('checkUpstreamUrl', () => {
     'http://8.8.8.8:8080/',
     'http://orders.shop.svc:80/',
     'https://notlocalhost/',
-  ])('%s is allowed, because the addresses of a name are checked on connection', (url) => {
+  ])('%s is allowed, because a name’s addresses are checked on connection', (url) => {
     expect(checkUpstreamUrl(new URL(url), CLUSTER)).toBeUndefined();
   });
 });

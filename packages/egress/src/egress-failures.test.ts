@@ -151,14 +151,14 @@ describe('a bad upstream', () => {
     ['EADDRNOTAVAIL', 'Could not connect to http://a.test: EADDRNOTAVAIL.'],
     ['ECONNREFUSED', 'http://a.test refused the connection.'],
     ['ETIMEDOUT', 'http://a.test did not accept a connection in time.'],
-  ])('with %s gets a message without resolved addresses, which appear only in the log', (code, message) => {
+  ])('that fails with %s has no resolved addresses in its message, only in the log', (code, message) => {
     const text = `connect ${code} 10.0.0.7:80 - Local (10.1.2.3:41234)`;
     const error = Object.assign(new Error(text), { code, address: '10.0.0.7', port: 80 });
     for (const cause of [error, new AggregateError([error])])
       expect(connectError(cause, 'http://a.test')).toMatchObject({ message, detail: text });
   });
 
-  test('at a resolved address is logged with that address at intervals, but the message omits it', async () => {
+  test('is logged with its resolved address at intervals, but the message omits the address', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -17,7 +17,7 @@ describe('the address policy', () => {
     '[64:ff9b::7f00:1]',
     '0',
     'localhost',
-  ])('blocks the host %s before it dials', async (host) => {
+  ])('blocks the host %s before it connects', async (host) => {
     const upstream = await upstreamWith(answer('secret'));
     await expect(
       egressWith(cluster).request(get(0, { url: `http://${host}:${upstream.port}/` })),

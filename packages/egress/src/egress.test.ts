@@ -93,7 +93,7 @@ describe('a valid upstream', () => {
     },
   );
 
-  test('may send early hints, large heads, and responses that end with the connection', async () => {
+  test('may send early hints, large heads, and a response that ends with the connection', async () => {
     const large = 'x'.repeat(20_000);
     const upstream = await upstreamWith(
       `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nx-large: ${large}\r\n\r\nuntil the end`,
@@ -164,7 +164,7 @@ describe('a valid upstream', () => {
     expect(read).toBe(64 * 1024 * 1024);
   });
 
-  test('must have, over TLS, a certificate from a trusted CA for the requested name', async () => {
+  test('that uses TLS must have a certificate from a trusted CA for the requested name', async () => {
     const { ca, cert, key } = await makeCertificate('api.example.test');
     const upstream = await startRawUpstream(answer('secret'), { cert, key });
     cleanUp(() => upstream[Symbol.asyncDispose]());

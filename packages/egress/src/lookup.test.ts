@@ -20,7 +20,7 @@ beforeEach(() => {
 
 const ask = (name = NAME) => lookupService(name, [server]);
 
-describe('the addresses of a Service', () => {
+describe('a Service’s addresses', () => {
   test('are those of both families, queried as an absolute name', async () => {
     server.table[NAME] = { addresses: ['10.0.0.5', 'fd00::5'] };
     const before = server.questions.length;

@@ -11,7 +11,7 @@ describe('a target', () => {
     ['ClickHouse.db.SVC.:8123', { host: 'clickhouse.db.svc', port: 8123 }],
     ['10.0.0.1:443', { host: '10.0.0.1', port: 443 }],
     ['[fd00::1]:9443', { host: 'fd00::1', port: 9443 }],
-  ])('is %s', (text, target) => {
+  ])('can be written as %s', (text, target) => {
     expect(isTarget(text)).toBe(true);
     expect(parseTarget(text)).toEqual(target);
   });
@@ -25,7 +25,7 @@ describe('a target', () => {
     'fd00::1:443',
     '[x]:1',
     'a b:1',
-  ])('is not %s', (text) => {
+  ])('cannot be written as %s', (text) => {
     expect(isTarget(text)).toBe(false);
   });
 
@@ -34,13 +34,13 @@ describe('a target', () => {
     ['https://a/', 'a', 443],
     ['http://[::1]:8123/x', '::1', 8123],
     ['http://a.:81', 'a', 81],
-  ])('read from the URL %s is %s:%i', (url, host, port) => {
+  ])('of the URL %s is %s:%i', (url, host, port) => {
     expect(targetOf(new URL(url))).toEqual({ host, port });
   });
 });
 
 describe('a refused target includes', () => {
-  test('a host by its name, only at its port', () => {
+  test('a host by its name, but only on its port', () => {
     const targets = refusing('clickhouse.db.svc:8123');
     expect(check(targets, 'clickhouse.db.svc', 8123)).toMatch(/^clickhouse\.db\.svc on port 8123 .* never allowed$/);
     expect(check(targets, 'clickhouse.db.svc', 80)).toBeUndefined();
@@ -63,7 +63,7 @@ describe('a refused target includes', () => {
   });
 });
 
-describe('the addresses of a name', () => {
+describe('a name’s addresses', () => {
   const answers = (...ips: (readonly string[] | Error)[]) => {
     const asked: string[] = [];
     const lookup = (host: string) => {

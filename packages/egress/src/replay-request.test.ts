@@ -25,7 +25,7 @@ const captured: CapturedRequest = {
 const to = (target: ReplayHeadersInput['target'], isEdited = false) =>
   replayHeaders({ requestId: 'the-id', target, headers: HEADERS, isEdited, apiKey: 'the-key' });
 
-describe('the headers of a replay', () => {
+describe('the headers of a replay request', () => {
   it("to an endpoint keep the caller's credentials and get the account's key", () => {
     expect(to('Endpoint').sent).toEqual([
       ['X-A', '1'],
@@ -62,7 +62,7 @@ describe('the headers of a replay', () => {
   });
 });
 
-describe('the request of a replay', () => {
+describe('a replay request', () => {
   it('to an endpoint has the complete target, byte for byte', () => {
     const request = replayRequest(captured, {}, { target: 'Endpoint', url: 'http://gateway:8080/', apiKey: 'k' });
     expect(request).toMatchObject({

@@ -34,7 +34,7 @@ describe('a statement that only reads', () => {
     "SELECT 'INTO OUTFILE' AS `OUTFILE`, \"INFILE\", 'file(''/etc/passwd'')'",
     'SELECT engine FROM system.tables',
     'SELECT url, t.s3 FROM log WHERE remote IN (1)',
-  ])('is %s', (sql) => {
+  ])('can be %s', (sql) => {
     expect(check(sql)).toMatchObject({ isRead: true });
   });
 });
@@ -56,7 +56,7 @@ describe('a statement that writes inside the engine', () => {
     "INSERT INTO t\nVALUES ('a', NULL),\n  (upper('b'), [1, 2]) ;",
     'INSERT INTO t WITH 1 AS x SELECT x FORMAT Null;',
     'INSERT INTO t SELECT a AS format, b FROM u',
-  ])('is %s', (sql) => {
+  ])('can be %s', (sql) => {
     expect(check(sql)).toMatchObject({ isRead: false });
   });
 });
@@ -85,7 +85,7 @@ describe('an insert followed by its data', () => {
     ["INSERT INTO t FORMAT `CSV`\nit's; x", 'INSERT INTO t ', 'FORMAT `CSV`', "\nit's; x"],
     ["INSERT INTO t/* SETTINGS ' */ FORMAT CSV", "INSERT INTO t/* SETTINGS ' */ ", 'FORMAT CSV', ''],
     ['INSERT INTO s.values FORMAT CSV', 'INSERT INTO s.values ', 'FORMAT CSV', ''],
-  ] as const)('is %j', ([sql, ...parts]) => {
+  ] as const)('is divided into its parts: %j', ([sql, ...parts]) => {
     expect(partsOf(sql)).toEqual(parts);
   });
 
@@ -101,7 +101,7 @@ describe('an insert followed by its data', () => {
   });
 });
 
-describe('the check of statements that leave the engine', () => {
+describe('checkStatement', () => {
   test.for([
     "SELECT * FROM file('/etc/passwd')",
     "SELECT * FROM FILE/**/('/etc/passwd')",

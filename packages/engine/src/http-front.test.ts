@@ -61,7 +61,7 @@ describe('a front with a user', () => {
     expect(await ask(true, { authorization })).toEqual(answered);
   });
 
-  test('refuses other users like the server does', async () => {
+  test('refuses other users as the server does', async () => {
     const { status, body } = await ask(true);
     expect(status).toBe(403);
     expect(body).toContain('(AUTHENTICATION_FAILED) (version 26.7 (embedded))');

@@ -10,7 +10,7 @@ describe('engineText', () => {
     ['settings', { settings: [['async_insert', '0']] }, "SET async_insert = '0'; SELECT 1"],
     ['a parameter', { params: [['x', "a\\t'b"]] }, "SET param_x = 'a\\\\t\\'b'; SELECT 1"],
     ['a read', { readOnly: true }, 'SET readonly = 2; SELECT 1'],
-  ] as const)('%s', (_what, part, text) => {
+  ] as const)('returns the statements for %s', (_what, part, text) => {
     expect(engineText({ ...plain, ...part })).toBe(text);
   });
 

@@ -44,7 +44,7 @@ describe('tokensOf', () => {
     expect(() => [...tokensOf(sql ?? '')]).toThrow(/^Code: 62\. .*\(position \d+\) \(SYNTAX_ERROR\)$/);
   });
 
-  test('takes time in proportion to the length', () => {
+  test('takes time in proportion to the length of the text', () => {
     const cpuOf = (sql: string): number => {
       const before = process.cpuUsage();
       expect([...tokensOf(sql)].length).toBeGreaterThan(0);

@@ -25,7 +25,7 @@ describe('toLogEntry', () => {
     ['a surrogate in UTF-8', 'eda080', 'base64'],
     ['an overlong form', 'c080', 'base64'],
     ['half a character', 'e697', 'base64'],
-  ])('a body of %s', (_what, hex, bodyEncoding) => {
+  ])('preserves the bytes of a body with %s', (_what, hex, bodyEncoding) => {
     const requestBody = Buffer.from(hex, 'hex');
     const { request } = toLogEntry({ ...sample, requestBody });
     expect(request.bodyEncoding).toBe(bodyEncoding);

@@ -69,7 +69,7 @@ describe('KubeClient', () => {
     ['POST', 503, 1],
     ['GET', 404, 1],
     ['PUT', 409, 1],
-  ] as const)('if %s gets status %i, makes %i attempts', async ([method, status, attempts]) => {
+  ] as const)('sends a %s that gets status %i this many times: %i', async ([method, status, attempts]) => {
     server.script = (_, response) => {
       if (server.requests.length === 1) fail(response, status, 'Scripted');
       else json(response, 200, {});
@@ -141,7 +141,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('counts requests like client-go does', async () => {
+  it('counts requests as client-go does', async () => {
     const registry = new Registry();
     const client = clientFor(server, { registry });
     await client.get('/x');

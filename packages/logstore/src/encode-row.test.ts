@@ -52,7 +52,7 @@ describe('RowBinary, byte for byte', () => {
     [16_384, '808001'],
     [2 ** 31, '8080808008'],
     [2 ** 40 + 1, '818080808020'],
-  ])('varint %d', (value, hex) => {
+  ])('the varint %d is encoded and decoded', (value, hex) => {
     expect(encoded(varintSize(value), (buffer) => putVarint(buffer, value, 0))).toBe(hex);
     expect(new RowBinaryReader(Buffer.from(hex, 'hex')).varint()).toBe(value);
   });
@@ -61,7 +61,7 @@ describe('RowBinary, byte for byte', () => {
     [0, '0000000000000000'],
     [0x1234_5678_9abc, 'bc9a785634120000'],
     [Number.MAX_SAFE_INTEGER, 'ffffffffffff1f00'],
-  ])('UInt64 %d', (value, hex) => {
+  ])('the UInt64 %d is encoded and decoded', (value, hex) => {
     expect(encoded(8, (buffer) => putUint64(buffer, value, 0))).toBe(hex);
     expect(new RowBinaryReader(Buffer.from(hex, 'hex')).int64()).toBe(value);
   });
@@ -81,14 +81,14 @@ describe('RowBinary, byte for byte', () => {
     ['日本', '06e697a5e69cac'],
     ['x'.repeat(41), `29${'78'.repeat(41)}`],
     ['é'.repeat(100), `c801${'c3a9'.repeat(100)}`],
-  ])('text %j is encoded as UTF-8', (text, hex) => {
+  ])('the text %j is encoded as UTF-8', (text, hex) => {
     expect(encoded(textSize(text), (buffer) => putText(buffer, text, 0))).toBe(hex);
   });
 
   test.each([
     ['é\xff\x00', '03e9ff00'],
     ['\xe9'.repeat(130), `8201${'e9'.repeat(130)}`],
-  ])('latin1 %j is encoded as one byte per character', (text, hex) => {
+  ])('the latin1 text %j is encoded as one byte per character', (text, hex) => {
     expect(encoded(latin1Size(text), (buffer) => putLatin1(buffer, text, 0))).toBe(hex);
   });
 

@@ -27,7 +27,7 @@ describe('the project', () => {
 
   // Ways in which a uid can be missing that types do not prevent: JSON, a spread, an optional chain.
   test.each([[{}], [{ projectUid: undefined }], [{ projectUid: null }], [{ projectUid: '' }], [{ projectUid: true }]])(
-    'is never all projects just because its uid is missing: %j',
+    'does not become all projects if the uid is missing: %j',
     (filter) => {
       const named = { namespace: 'a', project: 'b', ...filter, limit: 1 } as unknown as LogFilter;
       expect(() => summariesQuery(named)).toThrow(LogFilterError);
@@ -83,7 +83,7 @@ describe('summariesQuery', () => {
     ['an invalid id', { after: { ...after, id: 'x' } }],
     ['an invalid time', { after: { ...after, receivedAt: 'x' } }],
     ['an invalid date', { since: new Date(Number.NaN) }],
-  ])('refuses %s', (_what, filter) => {
+  ])('rejects %s', (_what, filter) => {
     expect(() => summariesQuery({ projectUid, ...filter, limit: 1 })).toThrow(LogFilterError);
   });
 });

@@ -7,18 +7,18 @@ const refused = (code: string, message: string, type = 'TYPE') => new ClickHouse
 describe('toLogStoreError', () => {
   test.each([
     [
-      'too many parts is retryable',
+      'too many parts as retryable',
       refused('252', 'Too many parts (3000). Merges are processing slower'),
       'retryable',
       '252',
     ],
     [
-      'too many partitions is permanent',
+      'too many partitions as permanent',
       refused('252', 'Too many partitions for single INSERT block'),
       'permanent',
       '252',
     ],
-    ['memory limit', refused('241', 'Memory limit (total) exceeded'), 'retryable', '241'],
+    ['an exceeded memory limit', refused('241', 'Memory limit (total) exceeded'), 'retryable', '241'],
     ['too many queries', refused('202', 'Too many simultaneous queries'), 'retryable', '202'],
     ['truncated data', refused('33', 'Cannot read all data'), 'permanent', '33'],
     ['a wrong value', refused('117', 'Incorrect data'), 'permanent', '117'],
@@ -32,20 +32,20 @@ describe('toLogStoreError', () => {
       'ECONNREFUSED',
     ],
     ['a timeout', new Error('Timeout error.'), 'retryable', 'ETIMEDOUT'],
-    ['something else', 'odd', 'retryable', 'EUNKNOWN'],
-  ])('%s', (_what, cause, kind, code) => {
+    ['any other error', 'odd', 'retryable', 'EUNKNOWN'],
+  ])('classifies %s', (_what, cause, kind, code) => {
     const error = toLogStoreError('insert 3 rows', cause);
     expect(error).toMatchObject({ kind, code, cause });
     expect(error.message).toContain('insert 3 rows');
   });
 
-  test('the message is one short line, because ClickHouse may quote captured data', () => {
+  test('limits the message to one short line, because ClickHouse may quote captured data', () => {
     const { message } = toLogStoreError('insert', refused('27', `Cannot parse\n${'secret '.repeat(100)}`));
     expect(message).not.toContain('secret');
     expect(toLogStoreError('insert', refused('27', 'x'.repeat(10_000))).message.length).toBeLessThan(500);
   });
 
-  test('an error is not wrapped twice', () => {
+  test('does not wrap an error twice', () => {
     const error = toLogStoreError('a', new Error('b'));
     expect(toLogStoreError('c', error)).toBe(error);
     expect(error).toBeInstanceOf(LogStoreError);

@@ -104,7 +104,7 @@ describe('a copied curl command', () => {
     expect(await readdir(folder)).toEqual([]);
   }, 120_000);
 
-  it('does the same from a plain POSIX shell', async () => {
+  it('sends the same requests from a plain POSIX shell', async () => {
     await sendAll(SH, sample(100, 'sh'));
     expect(await readdir(folder)).toEqual([]);
   }, 60_000);

@@ -9,7 +9,7 @@ describe('boundaryOf', () => {
     ['multipart/form-data', undefined],
     ['text/plain; boundary=abc', undefined],
     [`multipart/form-data; boundary=${'a'.repeat(201)}`, undefined],
-  ])('of %s', (contentType, expected) => {
+  ])('reads the boundary of %s', (contentType, expected) => {
     expect(boundaryOf(contentType)).toBe(expected);
   });
 });

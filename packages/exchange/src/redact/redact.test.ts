@@ -194,7 +194,7 @@ describe('by default', () => {
   });
 });
 
-describe('addresses of callers', () => {
+describe('callers’ addresses', () => {
   it.each([
     ['X-Forwarded-For', '203.0.113.7, 198.51.100.12:4711'],
     ['X-Original-Forwarded-For', '203.0.113.7'],
@@ -303,11 +303,11 @@ describe('rules', () => {
     ['$..NA*', '{"card":{"number":"4111","name":"[redacted]"},"items":[{"id":1},{"id":2}],"odd key":"x"}'],
     ['$.card.*', '{"card":{"number":"[redacted]","name":"[redacted]"},"items":[{"id":1},{"id":2}],"odd key":"x"}'],
     ['$', '"[redacted]"'],
-  ])('%s', (path, shown) => {
+  ])('hide the values at %s', (path, shown) => {
     expect(redact(testEntry({ body }), { ...NONE, jsonPaths: [path] }).entry.request.body).toBe(shown);
   });
 
-  it('that are empty hide only authorization, cookies and values that look like credentials', () => {
+  it('hide only authorization, cookies and values that look like credentials if they are empty', () => {
     const { entry } = redact(
       testEntry({
         headers: [
@@ -326,7 +326,7 @@ describe('rules', () => {
     expect([entry.query, entry.request.body]).toEqual(['token=ghi', '{"secret":"[redacted]"}']);
   });
 
-  it('for an exchange with very many fields fit into a Share', () => {
+  it('fit into a Share even for an exchange with very many fields', () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, index) => [`token-"${index}"`, `value-${index}`]),
     );
@@ -385,7 +385,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     return `${text}\n${text.replaceAll(/%([0-9a-f]{2})/gi, toChar).replaceAll(/\\+u([0-9a-f]{4})/gi, toChar)}`;
   };
 
-  it('does not appear anywhere in the result, in any encoding of the request and the echo', () => {
+  it('does not appear anywhere in the result, regardless of how the request and the echo encode it', () => {
     fc.assert(
       fc.property(
         secret,

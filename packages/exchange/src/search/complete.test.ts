@@ -22,7 +22,7 @@ describe('completionAt', () => {
     [String.raw`body:"\" " sta|`, { kind: 'field', names: ['status:'] }],
     ['nothing-like-this|', undefined],
     ['nofield:x|', undefined],
-  ])('%j', (marked, expected) => {
+  ])('completes the text at the cursor: %j', (marked, expected) => {
     const completion = at(marked);
     if (expected === undefined) expect(completion).toBeUndefined();
     else expect(completion).toMatchObject(expected);
@@ -39,7 +39,7 @@ describe('completionAt', () => {
   });
 });
 
-describe('the table of fields', () => {
+describe('the field table', () => {
   test('has all values that the contract defines', () => {
     expect(FIELDS.method.values).toEqual(METHODS);
     expect(FIELDS.outcome.values).toEqual(OUTCOMES);

@@ -44,7 +44,7 @@ describe('structure', () => {
     ['12:30', { kind: 'text', text: '12:30' }],
     ['a*', { kind: 'text', text: 'a*' }],
     ['"http://x"', { kind: 'text', text: 'http://x' }],
-  ])('%j', (text, filter) => {
+  ])('is parsed from %j', (text, filter) => {
     expect(parsed(text)).toEqual(filter);
   });
 });
@@ -89,12 +89,12 @@ describe('values', () => {
     [String.raw`body:"\"a\": 1"`, { kind: 'contains', field: 'body', text: '"a": 1' }],
     [String.raw`body:\x00\xe9\x41\n\r\t`, { kind: 'contains', field: 'body', text: '\0\udce9A\n\r\t' }],
     ['resp.body:é', { kind: 'contains', field: 'resp.body', text: 'é' }],
-  ])('%s', (text, term) => {
+  ])('are parsed from %s', (text, term) => {
     expect(parsed(text)).toEqual(term);
   });
 });
 
-describe('a problem has a position and explains what to write instead', () => {
+describe('a problem', () => {
   test.each([
     ['status:500 staus:500', 'staus', 'Did you mean status?'],
     ['verb:GET', 'verb', 'Did you mean method?'],
@@ -140,7 +140,7 @@ describe('a problem has a position and explains what to write instead', () => {
     ['(a OR )', 'OR', 'missing after OR'],
     ['NOT', 'NOT', 'missing after NOT'],
     ['a \ud800', '\ud800', 'write bytes as'],
-  ])('%j', (text, marked, message) => {
+  ])('in %j has a position and explains what to write instead', (text, marked, message) => {
     const found = problem(text);
     expect(found.marked).toBe(marked);
     expect(found.message).toContain(message);
@@ -148,22 +148,22 @@ describe('a problem has a position and explains what to write instead', () => {
 
   test.each([
     ['length', 'a'.repeat(FILTER_LIMITS.textLengthMax + 1), 'at most 2000 characters'],
-    ['terms', 'a '.repeat(FILTER_LIMITS.termsMax + 1), 'at most 50 conditions'],
+    ['number of conditions', 'a '.repeat(FILTER_LIMITS.termsMax + 1), 'at most 50 conditions'],
     ['depth', '('.repeat(FILTER_LIMITS.depthMax + 1), 'at most 20 levels deep'],
-    ['negations', `${'-'.repeat(FILTER_LIMITS.depthMax + 1)}a`, 'at most 20 levels deep'],
-    ['wildcards', `path:${'*a'.repeat(FILTER_LIMITS.wildcardsMax + 1)}`, 'at most 10 wildcards'],
-  ])('limits the %s', (_what, text, message) => {
+    ['depth of negations', `${'-'.repeat(FILTER_LIMITS.depthMax + 1)}a`, 'at most 20 levels deep'],
+    ['number of wildcards', `path:${'*a'.repeat(FILTER_LIMITS.wildcardsMax + 1)}`, 'at most 10 wildcards'],
+  ])('states the maximum %s', (_what, text, message) => {
     expect(problem(text).message).toContain(message);
   });
 
-  test('a search at the limits is valid', () => {
+  test('does not exist for a search at the limits', () => {
     expect(parseFilter('a '.repeat(FILTER_LIMITS.termsMax)).kind).toBe('parsed');
     const nested = `${'('.repeat(FILTER_LIMITS.depthMax)}a${')'.repeat(FILTER_LIMITS.depthMax)}`;
     expect(parseFilter(nested).kind).toBe('parsed');
   });
 });
 
-describe('properties', () => {
+describe('for any input', () => {
   test('a printed search is parsed as the same search', () => {
     fc.assert(
       fc.property(anyFilter, (filter) => {
