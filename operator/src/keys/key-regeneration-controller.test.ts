@@ -279,9 +279,10 @@ describe('a KeyRegeneration', () => {
 
   it('that is deleted at its end releases the account', async () => {
     source.disturb = (call, name) => {
-      const isDone = source.has('KeyRegeneration', 'one') && statusOf('one')['phase'] === 'Completed';
-      if (call === 'get' && name === 'team' && isDone) source.remove('KeyRegeneration', 'one');
-      if (call === 'writeStatus' && isDone) throw new SourceError('Unavailable', 'the API server is unavailable');
+      if (call !== 'writeStatus' || name !== 'team' || !source.has('KeyRegeneration', 'one')) return;
+      if (statusOf('one')['phase'] !== 'Completed') return;
+      source.remove('KeyRegeneration', 'one');
+      throw new SourceError('Unavailable', 'the API server is unavailable');
     };
     source.put('KeyRegeneration', 'one', SPEC);
     await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);

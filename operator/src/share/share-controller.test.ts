@@ -33,6 +33,7 @@ let now: number;
 let rows: Map<string, string>;
 /** Thrown by the log store. */
 let outage: LogStoreError | undefined;
+/** How often the request of `SPEC` was looked for. */
 let looks: number;
 let deliveredUpTo: number;
 const objects = new Map<string, ResourceObject>();
@@ -62,7 +63,7 @@ afterEach(() => controller.stop());
 const begin = (): void => {
   const store: ShareControllerOptions['store'] = {
     version: (id) => {
-      looks += 1;
+      if (id === SPEC.requestId) looks += 1;
       const projectUid = rows.get(id);
       if (outage !== undefined) return Promise.reject(outage);
       return Promise.resolve(projectUid === undefined ? undefined : { projectUid, version: 2 });
@@ -174,11 +175,14 @@ describe('a Share', () => {
     const before = looks;
     source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 5 });
     await expect.poll(() => looks).toBe(before + 1);
-    source.put('Share', 'other', SPEC);
+    // The failed look is not repeated with every change.
+    source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 6 });
+    source.put('Share', 'other', { ...SPEC, requestId: SPEC.requestId.replace('0', '1') });
     await expect
       .poll(() => conditionsIn(source.object('Share', 'other').status).map(({ reason: why }) => why))
       .toEqual(['Accepted', 'Waiting']);
     expect(readiness()).toEqual(['Ready=True Ready']);
+    expect(looks).toBe(before + 1);
   });
 
   it('that an earlier version accepted becomes ready', async () => {

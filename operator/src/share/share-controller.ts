@@ -53,6 +53,8 @@ export class ShareController implements Controller {
   readonly #shares = new Map<string, ResourceObject>();
   /** When a request was first looked for in vain, by the uid of its Share, in milliseconds of the system clock's `now`. */
   readonly #missingSince = new Map<string, number>();
+  /** Until then, requests that were found are not looked for: thousands of looks that time out would delay every Share. */
+  #outageUntil = -Infinity;
   /** Projects and Accounts by kind and name. */
   readonly #surroundings = new Map<string, ResourceObject>();
 
@@ -149,7 +151,12 @@ export class ShareController implements Controller {
   ): Promise<{ readonly readiness: Readiness; readonly againMs?: number }> {
     const { store, prepareStore, deliveredUpTo } = this.#options;
     if (store === undefined) return { readiness: WORKING };
+    const wasReady = conditionsIn(status).some(
+      (condition) =>
+        condition.type === 'Ready' && condition.status === 'True' && condition.observedGeneration === generation,
+    );
     const now = systemClock.now();
+    if (wasReady && now < this.#outageUntil) return { readiness: WORKING, againMs: LOOK_AGAIN_MS_MAX };
     const since = this.#missingSince.get(uid) ?? now;
     // Read before the look: what was delivered by then is found.
     const isDelivered = deliveredUpTo() > since;
@@ -167,10 +174,7 @@ export class ShareController implements Controller {
       return { readiness: requestNotFound(entry, true), againMs };
     } catch (error) {
       if (!(error instanceof LogStoreError)) throw error;
-      const wasReady = conditionsIn(status).some(
-        ({ type, status: is, observedGeneration }) =>
-          type === 'Ready' && is === 'True' && observedGeneration === generation,
-      );
+      this.#outageUntil = systemClock.now() + LOOK_AGAIN_MS_MAX;
       return { readiness: wasReady ? WORKING : unknownRequest(error), againMs: LOOK_AGAIN_MS_MAX };
     }
   }
