@@ -10,7 +10,7 @@ import { servePages } from './serve-pages.ts';
 
 type Module = RemixBuild['routes'][string]['module'];
 
-/** A Remix build as Vite generates it. Its pages are the JSON of their state. Everything else is Remix's own. */
+/** Returns a Remix build like those that Vite generates, whose pages are their state as JSON. */
 export const buildOf = (modules: Readonly<Record<string, Module>>): unknown => ({
   entry: {
     module: {
@@ -36,7 +36,7 @@ export interface PagesServer extends AsyncDisposable {
   readonly errors: readonly unknown[];
 }
 
-/** Serves the pages of a build on its own socket. */
+/** Serves a build with these routes on a free port. */
 export const startPages = async (modules: Readonly<Record<string, Module>>): Promise<PagesServer> => {
   preferProductionReact();
   const errors: unknown[] = [];
