@@ -1,7 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import { parseObject, readStatus, type AccountSpec, type EndpointSpec, type ProjectSpec } from '@standin/crds';
 
-/** Returns an invalid spec as it is, so any field may be missing. */
+/** Returns the spec of an object. An invalid spec is returned as it is, so any field may be missing. */
 const specOf = <T>(object: ResourceObject): Partial<T> => {
   const parsed = parseObject(object);
   if (parsed.ok) return parsed.value.spec as T;
