@@ -28,7 +28,7 @@ export const getApiKey = async (
   account: ResourceObject,
 ): Promise<string> => {
   const apiKey = await resources.readApiKey(account);
-  if (apiKey === undefined) throw new NotFound('key', 'API key of this account');
+  if (apiKey === undefined) throw new NotFound('key', 'account API key');
   return apiKey;
 };
 
