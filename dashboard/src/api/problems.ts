@@ -1,9 +1,9 @@
 export interface ApiProblemKind {
   readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
   readonly title: string;
-  /** What to do next. A response with its own `detail` replaces it. */
+  /** What to do next. Replaced if a response has a specific `detail`. */
   readonly hint: string;
-  /** Seconds, sent as `Retry-After`. Absent if the same request would fail again. */
+  /** Sent as `Retry-After`, in seconds. Absent if the same request would fail again. */
   readonly retryAfterS?: number;
 }
 
