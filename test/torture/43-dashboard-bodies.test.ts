@@ -291,7 +291,7 @@ describe('incomplete bodies', { timeout: 120_000 }, () => {
 
 describe('live update streams', { timeout: 120_000 }, () => {
   const COUNT = 20;
-  const REFUSAL = `Live updates are paused: you have ${COUNT} live pages open. Close some of them.`;
+  const REFUSAL = `Live updates are paused because you have ${COUNT} live pages open. Close some of them.`;
   /** Returns the first event of a new stream. */
   const firstOf = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
     const leave = new AbortController();

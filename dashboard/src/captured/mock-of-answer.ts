@@ -61,7 +61,7 @@ const bodyOf = ({ response }: LogEntry): Body => {
   const bytes = decodeContent(headers, bodyBytesOf(response), LIMITS.mockBodyBytesMax);
   if (bytes === undefined)
     return {
-      reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed to at most ${max}`,
+      reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed within the limit of ${max}`,
     };
   if (bytes.length > LIMITS.mockBodyBytesMax)
     return { reason: `A mock body must not exceed ${max}. This response is larger` };

@@ -21,10 +21,12 @@ export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((
   };
   return (reader) => () => {
     if ((open.get(reader) ?? 0) >= perReaderMax)
-      return { refusal: `Live updates are paused: you have ${perReaderMax} live pages open. Close some of them.` };
+      return {
+        refusal: `Live updates are paused because you have ${perReaderMax} live pages open. Close some of them.`,
+      };
     if (total >= totalMax)
       return {
-        refusal: `Live updates are paused: this dashboard already serves ${totalMax} live pages. Try again later.`,
+        refusal: `Live updates are paused because this dashboard already serves ${totalMax} live pages. Try again later.`,
       };
     add(reader, 1);
     let isOpen = true;

@@ -83,9 +83,7 @@ export async function* exportTraffic(
     written += wanted.length;
     after = page.at(-1);
     if (wanted.length < page.length) {
-      yield format.end(
-        `Truncated after ${written} requests. Narrow the search or the time range to export the others.`,
-      );
+      yield format.end(`Truncated after ${written} requests. Narrow the search or the time range to export the rest.`);
       return;
     }
     if (page.length < PAGE_ROWS) break;
