@@ -32,7 +32,7 @@ export const API_PROBLEMS = {
   forbidden: {
     status: 403,
     title: 'Permission denied',
-    hint: 'Ask an administrator for the right. To read a log, you need `get` on `mockprojects/logs`.',
+    hint: 'Ask an administrator for permission. To read a log, you need `get` on `mockprojects/logs`.',
   },
   plan_required: {
     status: 403,
