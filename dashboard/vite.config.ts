@@ -4,12 +4,12 @@ import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
 import { thirdPartyLicences } from './src/third-party-licences.ts';
 
-/** Set by `ensureDashboardBuild`, which builds next to what other processes run from, and moves it into place when it is whole. */
+/** Set by `ensureDashboardBuild`, which builds in a temporary folder and renames it when the build is complete. */
 const buildDirectory = process.env['STANDIN_DASHBOARD_BUILD_DIR'] ?? path.join(import.meta.dirname, 'build/manual');
 
 /**
- * The server's bundle leaves our packages to Node: it and the process must share one class SourceError. (`ssr.external` does not: it
- * passes over packages that are TypeScript.)
+ * Excludes our packages from the server bundle, because the bundle and the process must share the class SourceError. `ssr.external` cannot do this,
+ * because it ignores packages written in TypeScript.
  */
 const leaveOursToNode: Plugin = {
   name: 'leave-ours-to-node',
@@ -17,7 +17,7 @@ const leaveOursToNode: Plugin = {
   resolveId: (id, _, { ssr }) => (ssr === true && id.startsWith('@standin/') ? { id, external: true } : undefined),
 };
 
-/** Placed next to what browsers load, for those who get it. Packages of style sheets and fonts are no modules; Tailwind watches their files. */
+/** Adds the third-party licences to the client build. Packages with style sheets and fonts are not modules, but Tailwind watches their files. */
 const withLicences: Plugin = {
   name: 'with-licences',
   applyToEnvironment: ({ name }) => name === 'client',
@@ -37,7 +37,7 @@ export default defineConfig({
       ignoredRouteFiles: ['**/*'],
       future: {
         v3_fetcherPersist: true,
-        // Its endpoint matches every part of a path that anyone sends against all routes: 10 s for a request of 7 kB (CVE-2026-55685).
+        // Disabled because its endpoint matches each part of any given path against all routes. A request of 7 kB takes 10 s (CVE-2026-55685).
         v3_lazyRouteDiscovery: false,
         v3_relativeSplatPath: true,
         v3_routeConfig: true,
@@ -46,7 +46,7 @@ export default defineConfig({
       },
     }),
   ],
-  // The pages have 44 of its icons. From the package, the server would load all of them, which takes 28 MiB.
+  // Bundled because the pages use 44 of its icons. Loaded from the package, all icons would take 28 MiB.
   ssr: { noExternal: ['lucide-react'] },
   build: { target: 'es2022', assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },
 });

@@ -4,35 +4,35 @@ import { localToken } from './access/local-token.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
 
-/** The sender of a request, and their rights. */
+/** The sender of a request and what they may do. */
 export interface Session {
-  /** The user's name in the API server. Undefined: a program's token, or local mode. */
+  /** The user's name in the Kubernetes cluster. Undefined for a program's token and in local mode. */
   readonly user: string | undefined;
   readonly backend: Backend;
   /** Set-Cookie values that the response must carry. */
   readonly cookies: readonly string[];
 }
 
-/** Identifies the sender of a request, and their rights. */
+/** Identifies the sender of a request and what they may do. */
 export interface Access {
   readonly mode: DashboardMode;
   /**
-   * The sender's session. Undefined: not signed in. Reads only the head of the request. A credential that is no longer valid fails at its first use,
-   * with `SourceError` (`Unauthorized`).
+   * Returns the sender's session. Undefined if they are not signed in. Reads only the request headers. A credential that is no longer valid fails at
+   * its first use, with `SourceError` (`Unauthorized`).
    */
   sessionOf(request: IncomingMessage): Promise<Session | undefined>;
-  /** A backend with the sender's rights. Undefined: not signed in. */
+  /** Returns a backend with the sender's permissions. Undefined if they are not signed in. */
   backendOf(request: IncomingMessage): Promise<Backend | undefined>;
   /** Undefined in local mode, which has no sign-in. */
   readonly signIn: SignIn | undefined;
-  /** Local mode with a token: removes the token from the URL that the user opened. */
+  /** Removes the token from the URL that the user opened. Only in local mode with a token. */
   readonly exchangeToken?: RequestHandler;
 }
 
 /**
- * The access of `standin dev`. Without a token, every local user has the rights of the user who started it (docs/adr/012-local-users.md).
+ * Creates the access for `standin dev`. Without a token, every local user has the permissions of the user who started it (docs/adr/012-local-users.md).
  *
- * @param token what programs send as bearer token, and what the printed URL exchanges for a cookie
+ * @param token programs send it as a bearer token, and browsers exchange it for a cookie when they open the printed URL
  */
 export const localAccess = (backend: Backend, token?: string): Access => {
   const known = token === undefined ? undefined : localToken(token);

@@ -18,10 +18,10 @@ import type {
   UsageRange,
 } from '@standin/logstore';
 
-/** `local`: part of `standin dev`, on loopback, without a login. `cluster`: with the rights of the signed-in user. */
+/** `local` is the dashboard of `standin dev`, on loopback and without a login. `cluster` uses the signed-in user's permissions. */
 export type DashboardMode = 'local' | 'cluster';
 
-/** Everything that a page needs, with the rights of the user. One per request. */
+/** Everything that a page needs, with the user's permissions. Each request has its own. */
 export interface Backend {
   readonly mode: DashboardMode;
   readonly resources: Resources;
@@ -31,28 +31,31 @@ export interface Backend {
 /** The generation that the user saw, or `absent` for a new object. If it differs, the call rejects with `Conflict`. */
 export type ExpectedGeneration = number | 'absent';
 
-/** `problems`: what to change, by field, in the API server's words. Nothing was written. */
+/** `problems` are the API server's messages by field. If there are any, nothing was written. */
 export type ApplyResult =
   | { readonly ok: true; readonly object: ResourceObject }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** Custom resources. All methods reject with `SourceError`: `Forbidden`, `Unavailable`, … */
 export interface Resources {
-  /** The objects of one namespace, or of all that the user may see. Sorted by namespace and name. */
+  /** Returns the objects in one namespace, or in all namespaces that the user may see. Sorted by namespace and name. */
   list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
   /** Creates the object, or replaces its spec, labels and annotations. */
   apply(object: DesiredObject, expected: ExpectedGeneration): Promise<ApplyResult>;
-  /** A dry run: returns the problems that `apply` would return. Writes nothing. */
+  /** Returns the problems that `apply` would return, using a dry run. Writes nothing. */
   check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
   delete(ref: ObjectRef): Promise<void>;
-  /** Calls `onChange` for each change from now on, until `signal` aborts. Undefined: anything may have changed. Rejects if it cannot continue. */
+  /**
+   * Calls `onChange` for each change from now on, until `signal` aborts. Its argument is undefined if any object may have changed. Rejects if the
+   * watch cannot continue.
+   */
   watch(
     namespace: string | undefined,
     onChange: (ref: ObjectRef | undefined) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** The key of an Account. Undefined: it has none yet. */
+  /** Returns an Account's key. Undefined if it has none yet. */
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }
 
@@ -64,9 +67,9 @@ export interface ProjectIdentity {
 
 type AccountIdentity = ProjectIdentity;
 
-/** Reads the log of one project only. */
+/** Reads the log of a single project. */
 export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
-  /** For functions that take any log. */
+  /** Used by functions that accept any log. */
   readonly projectUid: string;
   /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
@@ -84,7 +87,7 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
 /** A filter within one project. */
 export type OfProject<F extends Pick<LogFilter, 'projectUid'>> = Omit<F, 'projectUid'>;
 
-/** Results of replays of the project's requests. See `ReplayStore`. */
+/** Replay results of the project's requests. See `ReplayStore`. */
 interface ProjectReplays {
   answer(replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
   results(replayUid: string, options: Pick<ReplayResultsFilter, 'status' | 'limit'>): Promise<ReplaySummary[]>;
@@ -92,16 +95,16 @@ interface ProjectReplays {
   counts(replayUid: string): Promise<StatusCount[]>;
 }
 
-/** Logs. Checks first that the user may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
+/** Reads logs, after checking that the user may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
 export interface Logs {
-  /** The last `hours` hours of each project, by its uid. Leaves out projects whose log the user may not read. */
+  /** Returns the requests of the last `hours` hours, by project uid. Omits projects whose log the user may not read. */
   requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   open(project: ProjectIdentity): Promise<ProjectLog>;
   /**
-   * Local mode only: the requests of all projects of this namespace and name, also of projects that were removed; `-` stands for any. Undefined if there
-   * has never been such a project.
+   * Returns the log of all projects with this namespace and name, including removed ones. `-` matches any namespace or name. Undefined if there has
+   * never been such a project. Only in local mode.
    */
   openByName?(project: Omit<ProjectIdentity, 'uid'>): Promise<ProjectLog | undefined>;
-  /** For users who may see the account. Leaves out endpoints of projects whose log the user may not read. */
+  /** Returns an account's usage. Requires permission to see the account. Omits endpoints in projects whose log the user may not read. */
   usage(account: AccountIdentity, range: UsageRange): Promise<Usage>;
 }

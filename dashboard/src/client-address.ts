@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** Maximum number of proxies in a row. No installation has more, and a caller may send any number of addresses. */
+/** Maximum number of proxies in a row. Installations have fewer, but a caller may send any number of addresses. */
 const HOPS_MAX = 16;
 
 type Family = 'ipv4' | 'ipv6';
 const familyOf = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
-/** `::ffff:192.0.2.1`, as a socket for both families reports it, becomes `192.0.2.1`. */
+/** Returns `192.0.2.1` for `::ffff:192.0.2.1`, which dual-stack sockets report. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 const NETWORK = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i;
 
-/** An address, or a network in CIDR notation. */
+/** Returns whether the text is an address, or a network in CIDR notation. */
 export const isNetwork = (text: string): boolean => {
   const [, address = '', bits] = NETWORK.exec(text) ?? [];
   const family = isIP(address);
@@ -29,7 +29,7 @@ const listOf = (networks: readonly string[]): BlockList => {
   return list;
 };
 
-/** Accepts `192.0.2.1`, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, as some proxies write it. Undefined: anything else. */
+/** Returns the address in `192.0.2.1`, and in `192.0.2.1:4711` or `[2001:db8::1]:4711`, which some proxies send. Undefined for anything else. */
 const addressOf = (text: string): string | undefined => {
   const trimmed = text.trim();
   const bare = /^\[([\da-f.:]+)\](?::\d+)?$/i.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
@@ -39,8 +39,8 @@ const addressOf = (text: string): string | undefined => {
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
- * The client of a request: the address of its connection or, if that is a trusted proxy, the last address in `X-Forwarded-For` that is not one. Each
- * proxy appends the address that it received the request from. Any client may have written what precedes it.
+ * Creates a function that returns the client address of a request. This is the address of the connection or, if that is a trusted proxy, the last
+ * address in `X-Forwarded-For` that is not one. Each proxy appends the address that it received the request from. Clients can forge everything before.
  *
  * @param trustedProxies addresses and networks (`isNetwork`)
  */

@@ -10,7 +10,9 @@ import { brotliCompress } from 'node:zlib';
 
 const DASHBOARD = path.join(import.meta.dirname, '..');
 const BUILDS = path.join(DASHBOARD, 'build');
-/** Everything that determines the contents of a build. The client contains the contract's constants, and routes use modules of the process. */
+/**
+ * Everything that determines the contents of a build. The client bundle contains constants from the contract, and routes import modules from `src`.
+ */
 const INPUTS = [
   'package.json',
   'vite.config.ts',
@@ -26,19 +28,20 @@ const BUILDS_KEPT = 3;
 const HASH_LENGTH = 16;
 const OUTPUT_SHOWN_CHARS = 4_000;
 
-/** A failed build. `message` has the bundler's own words. */
+/** Thrown if a build fails. `message` contains the bundler's output. */
 export class DashboardBuildError extends Error {
   override readonly name = 'DashboardBuildError';
 }
 
 /**
- * The folder of a production build (`client`, `server`) of the current sources. If there is none, calls `onBuild` and builds it, which takes 10 to 20
- * seconds. Several processes may do so at once.
+ * Returns the folder with a production build (`client`, `server`) of the current sources. If there is none, calls `onBuild` and builds it, which
+ * takes 10 to 20 seconds. Several processes may do this at the same time.
  */
 export const ensureDashboardBuild = async (onBuild: () => void = () => undefined): Promise<string> => {
   const folder = path.join(BUILDS, await hashInputs());
   if (existsSync(path.join(folder, 'server/index.js'))) {
-    // Marks the build as used, so that it is not removed as an old one. In an image the root is read-only: neither is possible.
+    // Marks the build as used, so that it is not removed as an old one. Images have a read-only root, where this fails but no build is removed
+    // either.
     await utimes(folder, new Date(), new Date()).catch(() => undefined);
     return folder;
   }
@@ -64,7 +67,7 @@ const hashInputs = async (): Promise<string> => {
   for await (const entry of glob(INPUTS, { cwd: DASHBOARD, withFileTypes: true })) {
     if (entry.isFile()) files.push(path.relative(DASHBOARD, path.join(entry.parentPath, entry.name)));
   }
-  // Production images have no lockfile, because they include a build.
+  // Production images have no lockfile because they include a build.
   if (existsSync(path.join(DASHBOARD, LOCKFILE))) files.push(LOCKFILE);
   const hash = createHash('sha256');
   for (const file of files.sort())
@@ -94,7 +97,7 @@ const runVite = async (buildDirectory: string): Promise<void> => {
 
 const compress = promisify(brotliCompress);
 
-/** Compresses once, at the highest level, instead of for every request. */
+/** Compresses assets once at the highest level, instead of on every request. */
 const compressAssets = async (folder: string): Promise<void> => {
   for await (const entry of glob('**/*.{js,css,svg}', { cwd: folder, withFileTypes: true })) {
     const file = path.join(entry.parentPath, entry.name);

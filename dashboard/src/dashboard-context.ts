@@ -5,26 +5,26 @@ import type { OpenStream } from './pages/page-streams.ts';
 import type { OpenedShare } from './shares/public-shares.ts';
 import type { Workers } from './workers/workers.ts';
 
-/** What routes receive besides the request: Remix's load context. */
+/** What routes receive besides the request. Remix calls this the load context. */
 export interface DashboardContext {
-  /** With the rights of the user. If no user is signed in, reading it throws the response that leads to sign-in. */
+  /** Has the user's permissions. If no user is signed in, reading this property throws a redirect to the login page. */
   readonly backend: Backend;
   readonly workers: Workers;
   readonly mode: DashboardMode;
-  /** The user's name in the API server. Undefined in local mode, and if no user is signed in. */
+  /** The user's name in the Kubernetes cluster. Undefined in local mode and if no user is signed in. */
   readonly user: string | undefined;
   readonly isSignedIn: boolean;
   /** Undefined in local mode. */
   readonly signIn: SignIn | undefined;
-  /** What the requested link shows. */
+  /** What the requested shared link shows. */
   readonly share: OpenedShare | undefined;
   /** The nonce of this response's Content-Security-Policy. */
   readonly nonce: string;
   readonly logger: Logger;
-  /** The page's own scripts request its data. False: a browser requests the page. */
+  /** Whether the page's scripts request its data. False if a browser requests the page itself. */
   readonly isDataRequest: boolean;
   readonly openStream: OpenStream;
-  /** Aborts when the dashboard stops. Streams end then. */
+  /** Aborts when the dashboard stops, which ends streams. */
   readonly stopping: AbortSignal;
   readonly [name: string]: unknown;
 }

@@ -1,7 +1,7 @@
 import { SourceError, type ObjectRef, type ResourceObject } from '@standin/contract';
 import type { ExpectedGeneration } from './backend.ts';
 
-/** Throws a `SourceError` unless the object is in the state that the user saw: `absent`, or at this generation. */
+/** Throws a `SourceError` unless the object is in the state that the user saw, which is `absent` or a generation. */
 export const checkExpected = (
   before: Pick<ResourceObject, 'metadata'> | undefined,
   expected: ExpectedGeneration,

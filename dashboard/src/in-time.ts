@@ -2,7 +2,7 @@ import { LogStoreError } from '@standin/logstore';
 
 export const LOG_TIMED_OUT = 'ETIMEDOUT';
 
-/** Rejects with `LogStoreError` (`ETIMEDOUT`) if the log is not responding within `timeoutMs`. The read itself continues. */
+/** Rejects with `LogStoreError` (`ETIMEDOUT`) if the log does not respond within `timeoutMs`. Does not cancel the read. */
 export const inTime = async <T>(read: Promise<T>, timeoutMs: number): Promise<T> => {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timedOut = { kind: 'retryable', code: LOG_TIMED_OUT, cause: undefined } as const;

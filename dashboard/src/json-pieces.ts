@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** String length in characters. The JSON of this many takes at most a few milliseconds, even if each becomes an escape of six characters. */
+/**
+ * Maximum length of a string piece, in characters. Encoding this many takes a few milliseconds at most, even if each becomes a six-character escape.
+ */
 const PIECE_CHARS_MAX = 64 * 1024;
 
-/** The end of the piece that begins at `from`. Never splits a surrogate pair, because JSON would escape each half. */
+/** Returns the end of the piece that starts at `from`. Never splits a surrogate pair, because JSON would escape each half. */
 const endOf = (text: string, from: number): number => {
   const end = Math.min(text.length, from + PIECE_CHARS_MAX);
   return end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end;
@@ -19,12 +21,12 @@ const escaped = function* (text: string): Generator<string> {
 };
 
 /**
- * `JSON.stringify` in pieces, for values that contain bodies: 10 MiB at once take up to a second. The pieces together are the same text. A value
- * without a long string is one piece.
+ * Works like `JSON.stringify`, but yields the text in pieces. Bodies of 10 MiB would take up to a second at once. A value without long strings is a
+ * single piece.
  */
 export const jsonPieces = function* (value: unknown, indent?: number): Generator<string> {
   const long: string[] = [];
-  // Generated now, so that captured data cannot contain it.
+  // Random, so that captured data cannot contain it.
   const mark = randomUUID();
   const take = (_: string, item: unknown): unknown => {
     if (typeof item !== 'string' || item.length <= PIECE_CHARS_MAX) return item;
@@ -42,7 +44,7 @@ export const jsonPieces = function* (value: unknown, indent?: number): Generator
   }
 };
 
-/** Yields the pieces on demand. Other work runs between two of them. */
+/** Yields pieces on demand, so that other work can run in between. */
 export async function* jsonStream(value: unknown, indent?: number): AsyncGenerator<string> {
   let isFirst = true;
   for (const piece of jsonPieces(value, indent)) {

@@ -12,7 +12,7 @@ import { ensureDashboardBuild } from './dashboard-build.ts';
 import { runDashboard } from './run-dashboard.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
-/** The dashboard's own limit for requests that run is shorter. */
+/** Longer than the time that `runDashboard` gives running requests. */
 const STOP_MS_MAX = 10_000;
 
 const start = async (settings: ClusterDashboardSettings, logger: Logger): Promise<Running> => {
@@ -58,5 +58,5 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
   return { stop, stopMsMax: STOP_MS_MAX };
 };
 
-/** The dashboard of a cluster: `node dashboard/src/main.ts`. */
+/** Starts a cluster dashboard: `node dashboard/src/main.ts`. */
 await runProcess({ name: 'dashboard', settings: clusterDashboardSettings, start }, process.env);

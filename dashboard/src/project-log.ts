@@ -1,7 +1,7 @@
 import type { LogStore } from '@standin/logstore';
 import type { ProjectIdentity, ProjectLog } from './backend.ts';
 
-/** The part of the log that belongs to one project. No query returns entries of another project. */
+/** Restricts the log to one project. No query returns entries from another project. */
 export const projectLog = (
   store: Pick<LogStore, Exclude<keyof ProjectLog, 'projectUid'>>,
   project: ProjectIdentity,

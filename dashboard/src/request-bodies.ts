@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Why a body is not read to its end. */
+/** Thrown if a body cannot be read to its end. */
 export class BodyRefusal extends Error {
   override readonly name = 'BodyRefusal';
-  /** `busy`: all bodies together currently take too much memory. */
+  /** `busy` means that all request bodies together currently take too much memory. */
   readonly kind: 'too_large' | 'busy';
 
   constructor(kind: BodyRefusal['kind']) {
@@ -12,7 +12,7 @@ export class BodyRefusal extends Error {
   }
 }
 
-/** Yields a body's chunks. Throws a `BodyRefusal` before it keeps the first byte over the limit. */
+/** Yields a body's chunks. Throws a `BodyRefusal` before it stores the first byte over the limit. */
 export type ReadBody = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -20,14 +20,14 @@ export type ReadBody = (
 ) => AsyncGenerator<Uint8Array, void>;
 
 /**
- * Bytes of all request bodies that are held at the same time. A body of 1 MiB takes about six times as much memory while a form is parsed, and the
- * chart gives the process 512 MiB.
+ * Maximum total size of the request bodies in memory. Parsing a form takes about six times the size of its body, and the chart gives the process 512
+ * MiB.
  */
 const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads bodies within bounds, by `Content-Length` and by count. A body counts against the total from its first byte until its response is closed,
- * because the data made from it lives as long.
+ * Creates a reader that limits the size of bodies, by `Content-Length` and by counting bytes. A body counts against the total from its first byte
+ * until its response is closed, because data derived from it lives as long.
  */
 export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
   let held = 0;
@@ -39,7 +39,7 @@ export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
       bytes = 0;
     };
     response.once('close', release);
-    // By default, leaving the loop takes the connection away from the request. `discardRest` needs it.
+    // By default, leaving the loop destroys the request. `discardRest` still needs it.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (bytes + chunk.length > bytesMax) throw new BodyRefusal('too_large');
       if (held + chunk.length > heldBytesMax) throw new BodyRefusal('busy');
@@ -50,10 +50,10 @@ export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
   };
 };
 
-/** A client may send the rest of its body for this long after its response. A client that reads only then still receives the response. */
+/** How long a client may send the rest of its body after the response. Clients that read only after sending then still receive the response. */
 const REST_MS_MAX = 5_000;
 
-/** Discards the rest of a request that already has its response. Cuts the connection if too much arrives. */
+/** Discards the rest of a request that already has its response. Closes the connection if the rest takes too long. */
 export const discardRest = (request: IncomingMessage, response: ServerResponse): void => {
   response.once('finish', () => {
     if (request.complete) return;

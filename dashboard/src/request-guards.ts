@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { hostOf, isLoopbackHost } from '@standin/contract';
 import type { DashboardMode } from './backend.ts';
 
-/** Why a request is refused, as a sentence for its reader. */
+/** Why a request is rejected. `message` is shown to the user. */
 export interface Refusal {
   readonly status: 403 | 421;
   readonly message: string;
@@ -12,15 +12,15 @@ type Head = Pick<IncomingMessage, 'method' | 'headers'>;
 
 const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The caller is on this machine, or at the local end of a port-forward. */
+/** Returns whether the caller is on this machine, or at the local end of a port-forward. */
 export const isAskedAsLoopback = ({ headers }: Head): boolean => isLoopbackHost(headers.host);
 
 /**
- * Checks that apply to every request, before anything else.
+ * Checks every request before anything else.
  *
- * Local mode has no login and relies on its address for protection, so another website must not reach it under its own name (DNS rebinding). In every
- * mode, a request that changes something has to come from a page of the dashboard (CSRF). Browsers state this in `Origin`. Unlike cookies, it
- * distinguishes ports: captured pages of a gateway on the same host are another origin.
+ * Local mode has no login and is protected by its address, so other websites must not reach it under their own name (DNS rebinding). In both modes, a
+ * request that changes something must come from a page of the dashboard (CSRF). Browsers state this in `Origin`. Unlike cookies, origins distinguish
+ * ports, so a page from a gateway on the same host has another origin.
  */
 export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Refusal | undefined => {
   const host = hostOf(headers.host);
@@ -36,13 +36,13 @@ export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Re
   if (isOwnOrigin) return undefined;
   return {
     status: 403,
-    message: 'Request refused because it came from another website. Use the dashboard itself.',
+    message: 'Request rejected because it came from another website. Use the dashboard itself.',
   };
 };
 
 /**
- * The same checks for the JSON API. Its clients are programs: they send no `Origin`, and cookies do not count. A request from a browser states where
- * it comes from. In a cluster the token decides.
+ * Applies the same checks to the JSON API. Its clients are programs, which send no `Origin`. Cookies do not count. Browsers state where a request
+ * comes from. In a cluster, the token decides.
  */
 export const checkApiRequest = (
   { headers }: Head,
@@ -54,7 +54,7 @@ export const checkApiRequest = (
   if (!isLoopbackHost(headers.host)) return 'host_invalid';
   const { origin } = headers;
   const isForeign = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host.host);
-  // Sent by a page, but without Origin: <img src>, <script src>.
+  // Pages can send requests without Origin, such as <img src> and <script src>.
   const site = headers['sec-fetch-site'];
   return isForeign || site === 'cross-site' || site === 'same-site' ? 'origin_forbidden' : undefined;
 };

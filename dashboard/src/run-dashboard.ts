@@ -32,28 +32,28 @@ export interface DashboardOptions {
   readonly settings: DashboardSettings;
   /** `NAMESPACE/NAME` of the dashboard's Service. */
   readonly service?: string | undefined;
-  /** Determines what each request may see and do. */
+  /** Decides what each request may see and do. */
   readonly access: Access;
   /** Links that anyone can open. */
   readonly shares: PublicSharesSource;
-  /** The folder that `ensureDashboardBuild` returns. Undefined: the API without pages. */
+  /** The folder that `ensureDashboardBuild` returns. If undefined, serves the API without pages. */
   readonly buildDir: string | undefined;
   readonly logger: Logger;
 }
 
 export interface Dashboard {
-  /** `http://localhost:3000` */
+  /** Such as `http://localhost:3000`. */
   readonly url: string;
-  /** Resolves when no client is served any longer. Streams end, and running requests get a short time to finish. */
+  /** Stops serving. Ends streams, and gives running requests a short time to finish. */
   stop(): Promise<void>;
 }
 
 const STOP_MS_MAX = 2_000;
 const NONCE_BYTES = 16;
-/** A request that exceeds its timeout is cut at most this much later. */
+/** Requests that exceed their timeout are aborted within this time. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
-/** Serves the JSON API, and the pages if there is a build of them. Rejects if it cannot listen. */
+/** Serves the JSON API, and pages if there is a build. Rejects if it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
   const { settings, service, access, buildDir, logger } = options;
   const { mode } = access;
@@ -67,7 +67,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
-  // Before the guards of pages: programs have no Origin, and cookies do not count.
+  // This must precede the guards for pages, because programs send no Origin and the API ignores cookies.
   app.use('/api', serveApi({ access, service, workers, logger, readBody, stopping: stopping.signal }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
@@ -96,7 +96,7 @@ interface PagesOptions extends DashboardOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Assets → shared links → session → Remix. */
+/** Adds handlers in this order: assets, shared links, session, Remix. */
 const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
   const { settings, access, buildDir, workers, readBody, logger } = options;
   preferProductionReact();
@@ -136,7 +136,7 @@ const serveApi = (options: ApiOptions): RequestHandler => {
 const guard =
   (mode: DashboardMode): RequestHandler =>
   (request, response, next) => {
-    // No proxy forwards to loopback. A forwarding header could only make the dashboard trust another host.
+    // No proxy forwards to loopback, so a forwarding header could only make the dashboard trust another host.
     if (mode === 'local') for (const name of FORWARDING_HEADERS) Reflect.deleteProperty(request.headers, name);
     const refusal = checkRequest(request, mode);
     if (refusal === undefined) next();
@@ -158,7 +158,7 @@ const setSecurityHeaders = (_: Request, response: Response, next: NextFunction):
   next();
 };
 
-/** Identifies the user. A signed-in user may follow a link from another site, in which case their browser does not send the cookie yet. */
+/** Identifies the user. If a signed-in user follows a link from another site, their browser does not send the cookie at first. */
 const identify =
   (access: Access): RequestHandler =>
   async (request, response, next) => {
@@ -174,12 +174,15 @@ const identify =
     }
   };
 
-/** In that case SameSite=Strict withholds the session cookie. The browser sends it from a page of the dashboard. */
+/**
+ * Returns whether the request comes from another site. In that case, SameSite=Strict withholds the session cookie until a page of the dashboard sends
+ * the request.
+ */
 const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolean =>
   method === 'GET' &&
   headers['sec-fetch-site'] === 'cross-site' &&
   headers['sec-fetch-dest'] === 'document' &&
-  // A page of the dashboard: neither `//another.site` nor the login, which needs no session.
+  // Accepts only pages of the dashboard, not `//another.site` or the login page, which needs no session.
   returnPath(originalUrl) === originalUrl;
 
 const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
@@ -202,13 +205,15 @@ const contextOf = ({ access, logger, workers, stopping }: PagesOptions) => {
   };
 };
 
-/** Distinguishes programs, which have a token but no name. */
+/** Distinguishes programs, which have a token but no user name. */
 const tokenDigest = ({ headers }: Request): string =>
   createHash('sha256')
     .update(headers.authorization ?? '')
     .digest('base64');
 
-/** Handles failures that no page can show. The response is plain text, and the log has the details. Express identifies it by its four parameters. */
+/**
+ * Handles failures that no page can show. Responds in plain text and logs the details. Express recognises error handlers by their four parameters.
+ */
 const answerFailure =
   (logger: Logger) =>
   (error: unknown, request: Request, response: Response, next: NextFunction): void => {

@@ -1,6 +1,6 @@
 /**
- * Headers of every response. Scripts and styles are the dashboard's own files, or carry the nonce of the response. Style attributes need no
- * exception: React sets them in the browser through the object model, and no page writes one into its HTML.
+ * Returns the headers for every response. Scripts and styles must be the dashboard's own files or carry the response's nonce. Style attributes need
+ * no exception, because React sets them through the DOM and no page contains one in its HTML.
  */
 export const securityHeaders = (nonce: string): Readonly<Record<string, string>> => ({
   'content-security-policy': [
@@ -17,7 +17,7 @@ export const securityHeaders = (nonce: string): Readonly<Record<string, string>>
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  // Not no-referrer: with it, browsers send `Origin: null` from the dashboard's own forms.
+  // With no-referrer, browsers would send `Origin: null` from the dashboard's own forms.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -6,8 +6,8 @@ import type { Backend } from './backend.ts';
 type PageRequest = Pick<IncomingMessage, 'headers' | 'method'> & { readonly originalUrl: string };
 
 /**
- * The backend of a page's request. If no user is signed in, or the API server no longer accepts their token, it throws a response that leads to the
- * login page and from there back to the page. A request that is not a navigation gets a 401.
+ * Returns the backend for a page request. If no user is signed in, or the API server no longer accepts their token, throws a redirect to the login
+ * page, which leads back to the page afterwards. A request that is not a navigation gets a 401.
  */
 export const signedInBackend = (backend: Backend | undefined, request: PageRequest): Backend => {
   if (backend === undefined) throw wayToSignIn(request, 'no');
@@ -16,7 +16,7 @@ export const signedInBackend = (backend: Backend | undefined, request: PageReque
   return { ...backend, resources: rethrowing(backend.resources, toSignIn), logs: rethrowing(backend.logs, toSignIn) };
 };
 
-/** The same port, but every rejection of its calls passes through `translate`. */
+/** Wraps a port so that every rejection of its calls passes through `translate`. */
 const rethrowing = <T extends object>(port: T, translate: (error: unknown) => unknown): T =>
   new Proxy(port, {
     get: (target, name, receiver) => {
@@ -37,7 +37,7 @@ const wayToSignIn = ({ headers, originalUrl }: PageRequest, reason: 'no' | 'expi
   const isPage = headers.accept?.includes('text/html') === true || pathname.endsWith('.data');
   if (!isPage) {
     const title = reason === 'no' ? 'You are not signed in' : 'Your session ended';
-    return Response.json({ kind: 'Unauthorized', title, message: 'Sign in, and try again.' }, { status: 401 });
+    return Response.json({ kind: 'Unauthorized', title, message: 'Sign in and try again.' }, { status: 401 });
   }
   const query = new URLSearchParams({ to: pagePathOf(originalUrl), ...(reason === 'expired' && { reason }) });
   return new Response(null, { status: 302, headers: { location: `/login?${query.toString()}` } });

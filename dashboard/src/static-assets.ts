@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Files that a browser may request, by URL path. A file outside this table does not exist, so no path can leave the folder. */
+/** A file that browsers may request. Only files in the table of assets are served, so no path can leave the folder. */
 interface Asset {
   readonly file: string;
   readonly bytes: number;
@@ -26,7 +26,7 @@ interface Asset {
 const BROTLI = '.br';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** Serves the client's build. File names below /assets/ contain a hash of the content. The build has `.br` files next to them. */
+/** Serves the client build. File names below /assets/ contain a hash of the content. The build has `.br` files next to the originals. */
 export const staticAssets = async (folder: string): Promise<RequestHandler> => {
   const assets = await listAssets(folder);
   return (request, response, next) => {

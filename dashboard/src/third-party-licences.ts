@@ -5,14 +5,17 @@ import { z } from 'zod';
 const packageSchema = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
 const LICENCE_FILE = /licen[cs]e|copying|notice/i;
 const README = /^readme/i;
-/** Where the licence text begins in a README, for packages that have it nowhere else. */
+/** Matches the start of the licence text in a README, for packages that have it nowhere else. */
 const LICENCE_TEXT = /^.*\b(copyright \(c\)|permission is hereby granted|redistribution and use)/im;
 
-/** `…/node_modules/@scope/name`. Undefined: a file of the project itself. Rollup marks what it adds to a CommonJS module with a null byte. */
+/**
+ * Returns a package folder such as `…/node_modules/@scope/name`. Undefined for the project's own files. Rollup marks code that it adds to a CommonJS
+ * module with a null byte.
+ */
 const packageFolder = (file: string): string | undefined =>
   /[^\0]*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0];
 
-/** The licence texts of a package, including those of foreign code that it keeps in a folder. */
+/** Returns the licence texts in a package, including those for vendored code in its folders. */
 const licenceTexts = async (folder: string): Promise<readonly string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
@@ -26,7 +29,7 @@ const licenceTexts = async (folder: string): Promise<readonly string[]> => {
   return start < 0 ? [] : [text.slice(start)];
 };
 
-/** What licences require for the packages whose code is in a bundle of these files: their names and licence texts. */
+/** Returns the names and licence texts of all packages whose code is in a bundle of these files, as their licences require. */
 export const thirdPartyLicences = async (files: Iterable<string>): Promise<string> => {
   const folders = new Set(
     [...files].map((file) => packageFolder(path.resolve(file))).filter((folder) => folder !== undefined),

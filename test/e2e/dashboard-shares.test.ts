@@ -216,7 +216,7 @@ describe('on the Free plan', () => {
 describe('standin share', () => {
   test('prints a link that works, alone on stdout', async () => {
     const { code, stdout, stderr } = await standin(['share', exchange, '--expires', '1h', '--data', run.data]);
-    expect(stderr).toContain('Works until ');
+    expect(stderr).toContain('The link works until ');
     expect(code).toBe(0);
     const { statusCode, body } = await request(stdout.trim());
     expect(statusCode).toBe(200);

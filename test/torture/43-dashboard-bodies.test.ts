@@ -215,7 +215,7 @@ describe("a signed-in user's form", { timeout: 120_000 }, () => {
     const { status, body } = await post('/projects/new', { 'spec.displayName': 'a'.repeat(MIB) });
     expect(status).toBe(413);
     expect(body).toContain('The form is too large');
-    expect(body).toContain('It has more than 1 MiB. Shorten it and submit it again.');
+    expect(body).toContain('It is larger than 1 MiB. Shorten it and submit it again.');
   });
 
   test('shows the error on its own page', async () => {
@@ -223,7 +223,7 @@ describe("a signed-in user's form", { timeout: 120_000 }, () => {
     await signIn(page, `${dashboard.url}/projects/new`, editor);
     await page.getByLabel('Name', { exact: true }).fill('a'.repeat(MIB));
     await page.getByLabel('Name', { exact: true }).press('Enter');
-    await page.getByText('It has more than 1 MiB. Shorten it and submit it again.').waitFor();
+    await page.getByText('It is larger than 1 MiB. Shorten it and submit it again.').waitFor();
     await context.close();
   });
 
@@ -291,7 +291,7 @@ describe('incomplete bodies', { timeout: 120_000 }, () => {
 
 describe('live update streams', { timeout: 120_000 }, () => {
   const COUNT = 20;
-  const REFUSAL = `Live updates are paused: you have ${COUNT} live pages open. Close some of them.`;
+  const REFUSAL = `Live updates are paused because you have ${COUNT} live pages open. Close some of them.`;
   /** Returns the first event of a new stream. */
   const firstOf = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
     const leave = new AbortController();

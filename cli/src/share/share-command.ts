@@ -32,8 +32,9 @@ export const addShareCommand = (program: Command): void => {
     }
     // Only the link goes to stdout, so that scripts can use it.
     stdout.line(made.url);
+    const pending = made.isAccepted ? '' : ' The operator has not processed it yet.';
     stderr.line(
-      `${made.isAccepted ? 'Works' : 'Works as soon as the operator has accepted it,'} until ${made.expiresAt}. To revoke it, go to Settings → Shares in the dashboard: ${made.name}`,
+      `The link works until ${made.expiresAt}.${pending} To revoke it, go to Settings → Shares in the dashboard. Its name is ${made.name}.`,
     );
   });
 };

@@ -3,7 +3,9 @@ import type { ClusterUser } from '../cluster/cluster-user.ts';
 
 const PATH = resourcePath({ group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews' });
 
-/** `invalid`: the API server does not accept the token. `unknown`: the API server could not be asked; `message` has the reason. */
+/**
+ * `invalid` means that the API server does not accept the token. `unknown` means that the API server could not be reached. `message` has the reason.
+ */
 export type TokenCheck =
   | { readonly kind: 'valid'; readonly user: string }
   | { readonly kind: 'invalid' }
@@ -20,14 +22,17 @@ export const checkToken = async ({ client }: ClusterUser): Promise<TokenCheck> =
     return user === undefined || user === 'system:anonymous' ? { kind: 'invalid' } : { kind: 'valid', user };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // A bearer that may not even review itself is not authenticated: anonymous requests get 403.
+    // Anonymous requests get 403. Every authenticated user may review themselves.
     return error.status === 401 || error.status === 403
       ? { kind: 'invalid' }
       : { kind: 'unknown', message: error.message };
   }
 };
 
-/** The expiry that the token states, in milliseconds since 1970. Undefined: it states none. Unverified: the API server decides. */
+/**
+ * Returns the expiry in the token, in milliseconds since 1970. Undefined if it contains none. The expiry is not verified, because the API server
+ * decides.
+ */
 export const expiryOf = (token: string): number | undefined => {
   const payload = token.split('.')[1];
   if (payload === undefined) return undefined;

@@ -11,21 +11,21 @@ import { sessionCookie, type SessionData } from './session-cookie.ts';
 
 export interface ClusterAccessOptions {
   readonly backends: ClusterBackends;
-  /** The first secret seals, every secret opens. */
+  /** The first secret seals cookies, and all of them can open cookies. */
   readonly secrets: readonly [string, ...string[]];
   readonly maxAgeMs: number;
-  /** Cookies over https only. */
+  /** Whether cookies are sent over HTTPS only. */
   readonly isSecure: boolean;
   readonly oidc: OidcOptions | undefined;
   readonly logger: Logger;
 }
 
-/** A token is replaced this long before it expires, because other clocks may be ahead. */
+/** How long before its expiry a token is replaced, because other clocks may be ahead. */
 const RENEW_BEFORE_MS = 30_000;
 
 /**
- * Identifies the sender by the bearer token of a program, or by the sealed cookie of a browser. Nothing else is trusted, including any header that a
- * proxy might have set. The API server decides at each call whether the token is valid.
+ * Identifies the sender by a program's bearer token or a browser's sealed cookie. Trusts nothing else, such as headers set by a proxy. The API server
+ * decides at each call whether the token is valid.
  */
 export const clusterAccess = (options: ClusterAccessOptions): Access => {
   const { backends, secrets, maxAgeMs, isSecure, logger } = options;
@@ -73,7 +73,7 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
   };
 };
 
-/** Several parts of the process look up the session of the same request. A session must be renewed only once. */
+/** Looks up the session once per request. Several parts of the process ask for it, and a session must be renewed only once. */
 const oncePerRequest = (
   find: (request: IncomingMessage) => Promise<Session | undefined>,
 ): ((request: IncomingMessage) => Promise<Session | undefined>) => {

@@ -1,15 +1,15 @@
-/** How the dashboard sets a cookie. Scripts can never read it. */
+/** Options for a cookie. Scripts can never read it. */
 export interface CookieOptions {
   readonly maxAgeS: number;
   readonly sameSite: 'Strict' | 'Lax';
-  /** Over https only. */
+  /** Whether the cookie is sent over HTTPS only. */
   readonly isSecure: boolean;
 }
 
 export const setCookie = (name: string, value: string, { maxAgeS, sameSite, isSecure }: CookieOptions): string =>
   `${name}=${value}; Path=/; Max-Age=${Math.max(0, Math.floor(maxAgeS))}; SameSite=${sameSite}; HttpOnly${isSecure ? '; Secure' : ''}`;
 
-/** The cookies of a request, by name. If a name repeats, the first cookie counts: browsers send the more specific one first. */
+/** Returns the cookies in a request, by name. If a name repeats, the first cookie counts, because browsers send the more specific one first. */
 export const readCookies = (header: string | undefined): ReadonlyMap<string, string> => {
   const cookies = new Map<string, string>();
   for (const part of (header ?? '').split(';')) {

@@ -10,7 +10,7 @@ export interface EstablishParts {
   readonly now?: () => number;
 }
 
-/** A credential that is not verified yet. `before` is the request's Cookie header. */
+/** A credential that has not been verified yet. `before` is the request's Cookie header. */
 export interface Credential {
   readonly token: string;
   readonly refreshToken?: string | undefined;
@@ -18,10 +18,10 @@ export interface Credential {
 }
 
 const TOKEN_CHARS_MAX = 16_384;
-/** RFC 6750 section 2.1. A header cannot carry anything else. */
+/** The syntax of a bearer token (RFC 6750 section 2.1). A header cannot contain anything else. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** Asks the API server for the token's user and creates their session. */
+/** Asks the API server which user the token belongs to, and creates their session. */
 export const establishSession = async (
   { userOf, cookie, maxAgeMs, now = Date.now }: EstablishParts,
   { token, refreshToken, before }: Credential,
@@ -68,7 +68,7 @@ interface SessionOptions {
 const sessionOf = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): SessionData => {
   const latest = at + maxAgeMs;
   const tokenExpiresAt = Math.min(expiryOf(token) ?? latest, latest);
-  // A session with a refresh token outlives its token.
+  // A session with a refresh token can outlive its token.
   return refreshToken === undefined
     ? { token, user, tokenExpiresAt, expiresAt: tokenExpiresAt }
     : { token, user, tokenExpiresAt, expiresAt: latest, refreshToken };

@@ -5,15 +5,15 @@ import { bearerOf } from './bearer.ts';
 import { readCookies, setCookie } from './cookies.ts';
 import { returnPath } from './return-path.ts';
 
-/** The token of `standin dev --require-token`. Each run creates a new one. */
+/** The token for `standin dev --require-token`. Each run creates a new one. */
 export interface LocalToken {
-  /** As a bearer token, or as the cookie that replaced it. */
+  /** Returns whether the request contains the token, or the cookie that replaced it. */
   isSentBy(request: Pick<IncomingMessage, 'headers'>): boolean;
-  /** Responds to `GET …?token=TOKEN` with the cookie and the way to the same page without the token. Other requests pass. */
+  /** Responds to `GET …?token=TOKEN` with the cookie and a redirect to the same page without the token. Passes other requests on. */
   readonly exchange: RequestHandler;
 }
 
-/** The token expires with its run, regardless of the age of the cookie. */
+/** The token expires when `standin dev` stops, regardless of the age of the cookie. */
 const COOKIE_MAX_AGE_S = 30 * 86_400;
 const PARAMETER = 'token';
 
@@ -23,12 +23,12 @@ const isSame = (given: string, wanted: string): boolean => {
   return timingSafeEqual(digest(given), digest(wanted));
 };
 
-/** The name contains the port, because browsers send a cookie to every port of a host, and each dashboard has its own token. */
+/** Returns a name that contains the port, because browsers send cookies to every port of a host and each dashboard has its own token. */
 const cookieName = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
   `standin-dev-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? '80'}`;
 
 export const localToken = (token: string): LocalToken => {
-  // Not the token itself: another program on this host that receives the cookie cannot use the API with it.
+  // The cookie does not contain the token, so another program on this host that receives it cannot use it to call the API.
   const cookie = createHmac('sha256', token).update('standin-dev-cookie').digest('base64url');
   return {
     isSentBy: (request) => {
@@ -47,7 +47,7 @@ export const localToken = (token: string): LocalToken => {
         refuseWithoutToken(
           response,
           403,
-          'Invalid token. A token is only valid while the standin dev process that printed it is running.',
+          'Invalid token. A token is valid only while the standin dev process that printed it is running.',
         );
         return;
       }
@@ -61,7 +61,7 @@ export const localToken = (token: string): LocalToken => {
   };
 };
 
-/** The page for users who did not open the printed URL. */
+/** Sends the page for users who did not open the printed URL. */
 export const refuseWithoutToken = (
   response: Parameters<RequestHandler>[1],
   status: 401 | 403,

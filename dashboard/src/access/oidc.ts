@@ -12,7 +12,7 @@ export interface OidcOptions {
   readonly clientSecret?: string | undefined;
   readonly scopes: readonly string[];
   readonly name: string;
-  /** The dashboard's URL, as browsers see it: `https://standin.example.com`. */
+  /** The dashboard's URL in browsers, such as `https://standin.example.com`. */
   readonly url: string;
 }
 
@@ -32,22 +32,22 @@ export interface Tokens {
 }
 
 export interface Oidc extends ProviderSignIn {
-  /** Undefined: the provider refuses. Rejects if the provider does not respond. */
+  /** Resolves to undefined if the provider rejects the refresh token. Rejects if the provider is not responding. */
   refresh(refreshToken: string): Promise<Tokens | undefined>;
 }
 
 const CALLBACK_PATH = '/login/oidc/callback';
-/** Long enough for a user to enter a password and a second factor. */
+/** Maximum duration of a sign-in. It is long enough for a user to enter a password and a second factor. */
 const FLOW_S_MAX = 600;
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
 
-/** Authorization code flow with PKCE against one provider. Its state is in the browser's own sealed cookie, so any replica can finish it. */
+/** Implements the authorization code flow with PKCE for one provider. Stores the flow's state in a sealed cookie, so any replica can finish it. */
 export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts): Oidc => {
   const configuration = discoverOnce(options);
   const redirectUri = new URL(CALLBACK_PATH, options.url).href;
   const name = isSecure ? '__Host-standin-oidc' : 'standin-oidc';
-  // Lax: the provider's response comes from another site.
+  // Lax, because the provider redirects to the dashboard from another site.
   const flowCookie = (value: string, maxAgeS: number): string =>
     setCookie(name, value, { maxAgeS, sameSite: 'Lax', isSecure });
   const exchange = async (callback: string, flow: z.infer<typeof flowSchema>): Promise<Tokens> =>
@@ -106,7 +106,10 @@ const tokensOf = ({ id_token, refresh_token }: openid.TokenEndpointResponse): To
   return { idToken: id_token, refreshToken: refresh_token };
 };
 
-/** Runs at the first use, so that an unreachable provider does not prevent a sign-in with a token. Runs again after a failure. */
+/**
+ * Discovers the provider at the first use, so that users can sign in with a token if the provider is unreachable. Retries at the next use after a
+ * failure.
+ */
 const discoverOnce = ({ issuer, clientId, clientSecret }: OidcOptions): (() => Promise<openid.Configuration>) => {
   let known: Promise<openid.Configuration> | undefined;
   return () => {

@@ -4,7 +4,7 @@ import { expiryOf } from './check-token.ts';
 import type { Tokens } from './oidc.ts';
 import type { SessionData } from './session-cookie.ts';
 
-/** Browsers send several requests at once, all with the old cookie. */
+/** How long the result is remembered, because browsers send several requests at once with the old cookie. */
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 1_000;
 
@@ -14,15 +14,15 @@ interface Renewal {
 }
 
 export interface RenewParts {
-  /** Undefined: the provider refuses. Rejects if the provider does not respond. */
+  /** Resolves to undefined if the provider rejects the refresh token. Rejects if the provider is not responding. */
   readonly refresh: (refreshToken: string) => Promise<Tokens | undefined>;
   readonly logger: Logger;
   readonly now?: () => number;
 }
 
 /**
- * Renews a session's token once for all requests that have the old one: a provider that rotates refresh tokens accepts each of them only once.
- * Undefined: the session has ended.
+ * Renews a session's token once for all requests with the old token, because a provider that rotates refresh tokens accepts each one only once.
+ * Resolves to undefined if the session has ended.
  */
 export const renewSessions = ({
   refresh,

@@ -1,11 +1,11 @@
-/** The target after sign-in if none is requested, or if the requested one is not a path of this dashboard. */
+/** The path to open after sign-in if none is requested or the requested one is not a path of this dashboard. */
 const HOME = '/projects';
 const LENGTH_MAX = 2_000;
 const NOWHERE = 'http://dashboard.invalid';
 
 /**
- * Always returns a path of this dashboard: a link from elsewhere must not lead from the login page to another site. Browsers treat `//host` and
- * `/\host` as another host, and drop tabs and line breaks first.
+ * Always returns a path of this dashboard, because a link must not lead from the login page to another site. Browsers treat `//host` and `/\host` as
+ * another host, after removing tabs and line breaks.
  */
 export const returnPath = (wanted: string | null | undefined): string => {
   if (wanted === null || wanted === undefined || wanted.length > LENGTH_MAX) return HOME;
@@ -19,7 +19,7 @@ const isRewritten = (char: string): boolean => char < ' ' || char === '\\' || ch
 
 const isSignIn = (pathname: string): boolean => /^\/(login|logout)(\/|$)/.test(pathname);
 
-/** The page that a request belongs to. Remix requests a page's data under `/page.data`, and names routes in the query. */
+/** Returns the path of the page that a request belongs to. Remix requests a page's data at `/page.data`, with route names in the query. */
 export const pagePathOf = (originalUrl: string): string => {
   if (!URL.canParse(`${NOWHERE}${originalUrl}`)) return HOME;
   const url = new URL(`${NOWHERE}${originalUrl}`);

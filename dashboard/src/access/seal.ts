@@ -1,20 +1,23 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Seals text so that only this dashboard can read it, and only this dashboard can create it. */
+/** Encrypts and authenticates text, so that only this dashboard can read or create it. */
 export interface Sealer {
-  /** `purpose` is authenticated: text that was sealed for one purpose cannot be opened for another. */
+  /** Text that was sealed for one `purpose` cannot be opened for another. */
   seal(plain: string, purpose: string): string;
-  /** Undefined: not sealed with these keys for this purpose, or changed since. */
+  /** Returns undefined if the text was not sealed with these keys for this purpose, or was changed. */
   open(sealed: string, purpose: string): string | undefined;
 }
 
-/** NIST SP 800-38D: random nonces of 96 bits are safe for 2^32 messages per key. */
+/** Random nonces of 96 bits are safe for 2^32 messages per key (NIST SP 800-38D). */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
 
-/** The first secret seals, every secret opens. To rotate, add a new secret in front and remove the old one when its sessions have ended. */
+/**
+ * Creates a sealer. The first secret seals text, and all of them can open it. To rotate secrets, add a new one in front and remove the old one when
+ * its sessions have ended.
+ */
 export const createSealer = (secrets: readonly [string, ...string[]]): Sealer => {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'standin-dashboard', KEY_BYTES)));
   const open = (key: Buffer, sealed: Buffer, purpose: string): string | undefined => {

@@ -5,17 +5,17 @@ import type { Sealer } from './seal.ts';
 const sessionSchema = z.object({
   /** Sent to the API server. */
   token: z.string(),
-  /** The user's name in the API server. */
+  /** The user's name in the Kubernetes cluster. */
   user: z.string(),
-  /** The token is not used after this time, in milliseconds since 1970. */
+  /** Time after which the token is not used, in milliseconds since 1970. */
   tokenExpiresAt: z.number(),
-  /** The session ends at this time, in milliseconds since 1970. */
+  /** Time at which the session ends, in milliseconds since 1970. */
   expiresAt: z.number(),
-  /** OIDC only: gets the next token. */
+  /** Used to get the next token. OIDC only. */
   refreshToken: z.string().optional(),
 });
 
-/** All data about a signed-in user. It is stored only in the user's browser, sealed. */
+/** All data about a signed-in user. It is stored sealed, and only in the user's browser. */
 export type SessionData = Readonly<z.infer<typeof sessionSchema>>;
 
 export interface SessionCookieOptions {
@@ -25,22 +25,22 @@ export interface SessionCookieOptions {
 }
 
 export interface SessionCookie {
-  /** Undefined: no session, not sealed by this dashboard, or expired. */
+  /** Returns undefined if there is no session, it was not sealed by this dashboard, or it has expired. */
   read(cookies: string | undefined): SessionData | undefined;
-  /** Returns Set-Cookie values. Undefined: the session is larger than browsers and servers accept. `before`: the request's cookies. */
+  /** Returns Set-Cookie values. Undefined if the session is larger than browsers and servers accept. `before` is the request's Cookie header. */
   write(session: SessionData, before: string | undefined): readonly string[] | undefined;
   /** Returns Set-Cookie values that end the session. */
   clear(before: string | undefined): readonly string[];
 }
 
-/** Browsers keep 4,096 bytes per cookie, including its name and attributes. */
+/** Browsers store up to 4,096 bytes per cookie, including its name and attributes. */
 const PART_CHARS_MAX = 3_800;
-/** Node accepts 16 KiB of headers, which other cookies and headers share. */
+/** Node.js accepts 16 KiB of headers, which must also fit other cookies and headers. */
 const PARTS_MAX = 3;
 
 /**
- * A session that exceeds one cookie is split into NAME, NAME.1, NAME.2. Browsers enforce what the prefix `__Host-` promises: Secure, and sent to this
- * host only.
+ * Stores sessions in cookies. Splits a session that does not fit into one cookie into NAME, NAME.1 and NAME.2. Browsers enforce that cookies with the
+ * `__Host-` prefix are Secure and sent only to this host.
  */
 export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCookieOptions): SessionCookie => {
   const name = isSecure ? '__Host-standin-session' : 'standin-session';
@@ -48,7 +48,7 @@ export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCooki
   const partNames = Array.from({ length: PARTS_MAX }, (_, index) => partName(index));
   const set = (index: number, value: string, maxAgeS: number): string =>
     setCookie(partName(index), value, { maxAgeS, sameSite: 'Strict', isSecure });
-  /** Clears the parts from `first` on that the browser still has. */
+  /** Clears the parts that the browser still has, starting with `first`. */
   const clearFrom = (first: number, before: string | undefined): string[] => {
     const present = readCookies(before);
     return partNames.flatMap((part, index) => (index >= first && present.has(part) ? [set(index, '', 0)] : []));

@@ -1,26 +1,26 @@
-/** Why sign-in with the provider failed, for the login page. The log has the details. */
+/** Reason why sign-in with the provider failed, for the login page. The log has the details. */
 type SignInFailure = 'provider' | 'refused' | 'stale' | 'large' | 'cluster';
 
-/** `cookies`: Set-Cookie values of the response. */
+/** `cookies` are Set-Cookie values for the response. */
 export type SignInResult =
   | { readonly ok: true; readonly user: string; readonly cookies: readonly string[] }
   | { readonly ok: false; readonly failure: SignInFailure; readonly message: string };
 
-/** Sign-in and sign-out. Local mode has neither. */
+/** Sign-in and sign-out. Local mode does not have them. */
 export interface SignIn {
-  /** A Kubernetes bearer token that the user pasted. `before`: the request's cookies. */
+  /** Signs in with a Kubernetes bearer token that the user pasted. `before` is the request's Cookie header. */
   withToken(token: string, before: string | undefined): Promise<SignInResult>;
   /** The OpenID Connect provider, if one is configured. */
   readonly provider: ProviderSignIn | undefined;
-  /** Set-Cookie values. */
+  /** Returns Set-Cookie values. */
   signOut(before: string | undefined): readonly string[];
 }
 
 export interface ProviderSignIn {
-  /** Shown on the button. */
+  /** Shown on the sign-in button. */
   readonly name: string;
-  /** Rejects if the provider does not respond. `to`: the path to open after sign-in. */
+  /** Starts a sign-in. `to` is the path to open afterwards. Rejects if the provider is not responding. */
   begin(to: string): Promise<{ readonly location: string; readonly cookies: readonly string[] }>;
-  /** `callback`: the path and query with which the provider sent the browser back. */
+  /** Finishes a sign-in. `callback` is the path and query to which the provider redirected the browser. */
   finish(callback: string, before: string | undefined): Promise<{ readonly to: string; readonly result: SignInResult }>;
 }

@@ -5,12 +5,12 @@ import { inTime } from '../in-time.ts';
 import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { countedIn, monthOf, toUsageView, type LogFailure, type UsageView } from './usage-view.ts';
 
-/** Slightly longer than the limit of the query in ClickHouse (10 s), because ClickHouse's own error is more precise. */
+/** Slightly longer than ClickHouse's own query timeout (10 s), because its error is more precise. */
 export const LOG_MS_MAX = 12_000;
 
 /**
- * The current month of an account. While the log is unavailable, it has the operator's count, if known. Rejects with `SourceError` (`Forbidden`) or
- * `LogStoreError`.
+ * Returns an account's usage this month. If the log is unavailable, returns the operator's count, if known. Rejects with `SourceError` (`Forbidden`)
+ * or `LogStoreError`.
  */
 export const accountUsage = async (
   { logs }: Pick<Backend, 'logs'>,
@@ -22,7 +22,7 @@ export const accountUsage = async (
   const quota = counted.quota ?? accountSpec(account).monthlyQuota;
   const orFailure = (error: unknown): LogFailure => {
     if (!(error instanceof LogStoreError) || countedIn(now, counted) === undefined) throw error;
-    // The message may quote captured data, and names hosts.
+    // The message contains host names and may quote captured data.
     return { logFailure: `Cannot read from ClickHouse (${error.code}).` };
   };
   const found = await inTime(logs.usage({ namespace, name, uid }, monthOf(now)), LOG_MS_MAX).catch(orFailure);

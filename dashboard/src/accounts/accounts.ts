@@ -5,7 +5,7 @@ import type { AccountName, ProjectName } from '../resources/names.ts';
 import { NotFound } from '../resources/not-found.ts';
 import { projectSpec } from '../resources/specs.ts';
 
-/** Rejects with `NotFound` or `SourceError`. */
+/** Returns an account. Rejects with `NotFound` or `SourceError`. */
 export const getAccount = async (
   { resources }: Pick<Backend, 'resources'>,
   { namespace, account }: AccountName,
@@ -16,19 +16,19 @@ export const getAccount = async (
   throw new NotFound('account', `account ${namespace}/${account}`, detail);
 };
 
-/** The account whose key the project's callers use. */
+/** Returns the account whose key the project's callers use. */
 export const accountOfProject = async (backend: Backend, project: ProjectName): Promise<ResourceObject> => {
   const { accountRef } = projectSpec(await getProject(backend, project));
   return getAccount(backend, { namespace: project.namespace, account: accountRef?.name ?? '' });
 };
 
-/** The account's key. Takes the right to read its Secret. */
+/** Returns the account's key. Requires permission to read its Secret. */
 export const getApiKey = async (
   { resources }: Pick<Backend, 'resources'>,
   account: ResourceObject,
 ): Promise<string> => {
   const apiKey = await resources.readApiKey(account);
-  if (apiKey === undefined) throw new NotFound('key', 'API key of this account');
+  if (apiKey === undefined) throw new NotFound('key', 'account API key');
   return apiKey;
 };
 

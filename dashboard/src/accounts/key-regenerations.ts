@@ -6,22 +6,22 @@ import type { AccountName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
 import { NotFound } from '../resources/not-found.ts';
 
-/** Finished regenerations are shown for this long. */
+/** How long finished regenerations are shown. */
 const SHOWN_MS = 10 * 60_000;
 const NAME_BYTES = 4;
 
-/** How far the newest regeneration of an account is, and how many are left. */
+/** The progress of an account's newest key regeneration, and how many regenerations are left. */
 export interface KeyRegenerationView {
-  /** Regenerations left within this hour. */
+  /** Number of regenerations left this hour. */
   readonly left: number;
   readonly max: number;
-  /** RFC 3339. Undefined: no regeneration counts. */
+  /** In RFC 3339 format. Undefined if no regeneration counts. */
   readonly resetsAt: string | undefined;
   readonly newest:
     | {
         readonly name: string;
         readonly phase: RegenerationPhase;
-        /** `2/3` */
+        /** Such as `2/3`. */
         readonly acknowledged: string | undefined;
         readonly message: string;
       }
@@ -33,14 +33,14 @@ const isOf = (object: ResourceObject, account: string): boolean => {
   return parsed.ok && parsed.value.kind === 'KeyRegeneration' && parsed.value.spec.accountRef.name === account;
 };
 
-/** Regenerations of one account's key, newest first. */
+/** Returns the regenerations of an account's key, newest first. */
 export const listRegenerations = async (
   { resources }: Backend,
   { namespace, account }: AccountName,
 ): Promise<readonly ResourceObject[]> =>
   newestFirst((await resources.list('KeyRegeneration', namespace)).filter((object) => isOf(object, account)));
 
-/** Rejects with `NotFound` or `SourceError`. */
+/** Returns a key regeneration. Rejects with `NotFound` or `SourceError`. */
 export const getRegeneration = async (
   { resources }: Backend,
   { namespace, account, regeneration }: AccountName & { readonly regeneration: string },
@@ -50,7 +50,7 @@ export const getRegeneration = async (
   throw new NotFound('regeneration', `regeneration ${regeneration}`);
 };
 
-/** Requests a new key, with the user's own rights. The operator replaces the key. */
+/** Requests a new key with the user's permissions. The operator replaces the key. */
 export const regenerateKey = (
   { resources }: Backend,
   { namespace, account }: AccountName,
@@ -71,8 +71,8 @@ const unlessForbidden = (error: unknown): undefined => {
 };
 
 /**
- * The key regenerations of an account. A user who may create one is not necessarily allowed to list them. In that case the Account provides what it
- * can.
+ * Returns the state of an account's key regenerations. A user who may create one is not necessarily allowed to list them. In that case, returns what
+ * the Account's status contains.
  */
 export const readRegenerations = async (backend: Backend, account: ResourceObject): Promise<KeyRegenerationView> => {
   const now = Date.now();

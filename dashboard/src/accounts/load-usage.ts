@@ -6,11 +6,11 @@ import { monthOf, type UsageView } from './usage-view.ts';
 import { accountSpec, accountStatus, projectSpec, retentionDaysOf } from '../resources/specs.ts';
 
 export interface LoadedUsage {
-  /** Undefined: the usage cannot be counted now. `refusal` has the reason. */
+  /** Undefined if the usage cannot be counted now. `refusal` has the reason. */
   readonly usage: UsageView | undefined;
   readonly refusal: string | undefined;
   readonly quota: number | undefined;
-  /** Projects of the account that keep requests for less than the length of this month. Expired requests cannot be counted. */
+  /** Projects of this account that keep requests for less time than the month has lasted. Expired requests cannot be counted. */
   readonly forgetful: readonly { readonly project: string; readonly retentionDays: number }[];
 }
 

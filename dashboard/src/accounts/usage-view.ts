@@ -1,38 +1,38 @@
 import type { DayUsage, EndpointUsage, Usage } from '@standin/logstore';
 
-/** An account's month, as the page shows it. Days are days in UTC. */
+/** An account's usage this month, as the page shows it. All days are in UTC. */
 export interface UsageView {
-  /** `2026-11` */
+  /** Such as `2026-11`. */
   readonly month: string;
-  /** Every day of the month. Future days have no requests. Empty while the log is unavailable. */
+  /** All days of the month. Future days have no requests. Empty if the log is unavailable. */
   readonly days: readonly DayUsage[];
-  /** Requests of the month in the log. */
+  /** Number of requests in the log this month. */
   readonly total: number;
-  /** Requests that count against the quota: the operator's count or, if there is none, those in the log. */
+  /** Number of requests that count against the quota. This is the operator's count or, if there is none, the number in the log. */
   readonly used: number;
-  /** `used` is the operator's count, which does not lose expired requests. */
+  /** Whether `used` is the operator's count, which includes expired requests. */
   readonly isExact: boolean;
-  /** Accepted requests per month. Undefined: no limit. */
+  /** Maximum number of accepted requests per month. Undefined if there is no limit. */
   readonly quota: number | undefined;
-  /** The first day of the next month. */
+  /** First day of the next month. */
   readonly resetsOn: string;
-  /** The day on which the quota is used up at the current rate. Undefined: not in this month. */
+  /** Day on which the quota is used up at the current rate. Undefined if that is not this month. */
   readonly usedUpOn: string | undefined;
   readonly endpoints: readonly EndpointUsage[];
-  /** Requests of endpoints that are not listed. */
+  /** Number of requests to endpoints that are not listed. */
   readonly otherRequests: number;
-  /** Why the log could not be read. Undefined: it was read. */
+  /** Reason why the log could not be read. Undefined if it was read. */
   readonly logFailure: string | undefined;
 }
 
-/** Replaces the counts from the log if it could not be read. */
+/** Used instead of the counts if the log could not be read. */
 export interface LogFailure {
   readonly logFailure: string;
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The calendar month (UTC) of a time. */
+/** Returns the calendar month of a time in UTC. */
 export const monthOf = (now: Date): { readonly from: Date; readonly to: Date } => ({
   from: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)),
   to: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)),
@@ -43,7 +43,7 @@ const dayOf = (time: Date): string => time.toISOString().slice(0, 'yyyy-mm-dd'.l
 const sum = (counts: readonly { readonly requests: number }[]): number =>
   counts.reduce((total, { requests }) => total + requests, 0);
 
-/** Extrapolates the mean of the month so far. */
+/** Extrapolates the average of the month so far. */
 const usedUpOn = (used: number, quota: number | undefined, now: Date): string | undefined => {
   const { from, to } = monthOf(now);
   if (quota === undefined || used === 0 || used >= quota) return undefined;
@@ -51,7 +51,7 @@ const usedUpOn = (used: number, quota: number | undefined, now: Date): string | 
   return at < to ? dayOf(at) : undefined;
 };
 
-/** The usage in the status of an account. */
+/** The usage in an account's status. */
 export interface CountedUsage {
   readonly period?: string | undefined;
   readonly accepted?: number | undefined;
@@ -60,7 +60,7 @@ export interface CountedUsage {
 
 const monthName = (now: Date): string => dayOf(now).slice(0, 'yyyy-mm'.length);
 
-/** The operator's count for this month. Undefined: unknown. */
+/** Returns the operator's count for this month. Undefined if unknown. */
 export const countedIn = (now: Date, { period, accepted }: CountedUsage): number | undefined =>
   period === monthName(now) ? accepted : undefined;
 

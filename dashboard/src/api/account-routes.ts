@@ -59,7 +59,7 @@ export const accountRoutes = [
     path: '/namespaces/{namespace}/accounts/{account}/usage',
     operationId: 'getUsage',
     tag: 'Accounts',
-    summary: 'Get the account usage this month, by day and endpoint',
+    summary: 'Get account usage this month by day and endpoint',
     params: accountParams,
     answers: { 200: { description: 'The month so far.', content: { 'application/json': usageSchema } } },
     problems: ['account_not_found'],

@@ -47,7 +47,7 @@ const DOCUMENT_PATH = '/openapi.json';
 
 const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
-  // Captured data is never shown: neither in a frame nor as a page.
+  // Browsers must never show captured data, neither in a frame nor as a page.
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
@@ -63,7 +63,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
   const answer = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<Answer> => {
     const refusal = checkApiRequest(request, access.mode);
     if (refusal !== undefined) throw new ApiProblem(refusal);
-    // Browsers add cookies to requests that another page makes them send.
+    // Other websites can make browsers send requests with cookies.
     Reflect.deleteProperty(request.headers, 'cookie');
     const path = url.pathname.startsWith(`${API_PATH}/`) ? url.pathname.slice(API_PATH.length) : '';
     if (path === DOCUMENT_PATH && request.method === 'GET') return { kind: 'json', body: document };
@@ -98,21 +98,21 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
         const problem = toProblem(error);
         const { method } = request;
         if (problem === undefined) logger.error({ err: error, method, path: url.pathname }, 'api request failed');
-        // A client that disconnected needs no response. A stream that broke off is already cut.
+        // A client that disconnected needs no response. The connection of a failed stream is already closed.
         if (response.headersSent || response.destroyed) return undefined;
-        // Tells the CLI which Service a port-forward leads to (ADR 016). Other callers learn nothing about the cluster.
+        // Tells the CLI which Service a port-forward leads to (ADR 016). This reveals nothing about the cluster to other callers.
         if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))
           response.setHeader(SERVICE_HEADER, service);
         return sendProblem(response, problem ?? new ApiProblem('internal'));
       })
-      // The client disconnected.
+      // The client disconnected, so there is nothing to report.
       .catch(() => undefined);
   };
 };
 
 /**
- * Limits the requests that wait or follow, because each of them queries ClickHouse all the time. A place is taken until the response is sent or the
- * client disconnects.
+ * Limits the number of requests that wait or stream, because each one queries ClickHouse continuously. A request counts until its response is sent or
+ * the client disconnects.
  */
 const limitReaders = () => {
   let open = 0;
@@ -131,7 +131,7 @@ type Match =
   | { readonly kind: 'other-method'; readonly allowed: readonly ApiMethod[] }
   | { readonly kind: 'none' };
 
-/** `/projects/{project}/requests:wait` → an expression with one group per parameter. A parameter is one path segment. */
+/** Converts a template such as `/projects/{project}/requests:wait` to an expression with one group per parameter. A parameter is one path segment. */
 const expressionOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined => {
@@ -142,7 +142,7 @@ const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<stri
   }
 };
 
-/** Finds the route of a method and a path. The path is still percent-encoded. */
+/** Creates a function that finds the route for a method and a percent-encoded path. */
 const routeMatcher = (routes: readonly ApiRoute[]): ((method: string, path: string) => Match) => {
   const table = routes.map((route) => ({ route, expression: expressionOf(route.path) }));
   return (method, path) => {

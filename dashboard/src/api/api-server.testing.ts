@@ -47,7 +47,7 @@ const PROJECT: ResourceObject = {
   spec: { displayName: 'Shop' },
 };
 
-/** A feed without inserts. */
+/** Returns a feed without inserts. */
 const quietFeed = (): InsertFeed => {
   const closed = Promise.withResolvers<readonly number[]>();
   let isFirst = true;
@@ -99,17 +99,17 @@ export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend
 });
 
 export interface ApiServer extends AsyncDisposable {
-  /** `http://localhost:41234/api/v1` */
+  /** Such as `http://localhost:41234/api/v1`. */
   readonly url: string;
-  /** The URL of the project `shop`. */
+  /** API URL of the project `shop`. */
   readonly shop: string;
-  /** The number of logged failures. */
+  /** Returns the number of logged failures. */
   readonly failures: () => number;
   /** Stops the dashboard. */
   readonly stop: () => void;
 }
 
-/** Starts the API on its own socket. */
+/** Starts the API on a free port. */
 export const startApiServer = async (backendOf: Access['backendOf'], service?: string): Promise<ApiServer> => {
   let failures = 0;
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });

@@ -4,7 +4,7 @@ import type { ApiRoute, DocumentedAnswer } from './route.ts';
 import { problemSchema } from './schemas.ts';
 import { without } from './without.ts';
 
-/** Problems that every route can return. */
+/** Problems that any route can return. */
 const EVERYWHERE: readonly ApiProblemCode[] = [
   'parameter_invalid',
   'unauthorized',
@@ -22,17 +22,17 @@ const WITH_BODY: readonly ApiProblemCode[] = [
 type JsonSchema = Readonly<Record<string, unknown>>;
 const REFERENCE = '#/components/schemas/';
 
-/** Schemas of the kinds contain extensions that only an API server reads. */
+/** Removes extensions that only a Kubernetes API server reads from the schemas of resources. */
 const withoutExtensions = (key: string, value: unknown): unknown =>
   key.startsWith('x-kubernetes-') ? undefined : value;
 
 interface Inlined {
   readonly schema: JsonSchema;
-  /** The schemas that it references, by name. */
+  /** The referenced schemas, by name. */
   readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
-/** An inline schema that references the named ones. */
+/** Converts a zod schema to an inline schema with references to named ones. */
 const inlined = (schema: z.ZodType): Inlined => {
   const json = z.toJSONSchema(schema, { io: 'input' });
   const { $defs = {}, ...inPlace } = JSON.parse(
@@ -58,7 +58,7 @@ const answerOf = ({ description, content = {} }: DocumentedAnswer): JsonSchema =
   ),
 });
 
-/** Several problems may share a status. */
+/** Groups problems by status, because several can share one. */
 const problemAnswers = (codes: readonly ApiProblemCode[]): Readonly<Record<string, JsonSchema>> => {
   const byStatus = Map.groupBy(new Set(codes), (code) => API_PROBLEMS[code].status);
   return Object.fromEntries(
@@ -96,7 +96,7 @@ const schemasOf = ({ answers, body }: ApiRoute): z.ZodType[] => [
   problemSchema,
 ];
 
-/** The OpenAPI 3.1 document of the routes. It is generated from the schemas that parse their input. */
+/** Generates the OpenAPI 3.1 document for the routes from the schemas that parse their input. */
 export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
   const byPath = Map.groupBy(routes, ({ path }) => path);
   return {

@@ -7,9 +7,9 @@ import { ApiProblem } from './problems.ts';
 export const API_LIMITS = {
   listDefault: 100,
   waitCountMax: 1_000,
-  /** Less than the timeouts of common load balancers. */
+  /** Shorter than the timeouts of common load balancers. */
   waitMsMax: 55_000,
-  /** Concurrent waits and streams. Each queries ClickHouse four times a second. */
+  /** Maximum number of concurrent waits and streams. Each one queries ClickHouse four times a second. */
   readersMax: 100,
   bodyBytesMax: 1024 * 1024,
 } as const;

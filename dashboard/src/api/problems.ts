@@ -1,9 +1,9 @@
 export interface ApiProblemKind {
   readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
   readonly title: string;
-  /** What to do next. A response with its own `detail` replaces it. */
+  /** What to do next. Replaced if a response has a specific `detail`. */
   readonly hint: string;
-  /** Seconds, sent as `Retry-After`. Absent if the same request would fail again. */
+  /** Sent as `Retry-After`, in seconds. Absent if the same request would fail again. */
   readonly retryAfterS?: number;
 }
 
@@ -32,7 +32,7 @@ export const API_PROBLEMS = {
   forbidden: {
     status: 403,
     title: 'Permission denied',
-    hint: 'Ask an administrator for the right. To read a log, you need `get` on `mockprojects/logs`.',
+    hint: 'Ask an administrator for permission. To read a log, you need `get` on `mockprojects/logs`.',
   },
   plan_required: {
     status: 403,

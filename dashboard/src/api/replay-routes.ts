@@ -30,7 +30,7 @@ const createBody = z.strictObject({
     .describe('A Replay spec without projectRef. The project comes from the path.'),
 });
 
-/** Undefined: the object cannot be parsed. */
+/** Converts a Replay. Returns undefined if the object is invalid. */
 const toApiReplay = (object: ResourceObject): ApiReplay | undefined => {
   const parsed = parseObject(object);
   if (!parsed.ok || parsed.value.kind !== 'Replay') return undefined;

@@ -27,7 +27,7 @@ const SEARCHES = [...READS_LOG, 'search_invalid', 'search_too_slow'] as const;
 
 const NDJSON = 'application/x-ndjson';
 const EVENT_STREAM = 'text/event-stream';
-/** The cursor of the next page, for responses whose body has no place for it. */
+/** Header with the cursor of the next page, for responses that cannot contain it in their body. */
 const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 
 interface FilterQuery {
@@ -43,7 +43,7 @@ const listRequests = defineRoute({
   operationId: 'listRequests',
   tag: 'Requests',
   summary: 'List captured requests',
-  description: `With \`accept: ${NDJSON}\` the response has one item per line, and the cursor is in the \`${NEXT_CURSOR_HEADER}\` header.`,
+  description: `With \`accept: ${NDJSON}\`, the response has one item per line, and the cursor is in the \`${NEXT_CURSOR_HEADER}\` header.`,
   params: projectParams,
   query: z.strictObject({ ...filterParams, order, limit, cursor, view: view('entry') }),
   answers: {
@@ -136,7 +136,7 @@ const awaitRequests = defineRoute({
       'wait_timeout',
       `${found.length} of ${count} requests were captured within ${timeout} ms.`,
     );
-    // One exchange in memory at a time: the bodies of a thousand can take 20 GiB.
+    // Keeps one exchange in memory at a time, because the bodies of a thousand can take 20 GiB.
     return {
       kind: 'stream',
       status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,
@@ -226,7 +226,7 @@ const getBody = defineRoute({
       kind: 'bytes',
       bytes: part === 'request' ? row.requestBody : row.responseBody,
       headers: {
-        // Never the media type that the caller or upstream stated: the body is hostile.
+        // Never use the media type from the caller or upstream, because the body is untrusted.
         'content-type': 'application/octet-stream',
         'content-disposition': 'attachment',
         ...(isTruncated && { 'standin-truncated': 'true' }),

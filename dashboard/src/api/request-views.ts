@@ -7,7 +7,7 @@ export type View = 'entry' | 'summary';
 
 export const toRequestSummary = (summary: LogSummary): RequestSummary => without(summary, 'insertedAtMs');
 
-/** The items of a response, one by one. Entries are read when they are needed, so that only a few are in memory. */
+/** Yields the items of a response one by one. Reads entries on demand, so that only a few are in memory. */
 export async function* viewsOf(
   log: ProjectLog,
   summaries: readonly LogSummary[],

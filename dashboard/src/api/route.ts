@@ -15,7 +15,7 @@ export type Answer =
       readonly kind: 'stream';
       readonly status?: number;
       readonly headers: Readonly<Record<string, string>>;
-      /** Writes until it resolves. A rejection before the first `write` becomes a problem response. A later one cuts the connection. */
+      /** Writes the response. A rejection before the first `write` becomes a problem response. A later one closes the connection. */
       run(write: Write): Promise<void>;
     };
 
@@ -27,7 +27,7 @@ export const writeJson = async (write: Write, value: unknown): Promise<void> => 
   for await (const piece of jsonStream(value)) await write(piece);
 };
 
-/** Writes items as they arrive, between `before` and `after`. Writes nothing until the first item arrives or the list turns out to be empty. */
+/** Writes items between `before` and `after` as they arrive. Writes nothing until the first item arrives or the list ends. */
 export const writeItems = async (
   write: Write,
   items: AsyncIterable<unknown>,
@@ -44,14 +44,14 @@ export const writeItems = async (
 
 /** What a handler receives. */
 export interface ApiCall<P, Q, B> {
-  /** Has the caller's rights. */
+  /** Has the caller's permissions. */
   readonly backend: Backend;
   readonly workers: Workers;
   readonly params: P;
   readonly query: Q;
   readonly body: B;
   readonly headers: { readonly accept: string; readonly lastEventId: string | undefined };
-  /** Aborts when the response is no longer needed: the client disconnected, or the dashboard stops. */
+  /** Aborts when the client disconnects or the dashboard stops. */
   readonly signal: AbortSignal;
 }
 
@@ -68,7 +68,7 @@ interface RawCall {
 /** One response in the OpenAPI document. */
 export interface DocumentedAnswer {
   readonly description: string;
-  /** The schemas of the body by media type. Absent: an empty body. */
+  /** Schemas of the body, by media type. Absent if the body is empty. */
   readonly content?: Readonly<Record<string, z.ZodType>>;
 }
 
@@ -81,7 +81,7 @@ interface RouteDescription {
   readonly summary: string;
   readonly description?: string;
   readonly answers: Readonly<Record<number, DocumentedAnswer>>;
-  /** Problems in addition to those of every route. */
+  /** Problems in addition to those that any route can return. */
   readonly problems: readonly ApiProblemCode[];
 }
 
@@ -89,7 +89,7 @@ export interface ApiRoute extends RouteDescription {
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
   readonly body?: z.ZodType | undefined;
-  /** Rejects with an `ApiProblem` if the input is invalid. */
+  /** Responds to a request. Rejects with an `ApiProblem` if the input is invalid. */
   answer(call: RawCall): Promise<Answer>;
 }
 
@@ -100,7 +100,7 @@ interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extend
   readonly handle: (call: ApiCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Answer>;
 }
 
-/** Defines a route whose schemas both parse and document its input. */
+/** Defines a route. Its schemas both parse and document the input. */
 export const defineRoute = <P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType = z.ZodUndefined>({
   handle,
   ...definition
@@ -119,7 +119,7 @@ export const defineRoute = <P extends z.ZodObject, Q extends z.ZodObject, B exte
   };
 };
 
-/** Reads the parameters. Rejects repeated ones, because they are ambiguous. */
+/** Reads the query parameters. Rejects repeated ones, because they are ambiguous. */
 const fromSearch = (given: URLSearchParams): Record<string, string> => {
   const values: Record<string, string> = {};
   for (const [name, value] of given) {

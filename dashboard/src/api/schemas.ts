@@ -5,7 +5,7 @@ import type { ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
 import { SHARE_STATES, type ShareView } from '../shares/list-shares.ts';
 
-/** Names a schema in the OpenAPI document. */
+/** Sets the name of a schema in the OpenAPI document. */
 const named = <T extends z.ZodType>(id: string, schema: T): T => schema.meta({ id });
 
 const latin1 = 'One character per byte (ISO-8859-1).';
@@ -34,7 +34,7 @@ const summaryFields = {
   projectUid: z.string(),
 } as const;
 
-/** One line of `standin logs -o json`. */
+/** A line of `standin logs -o json`. */
 export const requestSchema = named(
   'CapturedRequest',
   z.object({
@@ -71,7 +71,7 @@ export const requestSchema = named(
   }),
 ) satisfies z.ZodType<LogEntry>;
 
-/** The fields that a list shows. */
+/** The fields that lists show. */
 export type RequestSummary = Omit<LogSummary, 'insertedAtMs'>;
 
 export const summarySchema = named(
@@ -226,7 +226,7 @@ export const usageSchema = named(
     days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
     endpoints: z
       .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
-      .describe('Busiest first, at most 100. Only of projects whose log you may read.'),
+      .describe('Busiest first, at most 100. Only endpoints in projects whose log you may read.'),
     otherRequests: whole().describe('Requests to endpoints that are not listed.'),
     logFailure: z
       .string()

@@ -8,7 +8,7 @@ const sendBytes = (response: ServerResponse, bytes: Uint8Array): void => {
   response.end(bytes);
 };
 
-/** Writes a response. Rejects if that fails. A stream that has already begun is cut first. */
+/** Writes a response. Rejects if that fails, after closing the connection if a stream has already begun. */
 export const sendAnswer = async (response: ServerResponse, answer: Answer): Promise<void> => {
   switch (answer.kind) {
     case 'json':
@@ -29,7 +29,7 @@ export const sendAnswer = async (response: ServerResponse, answer: Answer): Prom
   }
 };
 
-/** The value may contain captured bodies. */
+/** Sends JSON in pieces, because the value may contain captured bodies. */
 const sendJson = (response: ServerResponse, value: unknown): Promise<void> =>
   sendStream(response, {
     headers: {},
@@ -53,7 +53,7 @@ const sendStream = async (response: ServerResponse, answer: Stream): Promise<voi
   };
   try {
     await answer.run(write);
-    // Nothing was written: the list of lines is empty.
+    // Nothing was written if there are no lines.
     if (!response.headersSent) response.writeHead(response.statusCode, { ...answer.headers });
     response.end();
   } catch (error) {

@@ -10,17 +10,17 @@ export interface StreamOptions {
   readonly search?: Filter | undefined;
   readonly since?: Date | undefined;
   readonly view: View;
-  /** The last event id of the previous stream. */
+  /** Last event id of the previous stream. */
   readonly lastEventId?: string | undefined;
 }
 
-/** Proxies close idle connections. */
+/** Keeps the connection open, because proxies close idle ones. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1_000;
-/** An outage is reported at once, and again at this interval while it lasts. */
+/** How often an outage is reported while it lasts. The first report is immediate. */
 const PROBLEM_INTERVAL_MS = 30_000;
 
-/** The start of a stream, and the time of the ClickHouse insert up to which its client has everything. */
+/** The start of a stream, and the ClickHouse insert time up to which its client has received everything. */
 interface Position {
   readonly sinceMs: number;
   readonly insertedMs: number;
@@ -37,7 +37,7 @@ const parsePosition = (text: string): Position => {
   throw new ApiProblem('parameter_invalid', `${name}: ${message}`, { errors: [{ name, message }] });
 };
 
-/** Server-sent events of captured requests, until `signal` aborts. */
+/** Sends captured requests as server-sent events until `signal` aborts. */
 export const streamRequests = async (
   log: ProjectLog,
   { search, since = new Date(), view, lastEventId }: StreamOptions,
@@ -51,7 +51,7 @@ export const streamRequests = async (
     since: new Date(position.sinceMs),
     ...(position.insertedMs > 0 && { insertedSince: new Date(position.insertedMs) }),
   };
-  // An event without data updates the client's position and shows nothing.
+  // An event without data only updates the client's position.
   const sendPosition = (): Promise<void> => write(`id: ${formatPosition(position)}\n\n`);
   let isSending = false;
   const send: SendEvent = async (type, data) => {
@@ -69,7 +69,7 @@ export const streamRequests = async (
   };
   await write(`retry: ${RETRY_MS}\n`);
   await sendPosition();
-  // A large event is written in pieces. Nothing else may be written between them.
+  // A large event is written in pieces, and nothing else may be written between them.
   const heartbeat = setInterval(() => void (isSending || write(':\n\n')), HEARTBEAT_MS);
   try {
     if (view === 'entry') for await (const entry of tailLog(log, filter, signal, options)) await send('request', entry);
@@ -91,7 +91,7 @@ const writeEvent = async (write: Write, type: EventType, data: unknown): Promise
   await write('\n\n');
 };
 
-/** Notifies the client while the log is unavailable. The stream continues afterwards. Any other error ends the stream. */
+/** Notifies the client that the log is unavailable. The stream continues afterwards. Any other error ends it. */
 const noticeOf = (send: SendEvent): ((error: unknown) => Promise<void>) => {
   let saidAt = -Infinity;
   return async (error) => {

@@ -24,7 +24,7 @@ const OF_MISSING: Readonly<Record<NotFound['what'], ApiProblemCode>> = {
   share: 'share_not_found',
 };
 
-/** Maps a failure of the log or the resources to a problem. Undefined: a defect. */
+/** Maps an error to a problem. Undefined if the error is unexpected. */
 export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof ApiProblem) return error;
   if (isNotFound(error)) return new ApiProblem(OF_MISSING[error.what], error.detail);
@@ -33,7 +33,7 @@ export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof LogFilterError) return new ApiProblem('parameter_invalid', error.message);
   if (error instanceof LogStoreError) {
     if (error.isTooSlow) return new ApiProblem('search_too_slow');
-    // The message may quote captured data, and names hosts.
+    // The message contains host names and may quote captured data.
     return new ApiProblem('log_unavailable', `Cannot read from ClickHouse (${error.code}).`);
   }
   return undefined;

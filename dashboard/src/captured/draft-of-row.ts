@@ -6,18 +6,18 @@ import { diffLines } from '../diff/diff-lines.ts';
 import { desiredOf, manifestYaml } from '../resources/manifest-yaml.ts';
 import { mockOfAnswer } from './mock-of-answer.ts';
 
-/** The change to an endpoint that makes it respond with a captured response. */
+/** A change that makes an endpoint return a captured response. */
 export interface MockChange {
   readonly object: DesiredObject;
   readonly generation: number;
-  /** Lines of the manifest, before and after. */
+  /** Differences between the manifest before and after the change. */
   readonly lines: readonly DiffLine[];
   readonly yaml: string;
   readonly dropped: readonly string[];
   readonly decoded: readonly string[];
 }
 
-/** `reason`: why the response cannot be a mock of the endpoint. */
+/** `reason` explains why the response cannot become the mock of the endpoint. */
 export type Draft = MockChange | { readonly reason: string };
 
 export interface DraftInput {

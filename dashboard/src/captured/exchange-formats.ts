@@ -1,14 +1,14 @@
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand, fetchSnippet, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
 
-/** Formats of short texts. They leave out longer bodies. */
+/** Formats for short texts. They omit longer bodies. */
 const SNIPPET_FORMATS = ['curl', 'fetch'] as const;
 export type SnippetFormat = (typeof SNIPPET_FORMATS)[number];
 
 export const COPY_FORMATS = [...SNIPPET_FORMATS, 'har'] as const;
 export type CopyFormat = (typeof COPY_FORMATS)[number];
 
-/** The text for the clipboard, and a message about it. */
+/** The text for the clipboard, with a message about it. */
 export type ExchangeCopy = Snippet;
 
 export const snippetOf = (entry: LogEntry, format: SnippetFormat, options: SnippetOptions): Snippet =>

@@ -1,5 +1,5 @@
 const INDENT = '  ';
-/** The sender chooses the nesting. Indentation must not turn a few bytes into a large page. */
+/** Limits the output, because the sender chooses the nesting and indentation could turn a few bytes into a large page. */
 const FORMATTED_LENGTH_MAX = 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -18,7 +18,7 @@ const isSpace = (code: number): boolean =>
 const isStructure = (code: number): boolean =>
   code === COMMA || code === COLON || OPENING.has(code) || CLOSING.has(code);
 
-/** The index after the string that begins here, or the end of truncated text. */
+/** Returns the index after the string that starts here, or the end of truncated text. */
 const behindString = (text: string, at: number): number => {
   for (let next = at + 1; next < text.length; next += 1) {
     const code = text.charCodeAt(next);
@@ -28,7 +28,7 @@ const behindString = (text: string, at: number): number => {
   return text.length;
 };
 
-/** The index after a token that is neither string, structure nor whitespace. */
+/** Returns the index after a token that is not a string, punctuation or whitespace. */
 const behindLiteral = (text: string, at: number): number => {
   for (let next = at + 1; next < text.length; next += 1) {
     const code = text.charCodeAt(next);
@@ -38,11 +38,11 @@ const behindLiteral = (text: string, at: number): number => {
 };
 
 /**
- * Adds line breaks and indentation to JSON. Only whitespace between tokens changes: nothing is parsed, so literals, numbers, escapes and the order of
- * keys stay the same. Truncated text is accepted, too. Undefined: the result would be too long.
+ * Adds line breaks and indentation to JSON. Changes only whitespace between tokens. Nothing is parsed, so literals, numbers, escapes and the order of
+ * keys stay the same. Also accepts truncated text. Returns undefined if the result would be too long.
  */
 export const formatJson = (text: string): string | undefined => {
-  // Character by character: one object per token would take a tenth of a second for a page of small values.
+  // Works character by character. Creating an object per token would take 100 ms for a page of small values.
   let out = '';
   let depth = 0;
   let lineBreak = '\n';
@@ -57,7 +57,7 @@ export const formatJson = (text: string): string | undefined => {
     const isOpening = OPENING.has(code);
     if (isClosing && depth > 0) depth -= 1;
     if (isClosing) lineBreak = `\n${INDENT.repeat(depth)}`;
-    // The content of brackets begins on a new line. Empty brackets stay on one line: {}.
+    // The content of brackets starts on a new line. Empty brackets such as {} stay on one line.
     if (pending === 'opened') out += isClosing ? '' : lineBreak;
     else if (isClosing || pending === 'next') out += lineBreak;
     else if (pending === 'value') out += ' ';
@@ -74,7 +74,7 @@ export const formatJson = (text: string): string | undefined => {
   return out;
 };
 
-/** Whether the text is one JSON document. */
+/** Returns whether the text is a single JSON document. */
 export const isJson = (text: string): boolean => {
   try {
     JSON.parse(text);

@@ -14,17 +14,17 @@ export type MockOfAnswer =
   | {
       readonly ok: true;
       readonly mock: MockSpec;
-      /** Names of what the mock leaves out of the response, each once. */
+      /** Unique names of the response headers that the mock omits. */
       readonly dropped: readonly string[];
-      /** Codings that were removed from the body: `gzip`. */
+      /** Content codings that were removed from the body, such as `gzip`. */
       readonly decoded: readonly string[];
     }
   /** Why this response cannot be a mock, and what to do about it. */
   | { readonly ok: false; readonly reason: string };
 
-/** RFC 9110: responses with these statuses never have a body. */
+/** Responses with these statuses never have a body (RFC 9110). */
 const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
-/** The gateway writes these for each response. content-encoding describes bytes that the mock does not have. */
+/** The gateway sets these headers for each response. content-encoding is omitted because the mock body is not compressed. */
 const WRITTEN_BY_GATEWAY: ReadonlySet<string> = new Set([
   'content-length',
   'content-encoding',
@@ -37,7 +37,7 @@ const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_000).toLocal
 
 const refuse = (reason: string): MockOfAnswer => ({ ok: false, reason });
 
-/** The headers that a mock can have, in their order. */
+/** Returns the headers that a mock can have, in order. */
 const mockHeaders = (headers: readonly HeaderPair[]): HeaderPair[] => {
   let hasContentType = false;
   return stripHopByHop(headers).filter(([name, value]) => {
@@ -61,7 +61,7 @@ const bodyOf = ({ response }: LogEntry): Body => {
   const bytes = decodeContent(headers, bodyBytesOf(response), LIMITS.mockBodyBytesMax);
   if (bytes === undefined)
     return {
-      reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed to at most ${max}`,
+      reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed within the limit of ${max}`,
     };
   if (bytes.length > LIMITS.mockBodyBytesMax)
     return { reason: `A mock body must not exceed ${max}. This response is larger` };
@@ -77,7 +77,7 @@ const bodyOf = ({ response }: LogEntry): Body => {
 };
 
 /**
- * Converts a captured response to a mock: its status, headers and body, byte for byte. Leaves out headers of one connection or one moment, and
+ * Converts a captured response to a mock: its status, headers and body, byte for byte. Omits headers that describe the connection or the moment, and
  * decompresses the body.
  */
 export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {

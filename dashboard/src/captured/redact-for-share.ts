@@ -9,14 +9,12 @@ import {
 } from '@standin/exchange/redact';
 import { formatJson } from './format-json.ts';
 
-/**
- * Everything that the holder of a link learns. It contains neither where the request was captured, nor who sent it, nor where it was forwarded to.
- */
+/** Everything that a shared link reveals. It does not contain where the request was captured, who sent it, or where it was forwarded. */
 export interface SharedExchange {
   readonly id: string;
   readonly receivedAt: string;
   readonly method: Method;
-  /** Path and query without the project's URI, in latin1. */
+  /** Path and query without the project URI, in latin1. */
   readonly target: string;
   readonly httpVersion: string;
   readonly status: number;
@@ -24,22 +22,22 @@ export interface SharedExchange {
   readonly durationMs: number;
   readonly request: SharedMessage;
   readonly response: SharedMessage;
-  /** The removed values, by name. */
+  /** Names of the removed values. */
   readonly hidden: readonly HiddenField[];
 }
 
 export interface SharedMessage {
-  /** latin1, in wire order. */
+  /** In latin1 and wire order. */
   readonly headers: readonly HeaderPair[];
   readonly trailers: readonly HeaderPair[];
   /** JSON with line breaks and indentation. */
   readonly body: string;
-  /** True size of the body, before anything was removed from it. */
+  /** Full size of the body before redaction. */
   readonly bytes: number;
   readonly state: RedactedBody;
 }
 
-/** Twice the shown part of a body. The rest is whitespace, and nesting can produce any amount of it. */
+/** Twice the maximum length of a shown body. The rest is indentation, and deep nesting can produce any amount of it. */
 const FORMATTED_CHARS_MAX = 2 * REDACTED_BODY_CHARS_MAX;
 
 const shownBody = (body: string): string => {
@@ -47,7 +45,7 @@ const shownBody = (body: string): string => {
   return formatted === undefined || formatted.length > FORMATTED_CHARS_MAX ? body : formatted;
 };
 
-/** What a Share with these rules shows of an entry. Both the preview and the public page use it. */
+/** Returns what a Share with these rules shows of an entry. The preview and the public page both use it. */
 export const sharedExchange = (entry: LogEntry, rules: RedactionRules): SharedExchange => {
   const { entry: shown, hidden, request, response } = redact(entry, rules);
   return {

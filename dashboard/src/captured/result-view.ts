@@ -5,29 +5,29 @@ import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
 import { decodeContent } from '../diff/decode-content.ts';
 import { diffAnswers } from '../diff/diff-answers.ts';
 
-/** The maximum bytes of a body on the page. The diff compares the whole body. */
+/** Maximum number of body bytes to show on the page. The diff compares the whole body. */
 const SHOWN_BYTES_MAX = 64 * 1024;
 
 /** The result of one replayed request, next to the captured request. */
 export interface ResultView {
   readonly requestId: string;
-  /** Undefined: its retention has ended. */
+  /** Undefined if the request has expired. */
   readonly captured: { readonly method: string; readonly path: string; readonly receivedAt: string } | undefined;
   readonly sentAt: string;
   readonly method: string;
   readonly url: string;
-  /** As sent, without the API key's value; latin1. */
+  /** As sent, without the API key's value, in latin1. */
   readonly sentHeaders: readonly HeaderPair[];
-  /** 0: no response. `error` has the reason. */
+  /** 0 if there was no response. `error` has the reason. */
   readonly status: number;
   readonly durationMs: number;
   readonly error: string;
   readonly headers: readonly HeaderPair[];
-  /** The beginning of the body as text. Undefined: not text. */
+  /** Beginning of the body as text. Undefined if it is not text. */
   readonly bodyText: string | undefined;
   readonly bodyBytes: number;
   readonly isCut: boolean;
-  /** Undefined: there are no two responses to compare. */
+  /** Undefined if there are not two responses to compare. */
   readonly diff: AnswerDiff | undefined;
 }
 
@@ -36,7 +36,7 @@ const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: strin
   const isCut = decoded.length > SHOWN_BYTES_MAX;
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   try {
-    // A cut may split a character, whose bytes are then left out.
+    // Truncation may split a character. `stream` omits its bytes.
     return { text: utf8.decode(decoded.subarray(0, SHOWN_BYTES_MAX), { stream: isCut }), isCut };
   } catch {
     return undefined;
@@ -53,7 +53,7 @@ const ofReplay = ({ response, durationMs }: ReplayAnswer, body: Uint8Array): Ans
   ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
 });
 
-/** The view of a result, and of the captured exchange if it is still stored. */
+/** Returns the view of a result, with the captured exchange if it is still stored. */
 export const resultView = (row: LogRow | undefined, answer: ReplayAnswer): ResultView => {
   const { requestId, sentAt, method, url, status, durationMs, error, request, response } = answer;
   const body = bodyBytesOf(response);

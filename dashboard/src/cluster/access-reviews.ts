@@ -7,12 +7,12 @@ export interface AccessQuestion {
   readonly verb: 'get' | 'list' | 'watch';
   /** `mockprojects`, or with a subresource: `mockprojects/logs`. */
   readonly resource: string;
-  /** Absent: in all namespaces. */
+  /** If absent, the question covers all namespaces. */
   readonly namespace?: string | undefined;
   readonly name?: string;
 }
 
-/** A granted or revoked right takes effect after this time at the latest. */
+/** A granted or revoked permission takes effect within this time. */
 const ANSWER_MS_MAX = 15_000;
 const ANSWERS_MAX = 20_000;
 
@@ -23,7 +23,7 @@ interface Answer {
   readonly at: number;
 }
 
-/** Asks the API server what users may do, with their own SelfSubjectAccessReviews. Results are cached for 15 seconds. */
+/** Asks the API server what users may do, by creating SelfSubjectAccessReviews with their tokens. Caches results for 15 seconds. */
 export class AccessReviews {
   readonly #answers = new Map<string, Answer>();
   readonly #now: () => number;
@@ -32,7 +32,7 @@ export class AccessReviews {
     this.#now = now;
   }
 
-  /** Rejects with `SourceError`. */
+  /** Resolves with the API server's decision. Rejects with `SourceError`. */
   may(user: ClusterUser, question: AccessQuestion): Promise<boolean> {
     const { verb, resource, namespace = '', name = '' } = question;
     const key = [user.id, verb, resource, namespace, name].join(' ');
@@ -40,7 +40,7 @@ export class AccessReviews {
     if (known !== undefined && this.#now() - known.at < ANSWER_MS_MAX) return known.allowed;
     const allowed = review(user, question);
     const answer = { allowed, at: this.#now() };
-    // Insertion order is the order of age: the oldest is removed first.
+    // Inserts the answer last, because `#forgetOldest` removes the first one.
     this.#answers.delete(key);
     this.#answers.set(key, answer);
     this.#forgetOldest();

@@ -1,14 +1,14 @@
 import type { Problem } from '@standin/crds';
 import type { ApiError } from '@standin/kube';
 
-/** Statuses of refusals that blame the object. A form can show these at its fields. */
+/** Statuses that mean that the object is invalid. A form can show such problems next to its fields. */
 const BAD_OBJECT: ReadonlySet<number> = new Set([400, 422]);
 
-/** `Invalid value: "x": `: the form already shows the value. A quoted value may contain quotes. */
+/** Matches `Invalid value: "x": `, which is removed because the form already shows the value. A quoted value may contain quotes. */
 const ECHO = /^Invalid value: (?:"(?:[^"\\]|\\.)*": |[^":\s]+: )?/;
 const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
 
-/** What the API server reports about an object that it refuses, by field. Undefined: the refusal has another cause. */
+/** Returns what the API server reports about an invalid object, by field. Undefined if it rejected the request for another reason. */
 export const problemsOf = (error: ApiError): readonly Problem[] | undefined => {
   if (!BAD_OBJECT.has(error.status)) return undefined;
   const problems = error.causes.map(({ field = '', message = '' }) => ({
@@ -16,12 +16,12 @@ export const problemsOf = (error: ApiError): readonly Problem[] | undefined => {
     message: message.replace(ECHO, ''),
   }));
   if (problems.length > 0) return withoutConsequences(problems);
-  // Strict decoding reports everything in one sentence, without causes.
+  // Strict decoding reports all unknown fields in one message, without causes.
   const unknown = [...error.message.matchAll(UNKNOWN_FIELD)].map(([message, path = '']) => ({ path, message }));
   return unknown.length > 0 ? unknown : [{ path: '', message: error.message }];
 };
 
-/** Reported together with the real mistake, which prevents the check of other rules. */
+/** The API server adds this message to the actual error, which prevents it from checking other rules. */
 const CONSEQUENCE = /some validation rules were not checked/;
 
 const withoutConsequences = (problems: readonly Problem[]): readonly Problem[] => {

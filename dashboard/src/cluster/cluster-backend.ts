@@ -10,7 +10,7 @@ import { LiveChanges } from './live-changes.ts';
 import type { ResourceIndex } from './resource-index.ts';
 
 export interface ClusterParts {
-  /** Names the API server. Its own credentials are not used here. */
+  /** Provides the address of the API server. Its credentials are not used here. */
   readonly config: SharedConnectionConfig;
   readonly index: ResourceIndex;
   readonly store: LogStore;
@@ -19,12 +19,12 @@ export interface ClusterParts {
 
 export interface ClusterBackends {
   as(token: string): Backend;
-  /** For questions about the user. */
+  /** Returns the user, to ask the API server about them. */
   user(token: string): ClusterUser;
   close(): Promise<void>;
 }
 
-/** What users see of a cluster, each with their own token. Sessions are handled elsewhere. */
+/** Creates backends that read and write a cluster with the token of each user. */
 export const clusterBackends = ({ config, index, store, logger }: ClusterParts): ClusterBackends => {
   const users = clusterUsers(config);
   const reviews = new AccessReviews();

@@ -12,16 +12,19 @@ export interface LogsParts {
   readonly store: LogStore;
 }
 
-/** Not an object but a separate right: a user who may see a project is not necessarily allowed to see the requests sent to it. */
+/**
+ * A subresource without objects, used as a separate permission. A user who may see a project is not necessarily allowed to see the requests sent to
+ * it.
+ */
 const LOGS = `${RESOURCES.Project.plural}/logs`;
 
-/** Logs of the projects that the user may read. The API server decides, because ClickHouse knows no users except the dashboard. */
+/** Returns the logs that the user may read. The API server decides, because ClickHouse has only one user, the dashboard. */
 export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
-  /** Most users may read either all logs of a namespace or none, so one question covers many projects. */
+  /** Most users may read all logs in a namespace or none, so the first question usually covers many projects. */
   const mayRead = async ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
     (await reviews.may(user, { verb: 'get', resource: LOGS, namespace })) ||
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
-  /** The right names a project, but the log belongs to an object: an earlier object of that name may have had another owner. */
+  /** Checks the uid, because permissions refer to names. An earlier project with the same name may have had another owner. */
   const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
     (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;
   return {
@@ -35,18 +38,18 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
       if (!(await mayRead(project))) {
         throw new SourceError(
           'Forbidden',
-          `you may not read the log of project ${namespace}/${name}: that takes the verb "get" on ${LOGS} of this name`,
+          `you may not read the log of project ${namespace}/${name}: this requires the verb "get" on ${LOGS} with this name`,
         );
       }
       if (!(await isLive('Project', project)))
-        throw new SourceError('NotFound', `there is no project ${namespace}/${name} with the uid "${project.uid}"`);
+        throw new SourceError('NotFound', `project ${namespace}/${name} with uid "${project.uid}" does not exist`);
       return projectLog(store, project);
     },
     usage: async (account, range) => {
-      // Read with the user's own token, so it requires the right to see the account.
+      // This reads the Account with the user's token, so the user needs permission to get it.
       if (!(await isLive('Account', account))) {
         const { namespace, name, uid } = account;
-        throw new SourceError('NotFound', `there is no account ${namespace}/${name} with the uid "${uid}"`);
+        throw new SourceError('NotFound', `account ${namespace}/${name} with uid "${uid}" does not exist`);
       }
       const usage = await store.usage(account.uid, range);
       const projects = new Map(

@@ -34,11 +34,11 @@ export interface ResourcesParts extends ListParts {
   readonly changes: LiveChanges;
 }
 
-/** `kubectl get -o yaml --show-managed-fields` then shows who changed what, and that the change came from the dashboard. */
+/** Lets `kubectl get -o yaml --show-managed-fields` show which changes came from the dashboard. */
 const FIELD_MANAGER = 'standin-dashboard';
 const ATTEMPTS_MAX = 5;
 
-/** Custom resources of a cluster. Each call uses the token of the signed-in user. */
+/** Reads and writes a cluster's custom resources. Each call uses the signed-in user's token. */
 export const clusterResources = (parts: ResourcesParts): Resources => {
   const { user, changes } = parts;
   return {
@@ -65,7 +65,7 @@ interface WriteOptions {
   readonly isDryRun: boolean;
 }
 
-/** The operator writes statuses all the time. Only another generation is a change by another user. */
+/** Ignores conflicts with status updates by the operator. Only a different generation means that another user changed the object. */
 const write = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
   const unaddressable = addressProblems(object);
   if (unaddressable.length > 0) return { ok: false, problems: unaddressable };
@@ -83,7 +83,7 @@ const write = async (user: ClusterUser, object: DesiredObject, options: WriteOpt
   }
 };
 
-/** Problems that prevent the request itself: the name is part of the URL. */
+/** Returns the problems that prevent the request itself, because the name is part of the URL. */
 const addressProblems = (object: DesiredObject): readonly Problem[] => {
   const { name, namespace } = object.metadata;
   if (namespace === '') return [{ path: 'metadata.namespace', message: 'Required value' }];
@@ -105,7 +105,7 @@ const writeOnce = async (
     ...(isDryRun && { dryRun: 'All' }),
   };
   if (expected === 'absent') {
-    // If the object already exists, the server reports a Conflict in its own words.
+    // If the object already exists, the API server returns a Conflict with its own message.
     return client.create<CustomResource>(collectionPath(kind, namespace), object, { query });
   }
   const current = await client.get<CustomResource>(objectPath(ref)).catch((error: unknown) => {
@@ -118,7 +118,7 @@ const writeOnce = async (
   return client.replace<CustomResource>(objectPath(ref), replaced, { query });
 };
 
-/** Requires only the user's right to read that Secret. */
+/** Requires permission to read that Secret. */
 const readApiKey = async ({ client }: ClusterUser, account: ResourceObject): Promise<string | undefined> => {
   const { namespace, name: accountName } = account.metadata;
   const name =

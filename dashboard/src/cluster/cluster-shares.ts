@@ -6,9 +6,9 @@ import { followObjects, type OwnView } from './follow-objects.ts';
 import { getObject } from './read-objects.ts';
 
 /**
- * The cluster's Shares, read with the dashboard's own ServiceAccount. It may read Projects and Shares, and nothing is shown except what a link leads
- * to. Each opened link reads its Share again, so that a revoked link shows nothing, however late the watch event arrives. An unreachable API server
- * is `Unavailable`.
+ * Follows the cluster's Shares with the dashboard's ServiceAccount, which may read Projects and Shares. Pages show only what a link leads to. Every
+ * opened link reads its Share again, so a revoked link shows nothing even if the watch event arrives late. Rejects with `Unavailable` if the API
+ * server is unreachable.
  */
 export const followClusterShares = (view: OwnView): ShareSource => {
   const index = new ShareIndex();
@@ -19,7 +19,7 @@ export const followClusterShares = (view: OwnView): ShareSource => {
   });
   return {
     find: async (tokenSha256) => {
-      if (!isSynced()) throw new SourceError('Unavailable', 'the Shares of the cluster are not loaded yet');
+      if (!isSynced()) throw new SourceError('Unavailable', 'the shares in the cluster are not loaded yet');
       const known = index.find(tokenSha256);
       if (known === undefined) return undefined;
       const { namespace, name, uid } = known.metadata;

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { KubeClient, type SharedConnectionConfig } from '@standin/kube';
 import { anonymousConfig, tokenConfig } from '@standin/kube/kube-config';
 
-/** A signed-in user, as the API server sees them. */
+/** A signed-in user, as the API server knows them. */
 export interface ClusterUser {
-  /** Derived from the token. Data that is cached for one token is never used for another. */
+  /** Derived from the token, so that data cached for one token is never used for another. */
   readonly id: string;
-  /** Every call carries the user's own token, and no credentials of the dashboard. */
+  /** Every call carries the user's token and none of the dashboard's credentials. */
   readonly client: KubeClient;
 }
 
-/** A user is waiting: one retry where it helps, then the page reports what is unavailable. */
+/** Allows one retry. A user is waiting, and the page can report what is unavailable. */
 const ATTEMPTS_MAX = 2;
 const TIMEOUT_MS = 8_000;
 
-/** Users of the cluster in `config`, by their tokens. Their calls share connections, which `close` ends. */
+/** Creates users of the cluster in `config` from their tokens. Their calls share connections, which `close` closes. */
 export const clusterUsers = (
   config: SharedConnectionConfig,
 ): { as(token: string): ClusterUser; close(): Promise<void> } => {

@@ -2,13 +2,13 @@ import type { Kind } from '@standin/contract';
 import { collectionPath, Reflector, type KubeClient, type KubeObject, type ReflectorOptions } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** The dashboard's own view of the cluster, with its read-only ServiceAccount. */
+/** How the dashboard reads the cluster with its own read-only ServiceAccount. */
 export interface OwnView {
   readonly client: KubeClient;
-  /** Empty: all namespaces, which needs a ClusterRole. Otherwise one watch per kind and namespace. */
+  /** If empty, watches all namespaces, which requires a ClusterRole. Otherwise opens one watch per kind and namespace. */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
-  /** Ends the view. Until then, the view survives all outages. */
+  /** Stops the watches. Until then, they survive all outages. */
   readonly signal: AbortSignal;
 }
 
@@ -19,7 +19,7 @@ export interface Followed<T extends KubeObject> {
   readonly remove: (kind: Kind, object: KubeObject) => void;
 }
 
-/** Follows the objects of some kinds. The returned function reports whether all of them were read once. */
+/** Follows the objects of several kinds. The returned function reports whether all of them have been listed. */
 export const followObjects = <T extends KubeObject>(
   { client, namespaces, logger, signal }: OwnView,
   { kinds, transform, put, remove }: Followed<T>,

@@ -10,14 +10,14 @@ export interface ListParts {
   readonly index: ResourceIndex;
 }
 
-/** Concurrent calls for one page. */
+/** Maximum number of concurrent calls for one page. */
 const CALLS_MAX = 8;
-/** Maximum number of queried namespaces, or projects of one. A user who may see more can get the right to list them all. */
+/** Maximum number of namespaces to query, and of projects in one namespace. A user who may see more can be given permission to list them all. */
 const ASKED_MAX = 500;
 
 /**
- * The objects of a kind in all namespaces that the user may see. The full list is forbidden to most users. In that case each namespace is queried: a
- * review tells where that is worthwhile, and everything that is shown was read with the user's own token.
+ * Returns the objects of a kind in all namespaces that the user may see. Most users may not list all namespaces. For them, queries each namespace
+ * where an access review allows it. Everything that is shown was read with the user's token.
  */
 export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonly ResourceObject[]> => {
   const { user, reviews, index } = parts;
@@ -37,7 +37,7 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
   return found.flat();
 };
 
-/** A role may name the projects that it covers. Such a user may get them but not list them. */
+/** Gets projects one by one, because a role with resource names allows users to get objects but not to list them. */
 const getNamedProjects = async (
   { user, reviews, index }: ListParts,
   namespace: string,
@@ -49,7 +49,7 @@ const getNamedProjects = async (
   return found.filter((object) => object !== undefined);
 };
 
-/** Undefined: deleted or forbidden since the index and the review were made. */
+/** Returns the object. Undefined if it was deleted, or access to it was revoked, since the index and the access review were read. */
 const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
   try {
     return await getObject(user, ref);
@@ -59,7 +59,7 @@ const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<Resourc
   }
 };
 
-/** Runs a limited number of calls at a time. Results are in order. */
+/** Runs a limited number of calls at a time. Returns the results in the order of the items. */
 const mapSome = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   const entries = items.slice(0, ASKED_MAX).entries();

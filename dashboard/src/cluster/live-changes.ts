@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** Undefined: anything may have changed. */
+/** `ref` is undefined if any object may have changed. */
 type OnChange = (ref: ObjectRef | undefined) => void;
 
 export interface WatchOptions {
@@ -14,19 +14,19 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one user watches in one namespace, or in all. All pages of the user share it. */
+/** What one user watches in one namespace or in all namespaces. All of the user's pages share it. */
 interface Topic {
   readonly listeners: Set<OnChange>;
-  /** Aborts with the reason if it cannot continue, or when it has no listeners left. */
+  /** Aborts when the last listener leaves, or with an error if the watch cannot continue. */
   readonly ended: AbortController;
 }
 
-/** Each has one connection to the API server per kind. */
+/** Each topic has one connection to the API server per kind. */
 const TOPICS_MAX = 200;
-/** Pages reload at this interval if there is nothing to watch, or if too much is watched. */
+/** Pages reload at this interval if there is nothing to watch or the maximum number of topics is reached. */
 const POLL_MS = 5_000;
 
-/** The part of an object that is kept. Pages read changed objects again. */
+/** Keeps only the part of an object that identifies it. Pages read changed objects again. */
 const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
   metadata: {
     name,
@@ -36,7 +36,7 @@ const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeO
   },
 });
 
-/** Watches resources with the users' own tokens, within limits. */
+/** Watches resources with users' tokens, within limits. */
 export class LiveChanges {
   readonly #topics = new Map<string, Topic>();
   readonly #reviews: AccessReviews;
@@ -68,7 +68,7 @@ export class LiveChanges {
     if (!signal.aborted) throw joined.ended.signal.reason;
   }
 
-  /** The kinds that the user may watch. The others are left out, so that a forbidden watch is not retried again and again. */
+  /** Returns the kinds that the user may watch. A forbidden watch would be retried forever. */
   async #watchable(user: ClusterUser, namespace: string | undefined): Promise<readonly Kind[]> {
     const allowed = await Promise.all(
       KINDS.map((kind) => this.#reviews.may(user, { verb: 'watch', resource: RESOURCES[kind].plural, namespace })),
@@ -100,7 +100,7 @@ export class LiveChanges {
       reflector.synced.then(
         () => {
           isSynced = true;
-          // This first list contains what changed since the page was loaded.
+          // The first list contains changes since the page was loaded.
           tell(undefined);
         },
         () => undefined,
@@ -116,7 +116,7 @@ export class LiveChanges {
   }
 }
 
-/** A reflector retries after every refusal. This refusal is final. */
+/** Ends the topic when the API server rejects the token. A reflector would retry forever. */
 const endOnUnauthorized = (logger: Logger, end: (error: SourceError) => void): KubeLogger => {
   const look = (fields: object): void => {
     const { err } = fields as { err?: unknown };

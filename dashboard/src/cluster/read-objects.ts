@@ -11,7 +11,7 @@ import {
 } from '@standin/kube';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** The objects of a kind in one namespace or in all, read with the user's own token. Rejects with `SourceError`. */
+/** Returns the objects of a kind in one namespace or in all namespaces, read with the user's token. Rejects with `SourceError`. */
 export const listIn = async (
   { client }: ClusterUser,
   kind: Kind,
@@ -21,7 +21,7 @@ export const listIn = async (
   return items.map((object) => toResourceObject(kind, object));
 };
 
-/** Rejects with `SourceError`. Undefined: the object does not exist. */
+/** Returns an object. Undefined if it does not exist. Rejects with `SourceError`. */
 export const getObject = async ({ client }: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
   try {
     return toResourceObject(ref.kind, await client.get<CustomResource>(objectPath(ref)));

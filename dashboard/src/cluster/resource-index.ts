@@ -3,19 +3,19 @@ import { objectKey, type KubeObject } from '@standin/kube';
 import { followObjects, type OwnView } from './follow-objects.ts';
 
 /**
- * Where projects and accounts are, read with the dashboard's own read-only ServiceAccount. It tells where to look with the rights of the user. Its
- * contents are never shown directly.
+ * The names of projects and accounts, read with the dashboard's read-only ServiceAccount. Pages use it to know what to read with the user's token,
+ * and never show its contents directly.
  */
 export interface ResourceIndex {
-  /** Namespaces with a project or an account. Undefined: unknown, because the dashboard may not read them or has not read them yet. */
+  /** Namespaces that contain a project or an account. Undefined if the dashboard may not read them or has not read them yet. */
   namespaces(): readonly string[] | undefined;
-  /** Names of the projects in a namespace. */
+  /** Returns the names of the projects in a namespace. */
   projects(namespace: string): readonly string[];
 }
 
 const INDEXED = ['Project', 'Account'] as const satisfies readonly Kind[];
 
-/** The part of an object that is kept. */
+/** Keeps only the part of an object that identifies it. */
 const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
   metadata: {
     name,

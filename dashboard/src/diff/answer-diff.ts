@@ -1,6 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** The differences between two responses to the same request. Identical parts are left out. All lists are bounded. */
+/** The differences between two responses to the same request. Omits identical parts. All lists are bounded. */
 export interface AnswerDiff {
   readonly status: { readonly before: number; readonly after: number };
   readonly durationMs: { readonly before: number; readonly after: number };
@@ -8,27 +8,27 @@ export interface AnswerDiff {
   readonly body: BodyDiff;
 }
 
-/** One response, as the log stores it. */
+/** A response as the log stores it. */
 export interface Answer {
-  /** 0: no response. */
+  /** 0 if there was no response. */
   readonly status: number;
   readonly durationMs: number;
   /** latin1. */
   readonly headers: readonly HeaderPair[];
-  /** As sent. If `truncated`, only its beginning. */
+  /** As sent. Only its beginning if `truncated`. */
   readonly body: Uint8Array;
   readonly truncated: boolean;
-  /** Its true size. */
+  /** Full size of the body. */
   readonly bodyBytes: number;
 }
 
-/** Values of one name, latin1, in their order. Empty: the header is absent. */
+/** The values of one header in order, in latin1. Empty if the header is absent. */
 export interface HeaderChange {
-  /** In the spelling of `after`, or of `before` if the header was removed. */
+  /** Spelled as in `after`, or as in `before` if the header was removed. */
   readonly name: string;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** The header describes the moment, so that it differs in any two responses: `date`. */
+  /** Whether the header describes the moment, such as `date`, and therefore always differs. */
   readonly isPassing: boolean;
 }
 
@@ -40,9 +40,9 @@ export type BodyDiff =
   /** `why`: the reason why it is not compared in more detail. */
   | { readonly kind: 'bytes'; readonly before: BytesView; readonly after: BytesView; readonly why: string };
 
-/** Undefined: absent. Values are as written. Long ones are cut. */
+/** `before` and `after` are undefined if the value is absent. Values are shown as written, and long ones are truncated. */
 export interface JsonChange {
-  /** `$.items[2].price` */
+  /** Such as `$.items[2].price`. */
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -57,11 +57,11 @@ export type DiffLine =
 
 export interface BytesView {
   readonly bytes: number;
-  /** Lower-case hex. Undefined: the body is incomplete. */
+  /** In lower-case hex. Undefined if the body is incomplete. */
   readonly sha256: string | undefined;
 }
 
-/** True if nothing differs that a user has to look at. */
+/** Returns true if there is no difference that a user needs to look at. */
 export const isSameAnswer = ({ status, headers, body }: AnswerDiff): boolean =>
   status.before === status.after &&
   headers.every(({ isPassing }) => isPassing) &&

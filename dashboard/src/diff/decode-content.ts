@@ -11,10 +11,10 @@ const DECODERS: Readonly<Record<string, Decompress>> = {
   br: brotliDecompressSync,
   zstd: zstdDecompressSync,
 };
-/** More are not in use, and each could be a decompression bomb. */
+/** More codings are not used in practice, and each one could be a decompression bomb. */
 const CODINGS_MAX = 2;
 
-/** The content codings of a message, in the order in which they were applied. */
+/** Returns the content codings of a message in the order in which they were applied. */
 export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
   headers
     .filter(([name]) => name.toLowerCase() === 'content-encoding')
@@ -23,7 +23,7 @@ export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
     .filter((coding) => coding !== '' && coding !== 'identity');
 
 /**
- * Removes the content codings from a body. Undefined: a coding is unknown, the bytes do not match it, or the result would exceed `bytesMax` bytes.
+ * Removes the content codings from a body. Undefined if a coding is unknown, the bytes do not match it, or the result would exceed `bytesMax` bytes.
  */
 export const decodeContent = (
   headers: readonly HeaderPair[],

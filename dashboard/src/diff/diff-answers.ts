@@ -13,7 +13,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const textOf = (bytes: Uint8Array): string | undefined => {
   try {
     const text = utf8.decode(bytes);
-    // Valid UTF-8 by accident: text has no NUL.
+    // Bytes with a NUL can be valid UTF-8 by accident, but they are not text.
     return text.includes('\0') ? undefined : text;
   } catch {
     return undefined;
@@ -45,7 +45,7 @@ const diffBodies = (before: Answer, after: Answer): BodyDiff => {
   return json === undefined ? { kind: 'text', ...diffLines(oldText, nowText) } : { kind: 'json', ...json };
 };
 
-/** The differences between a captured response and a later one to the same request. */
+/** Compares a captured response with a later one to the same request. */
 export const diffAnswers = (before: Answer, after: Answer): AnswerDiff => ({
   status: { before: before.status, after: after.status },
   durationMs: { before: before.durationMs, after: after.durationMs },

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import type { HeaderChange } from './answer-diff.ts';
 
-/** These describe the moment and the connection of a response, not its content. */
+/** Headers that describe the moment or the connection of a response, not its content. */
 const PASSING: ReadonlySet<string> = new Set([
   'age',
   'connection',
@@ -33,8 +33,8 @@ const isSameMultiset = (a: readonly string[], b: readonly string[]): boolean => 
 };
 
 /**
- * Headers that differ, by name: in the order of `after`, then the removed ones. The case of names and the order of lines are ignored (RFC 9110
- * section 5.3). The number of repetitions of a value is not.
+ * Returns the headers that differ, in the order of `after`, followed by the removed ones. Ignores the case of names and the order of lines (RFC 9110
+ * section 5.3), but not how often a value repeats.
  */
 export const diffHeaders = (before: readonly HeaderPair[], after: readonly HeaderPair[]): HeaderChange[] => {
   const [old, now] = [byName(before), byName(after)];

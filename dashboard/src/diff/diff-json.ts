@@ -9,10 +9,10 @@ interface Document {
   readonly root: Node;
 }
 
-/** The offsets of all values. Undefined: not JSON (RFC 8259), or nested too deeply for a readable comparison. */
+/** Returns the offsets of all values. Undefined if the text is not JSON (RFC 8259) or is nested too deeply for a readable comparison. */
 const parse = (text: string): Document | undefined => {
   try {
-    // The parser of the tree accepts more than JSON allows.
+    // The tree parser accepts more than JSON allows.
     JSON.parse(text);
     const root = parseTree(text);
     return root && { text, root };
@@ -36,7 +36,7 @@ const shown = (document: Document, node: Node | undefined): string | undefined =
 const childPath = (path: string, key: string): string =>
   /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 
-/** A member of an object. JSON allows a name to repeat. The `id` of a repetition begins with its number. */
+/** A member of an object. JSON allows names to repeat. The `id` of a repeated name begins with its number. */
 interface Member {
   readonly id: string;
   readonly key: string;
@@ -59,9 +59,8 @@ const memberPath = (path: string, { key, times }: Member): string =>
   `${childPath(path, key)}${times === 1 ? '' : ` (${times})`}`;
 
 /**
- * Numbers values so that equal ones get the same number. Two values of any size are then compared at the cost of two numbers. Strings are equal if
- * they are equal after decoding, objects regardless of the order of their members. Other scalars are compared as written, because parsing would change 1.0
- * and long integers.
+ * Assigns the same number to equal values. Comparing two values of any size then takes as long as comparing two numbers. Strings are compared after
+ * decoding, and objects regardless of member order. Other scalars are compared as written, because parsing would change 1.0 and long integers.
  */
 class ValueNumbers {
   readonly #numbers = new Map<string, number>();
@@ -71,7 +70,7 @@ class ValueNumbers {
     return this.#ofNodes.get(node) ?? -1;
   }
 
-  /** Numbers all values of a document, inner ones first. */
+  /** Numbers all values in a document, starting with the innermost. */
   add(document: Document): void {
     this.#number(document, document.root);
   }
@@ -88,7 +87,7 @@ class ValueNumbers {
     return number;
   }
 
-  /** Describes a value, with its inner values by their numbers. */
+  /** Describes a value, with its inner values replaced by their numbers. */
   #content(document: Document, node: Node): string {
     switch (node.type) {
       case 'object': {
@@ -111,7 +110,7 @@ class ValueNumbers {
   }
 }
 
-/** Compares two documents and records where they differ, value by value. */
+/** Compares two documents value by value and records where they differ. */
 class JsonComparison {
   readonly changes: JsonChange[] = [];
   total = 0;
@@ -150,7 +149,7 @@ class JsonComparison {
     for (const member of now) if (!oldIds.has(member.id)) this.#note(memberPath(path, member), undefined, member.value);
   }
 
-  /** Skips identical elements at both ends, so that one added element is one change, not one for each element after it. */
+  /** Skips identical elements at both ends. An added element is then one change, not one for each element after it. */
   #compareArrays(path: string, before: Node, after: Node): void {
     const [old, now] = [before.children ?? [], after.children ?? []];
     const isSameAt = (a: number, b: number): boolean => {
@@ -180,14 +179,14 @@ class JsonComparison {
 }
 
 export interface JsonDiff {
-  /** The first of them, in the order of `before`. */
+  /** The first changes, in the order of `before`. */
   readonly changes: readonly JsonChange[];
   readonly total: number;
 }
 
 /**
- * The differences between two JSON documents, by field, in time linear in their length. Numbers are compared as written, without rounding. Undefined:
- * one of them is not JSON, or is nested too deeply.
+ * Compares two JSON documents by field, in linear time. Compares numbers as written, without rounding. Returns undefined if one of them is not JSON
+ * or is nested too deeply.
  */
 export const diffJson = (before: string, after: string): JsonDiff | undefined => {
   const [old, now] = [parse(before), parse(after)];
@@ -197,7 +196,7 @@ export const diffJson = (before: string, after: string): JsonDiff | undefined =>
     comparison.compare('$', old.root, now.root);
     return { changes: comparison.changes, total: comparison.total };
   } catch (error) {
-    // The call stack: documents decide how deeply they are nested.
+    // A deeply nested document can overflow the call stack.
     if (error instanceof RangeError) return undefined;
     throw error;
   }

@@ -1,11 +1,14 @@
 import { diffArrays } from 'diff';
 import type { DiffLine } from './answer-diff.ts';
 
-/** Lines before and after each change. */
+/** Number of unchanged lines to show before and after each change. */
 const CONTEXT = 3;
 const LINES_SHOWN_MAX = 400;
 const LINE_CHARS_MAX = 400;
-/** Texts with more added and removed lines than a page shows are replaced between the first and the last: the time grows with its square. */
+/**
+ * Maximum number of added and removed lines to compute. Beyond it, the diff replaces everything between the first and last change, because the time
+ * grows with the square of this number.
+ */
 const EDITS_MAX = 500;
 
 export interface LineDiff {
@@ -25,7 +28,7 @@ interface Part {
 const partsOf = (before: readonly string[], after: readonly string[]): readonly Part[] =>
   diffArrays([...before], [...after], { maxEditLength: EDITS_MAX }) ?? replacedParts(before, after);
 
-/** Replaces everything between the first and the last difference. */
+/** Returns a diff that replaces everything between the first and the last difference. */
 const replacedParts = (before: readonly string[], after: readonly string[]): readonly Part[] => {
   const shorter = Math.min(before.length, after.length);
   let start = 0;
@@ -41,7 +44,7 @@ const replacedParts = (before: readonly string[], after: readonly string[]): rea
   ].filter(({ count }) => count > 0);
 };
 
-/** The differences between two texts, line by line, with the lines around them. */
+/** Compares two texts line by line. The result includes the lines around each difference. */
 export const diffLines = (before: string, after: string): LineDiff => {
   const [old, now] = [before.split('\n'), after.split('\n')];
   const parts = partsOf(old, now);
@@ -55,7 +58,7 @@ export const diffLines = (before: string, after: string): LineDiff => {
       atNow += 1;
     }
   };
-  /** Keeps a single line, because a marker in its place would take as much space. */
+  /** Skips unchanged lines, but keeps a single one because a marker would take as much space. */
   const pass = (count: number, lead: number, tail: number): void => {
     const skipped = count - lead - tail;
     if (skipped <= 1) {

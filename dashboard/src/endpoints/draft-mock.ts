@@ -8,12 +8,12 @@ import { endpointSpec } from '../resources/specs.ts';
 import type { Workers } from '../workers/workers.ts';
 
 interface MockDraft extends MockChange {
-  /** Why it cannot be saved here: a tool manages the endpoint, or the API server refuses it. */
+  /** Reason why the mock cannot be saved here. A tool manages the endpoint, or the API server rejects the change. */
   readonly obstacle: string | undefined;
 }
 
 export interface DraftedMock {
-  /** Undefined: the endpoint no longer exists. */
+  /** Undefined if the endpoint no longer exists. */
   readonly endpoint: ResourceObject | undefined;
   readonly draft: MockDraft | { readonly reason: string };
 }
@@ -25,7 +25,7 @@ const obstacleOf = async ({ resources }: Backend, before: ResourceObject, object
   return problems.length === 0 ? undefined : problemText(problems);
 };
 
-/** A captured response as its endpoint's mock. A worker gets the row's bodies. Rejects with `SourceError` or `WorkRefused`. */
+/** Converts a captured response to its endpoint's mock. Transfers the row's bodies to a worker. Rejects with `SourceError` or `WorkRefused`. */
 export const draftMock = async (
   { backend, workers }: { readonly backend: Backend; readonly workers: Workers },
   project: string,

@@ -4,7 +4,7 @@ import type { EndpointName, ProjectName } from '../resources/names.ts';
 import { NotFound } from '../resources/not-found.ts';
 import { endpointSpec } from '../resources/specs.ts';
 
-/** An endpoint of this project. Rejects with `NotFound` or `SourceError`. */
+/** Returns an endpoint in this project. Rejects with `NotFound` or `SourceError`. */
 export const getEndpoint = async ({ resources }: Backend, names: EndpointName): Promise<ResourceObject> => {
   const { namespace, project, endpoint } = names;
   const object = await resources.get({ kind: 'Endpoint', namespace, name: endpoint });
@@ -12,7 +12,7 @@ export const getEndpoint = async ({ resources }: Backend, names: EndpointName): 
   throw new NotFound('endpoint', `endpoint ${endpoint} in project ${namespace}/${project}`);
 };
 
-/** Endpoints of one project, sorted by path and method. */
+/** Returns the endpoints in one project, sorted by path and method. */
 export const listEndpoints = async (
   { resources }: Backend,
   { namespace, project }: ProjectName,
@@ -29,7 +29,7 @@ export const listEndpoints = async (
     .map(({ object }) => object);
 };
 
-/** What the endpoint of a captured request forwards to, in words. Undefined: the endpoint no longer exists, or has no upstream. */
+/** Describes the upstream of a captured request's endpoint. Undefined if the endpoint no longer exists or has no upstream. */
 export const upstreamOf = async (
   { resources }: Backend,
   { namespace, endpoint, endpointUid }: Pick<LogRow, 'namespace' | 'endpoint' | 'endpointUid'>,

@@ -10,23 +10,23 @@ interface RouteModule {
   readonly action?: RouteFunction;
 }
 
-/** The part of a build's module `server/index.js` that is used here. */
+/** The exports of a build's `server/index.js` that are used here. */
 export interface RemixBuild {
   readonly routes: Readonly<Record<string, { readonly module: RouteModule }>>;
 }
 
-/** turbo-stream recurses at each level. Below 1,000 levels it can run out of stack, and the page breaks off half sent. */
+/** turbo-stream recurses at each level. With fewer than 1,000 levels it can run out of stack, and then the page is cut off halfway. */
 export const DEPTH_MAX = 100;
 /** Encoding a page takes about 2 µs per value. The largest page lists 10,000 endpoints. */
 export const VALUES_MAX = 500_000;
 
-/** Whether turbo-stream 2 encodes a value within bounds (CVE-2026-34077). See docs/adr/004-remix-2.md. */
+/** Returns whether turbo-stream 2 can encode a value within bounds (CVE-2026-34077). See docs/adr/004-remix-2.md. */
 export const isBounded = (value: unknown): boolean => {
   const waiting: [value: unknown, depth: number][] = [[value, 0]];
   let values = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [current, depth] = next;
-    // A value that is encoded later cannot be checked now.
+    // A value that resolves later cannot be checked now.
     if (current instanceof Promise) return false;
     if (typeof current !== 'object' || current === null) continue;
     const inside: readonly unknown[] = Array.isArray(current) ? current : Object.values(current);
@@ -43,11 +43,14 @@ const TOO_MUCH = {
   message: 'See the dashboard log for details.',
 };
 
-/** Remix reads the response to a data request (`.data`) to its end before it sends anything: an export, or a stream that never ends. */
+/**
+ * Returns whether Remix would read the response to a data request (`.data`) to its end before it sends anything. The response could be an export or
+ * an endless stream.
+ */
 const isReadWhole = ({ body, headers }: Response): boolean =>
   body !== null && headers.get('content-type')?.startsWith('application/json') !== true;
 
-/** Routes call the same functions as the API, whose failures are errors. */
+/** Calls a route and converts its errors to pages. Routes and the API call the same functions, which throw. */
 const answerOf = async (handle: RouteFunction, call: RouteCall): Promise<unknown> => {
   try {
     return await handle(call);
@@ -71,7 +74,7 @@ const bounded =
     throw Response.json(TOO_MUCH, { status: 500 });
   };
 
-/** The same build, with routes that return nothing that Remix would encode or read without a bound, and whose known failures are pages. */
+/** Wraps the routes of a build. Remix then never encodes or reads a result without a bound, and known failures become pages. */
 export const boundedBuild = (build: unknown): RemixBuild => {
   const { routes, ...rest } = build as RemixBuild;
   const entries = Object.entries(routes).map(([id, route]) => {

@@ -1,10 +1,10 @@
 import type { DashboardContext } from '../dashboard-context.ts';
 
-/** Proxies close idle connections. */
+/** Keeps the connection open, because proxies close idle ones. */
 const HEARTBEAT_MS = 15_000;
-/** Browsers reconnect this soon after an interruption. */
+/** How long browsers wait before they reconnect after an interruption. */
 const RETRY_MS = 1_000;
-/** A client that does not read is disconnected. It reconnects and starts again. Twice the largest batch of the traffic. */
+/** Twice the largest batch of requests. A client that does not read is disconnected. It reconnects and starts over. */
 const QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface EventSink {
@@ -24,8 +24,9 @@ interface StreamRequest {
 }
 
 /**
- * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts at the end, regardless of the reason. If
- * no place for another stream is free, the stream is one event, `refused`, with the reason: browsers do not show a page why it got no stream.
+ * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts when the stream ends for any
+ * reason. If too many streams are open, sends a single `refused` event with the reason, because `EventSource` does not expose error responses to the
+ * page.
  */
 export const eventStream = (
   { request, context: { stopping, openStream } }: StreamRequest,

@@ -4,7 +4,7 @@ import { isNotFound, sentenceCase, type NotFound } from '../resources/not-found.
 import { problemText } from '../resources/problem-text.ts';
 import { isWorkRefused, type WorkRefused } from '../workers/work-refused.ts';
 
-/** The data of an error page. */
+/** The data for an error page. */
 export interface Failure {
   readonly kind: string;
   readonly title: string;
@@ -32,27 +32,27 @@ const TITLES: Readonly<Record<SourceErrorKind, string>> = {
 const respond = (failure: Failure, status: number): Response =>
   new Response(JSON.stringify(failure), { status, headers: { 'content-type': 'application/json' } });
 
-/** Thrown by loaders. The page reports what does not exist. */
+/** Returns an error page that reports what does not exist. Loaders throw it. */
 export const notFound = (what: string, message = 'It may have been renamed or deleted.'): Response =>
   respond({ kind: 'NotFound', title: `${sentenceCase(what)} not found`, message }, 404);
 
-/** Where an object was not deleted by a user. */
+/** Messages for objects that are usually not deleted by users. */
 const REASONS: Readonly<Partial<Record<NotFound['what'], string>>> = {
   replay: 'Replays are removed a day after they end.',
   request: 'The request has expired, or it belongs to another project.',
 };
 
-/** Thrown by loaders of pages that show only data from the log. `message`: why the log does not respond. */
+/** Returns an error page for pages that show only data from the log. `message` is the reason why the log is not responding. Loaders throw it. */
 export const logUnavailable = (message: string): Response =>
   respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 
 const refusedWork = ({ reason, message }: WorkRefused): Response =>
   reason === 'Busy'
     ? respond({ kind: 'Unavailable', title: 'The dashboard is busy', message }, 503)
-    : // Not a 503: pages retry those by themselves, and this fails again.
+    : // Not a 503, because pages retry those automatically and this would fail again.
       respond({ kind: 'Invalid', title: 'This request cannot be processed', message }, 422);
 
-/** The page that reports what is unavailable and what still works. Undefined: a defect, which is logged. */
+/** Converts an error to an error page. Undefined for an unexpected error, which is logged. */
 export const toFailure = (error: unknown): Response | undefined => {
   if (isNotFound(error)) return notFound(error.shown, REASONS[error.what]);
   if (isWorkRefused(error)) return refusedWork(error);
@@ -60,13 +60,13 @@ export const toFailure = (error: unknown): Response | undefined => {
   return respond({ kind: error.kind, title: TITLES[error.kind], message: error.message }, STATUS[error.kind]);
 };
 
-/** The message of a refused write, for the page that requested it. Any other error is thrown again. */
+/** Returns the message of a rejected write, for the page that requested it. Rethrows any other error. */
 export const refusalOf = (error: unknown): string => {
   if (isWorkRefused(error)) return error.message;
   if (error instanceof SourceError) return `${TITLES[error.kind]}: ${error.message}`;
   throw error;
 };
 
-/** Why a write was refused. Undefined: it was done. */
+/** Resolves to the reason why a write was rejected. Undefined if it succeeded. */
 export const refusalOfWrite = (write: Promise<ApplyResult>): Promise<string | undefined> =>
   write.then((result) => (result.ok ? undefined : problemText(result.problems)), refusalOf);

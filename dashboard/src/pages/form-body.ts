@@ -7,14 +7,17 @@ const MIB = 1024 * KIB;
 
 export const FORM_LIMITS = {
   /**
-   * For requests without a session, and for forms with only a token and a path. A token is later sent in a head of 16 KiB, and a path of 2,000
-   * characters takes 6,000 bytes.
+   * For requests without a session, and for forms with only a token and a path. The token must later fit into request headers of 16 KiB, and a path
+   * of 2,000 characters takes 6,000 bytes.
    */
   smallBytesMax: 32 * KIB,
   bytesMax: MIB,
-  /** For forms that hold a body or headers. etcd accepts objects of 1.5 MiB, and form encoding writes a byte as `%XX`. */
+  /** For forms that contain a body or headers. etcd accepts objects of 1.5 MiB, and form encoding can write each byte as `%XX`. */
   objectBytesMax: 4.5 * MIB,
-  /** Seven times the fields of the largest form: 64 headers with a name and a value. Each is parsed, checked and shown again. */
+  /**
+   * Seven times the number of fields in the largest form, which has a name and a value for each of 64 headers. Each field is parsed, checked and
+   * shown again.
+   */
   fieldsMax: 1_000,
 } as const;
 
@@ -29,7 +32,7 @@ export const formBytesMax = (path: string, isSignedIn: boolean): number => {
 
 const sizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
 
-/** Has the shape of `Failure`: the page shows title and message. */
+/** Returns a response with the shape of `Failure`. The page shows its title and message. */
 const refusal = (status: 413 | 415 | 503, title: string, message: string): Response =>
   Response.json(
     { kind: 'Refused', title, message },
@@ -52,8 +55,8 @@ export interface FormBodyOptions {
 }
 
 /**
- * The body of a page's request, as Remix reads it. Nothing is read before an action asks for it. If the body is too large, the read fails with the
- * response that gives the reason, and Remix shows it as the page's error.
+ * Returns the body of a page request for Remix. Reads nothing until an action asks for it. If the body is too large, reading fails with a response
+ * that states the reason, and Remix shows that response as an error page.
  */
 export const formBody = (
   request: Request,
@@ -83,7 +86,7 @@ export const formBody = (
         : refusal(
             413,
             'The form is too large',
-            `It has more than ${sizeText(bytesMax)}. Shorten it and submit it again.`,
+            `It is larger than ${sizeText(bytesMax)}. Shorten it and submit it again.`,
           );
     }
   };

@@ -13,7 +13,7 @@ it('each user has a maximum number of streams, which the error message states', 
   take(of('ann'));
   take(of('ann'));
   expect(of('ann')()).toEqual({
-    refusal: 'Live updates are paused: you have 2 live pages open. Close some of them.',
+    refusal: 'Live updates are paused because you have 2 live pages open. Close some of them.',
   });
   take(of('bob'));
 });

@@ -3,13 +3,13 @@ interface PageStreamLimits {
   readonly totalMax: number;
 }
 
-/** Concurrent streams of pages. Each tail queries ClickHouse several times a second. A page has at most two streams. */
+/** Maximum number of concurrent page streams. Each live tail queries ClickHouse several times a second. A page opens at most two streams. */
 const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
 
-/** Takes a place for a stream until `release` is called, or returns the reason why none is free. */
+/** Reserves a stream until `release` is called, or returns the reason why none is available. */
 export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };
 
-/** Places for all pages of a process, counted by reader. */
+/** Limits the streams of all pages in this process, in total and per reader. */
 export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: string) => OpenStream) => {
   const open = new Map<string, number>();
   let total = 0;
@@ -21,10 +21,12 @@ export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((
   };
   return (reader) => () => {
     if ((open.get(reader) ?? 0) >= perReaderMax)
-      return { refusal: `Live updates are paused: you have ${perReaderMax} live pages open. Close some of them.` };
+      return {
+        refusal: `Live updates are paused because you have ${perReaderMax} live pages open. Close some of them.`,
+      };
     if (total >= totalMax)
       return {
-        refusal: `Live updates are paused: this dashboard already serves ${totalMax} live pages. Try again later.`,
+        refusal: `Live updates are paused because this dashboard already serves ${totalMax} live pages. Try again later.`,
       };
     add(reader, 1);
     let isOpen = true;

@@ -36,7 +36,7 @@ export interface PagesServer extends AsyncDisposable {
   readonly errors: readonly unknown[];
 }
 
-/** Serves the pages of a build on its own socket. */
+/** Serves a build with these routes on a free port. */
 export const startPages = async (modules: Readonly<Record<string, Module>>): Promise<PagesServer> => {
   preferProductionReact();
   const errors: unknown[] = [];

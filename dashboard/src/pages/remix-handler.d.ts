@@ -1,7 +1,7 @@
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { RemixBuild } from './bounded-build.ts';
 
-/** Responds to requests with the routes of a build. */
+/** Creates a handler that responds to requests with the routes of a build. */
 export declare const remixHandler: (
   build: RemixBuild,
 ) => (request: Request, context: DashboardContext) => Promise<Response>;

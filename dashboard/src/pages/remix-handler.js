@@ -1,5 +1,4 @@
-// JavaScript with its own type declarations: Remix's types declare that NODE_ENV is set in every process, which would then apply to all code
-// that imports this package.
+// This is JavaScript with separate type declarations because Remix's own types declare NODE_ENV as always set, for all code that imports the package.
 import { createRequestHandler } from '@remix-run/node';
 
 export const remixHandler = (build) => createRequestHandler(build, 'production');

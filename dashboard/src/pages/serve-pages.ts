@@ -7,31 +7,31 @@ import { boundedBuild } from './bounded-build.ts';
 import { remixHandler } from './remix-handler.js';
 
 export interface ServePagesParts {
-  /** The module `server/index.js` of a build. */
+  /** The exports of a build's `server/index.js`. */
   readonly build: unknown;
   readonly contextOf: (request: ExpressRequest, response: ExpressResponse) => DashboardContext;
   readonly bodyOf: (request: ExpressRequest, response: ExpressResponse) => ReadableStream<Uint8Array>;
 }
 
 /**
- * Serves the routes of a build. Replaces `@remix-run/express`, whose responses ignore the speed of the client and are not cancelled when it
- * disconnects, and whose request bodies have no limit.
+ * Serves the routes of a build. Replaces `@remix-run/express`, which applies no backpressure, does not cancel responses when the client disconnects,
+ * and does not limit request bodies.
  */
 export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): RequestHandler => {
   const answer = remixHandler(boundedBuild(build));
   return (request, response, next) => {
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
-    // Refuses `*` and whole URLs, which only a proxy receives.
+    // Rejects `*` and absolute URLs, which are meant for proxies.
     if (!request.originalUrl.startsWith('/') || !URL.canParse(url)) {
       response.status(400).type('text').send('Invalid request target.\n');
       return;
     }
-    // The old URL of a route's data. Remix logs a warning for each such request.
+    // Rejects the old URLs for route data, because Remix logs a warning for each such request.
     if (new URL(url).searchParams.has('_data')) {
       response.status(400).type('text').send('Pages do not accept ?_data=. Remove it from the URL.\n');
       return;
     }
-    // Also after a response without a body (HEAD), so that everything that a route has started for it ends.
+    // Also aborts after a response without a body (HEAD), so that everything the route started for it ends.
     const closed = new AbortController();
     response.once('close', () => closed.abort());
     const body = ['GET', 'HEAD'].includes(request.method) ? undefined : bodyOf(request, response);
@@ -70,7 +70,7 @@ const send = async (response: ExpressResponse, { status, headers, body }: Respon
   try {
     await pipeline(Readable.fromWeb(body as ReadableStream), response);
   } catch (error) {
-    // The client disconnected. Nothing failed.
+    // A client that disconnected is not an error.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 };

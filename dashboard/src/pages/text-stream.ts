@@ -1,4 +1,4 @@
-/** A response that is written piece by piece, as fast as the client reads it. */
+/** Returns a response that is written piece by piece, as fast as the client reads it. */
 export const textStream = (pieces: AsyncIterable<string>, headers: Readonly<Record<string, string>>): Response => {
   const iterator = pieces[Symbol.asyncIterator]();
   const encoder = new TextEncoder();

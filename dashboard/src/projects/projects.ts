@@ -6,7 +6,7 @@ import { NotFound } from '../resources/not-found.ts';
 import { ownerOf, ownershipReason } from '../resources/ownership.ts';
 import { projectStatus } from '../resources/specs.ts';
 
-/** Rejects with `NotFound` or `SourceError`. */
+/** Returns a project. Rejects with `NotFound` or `SourceError`. */
 export const getProject = async (
   { resources }: Pick<Backend, 'resources'>,
   { namespace, project }: ProjectName,
@@ -17,7 +17,7 @@ export const getProject = async (
   throw new NotFound('project', `project ${namespace}/${project}`, detail);
 };
 
-/** The log of a project. Checks first that the user may read it. Local mode also opens that of a project that was removed. */
+/** Opens the log of a project, after checking that the user may read it. In local mode, also opens the logs of removed projects. */
 export const openLog = async (
   { resources, logs }: Pick<Backend, 'resources' | 'logs'>,
   project: ProjectName,
@@ -36,8 +36,8 @@ export const openLog = async (
 };
 
 /**
- * The gateway's URL for a project, without the project's URI: targets of captured requests begin with that URI. Undefined until the project has a
- * URL.
+ * Returns the gateway URL for a project. It does not contain the project URI, because the targets of captured requests begin with it. Undefined until
+ * the project has a URL.
  */
 export const gatewayUrl = (project: ResourceObject): string | undefined => {
   const { uri, url } = projectStatus(project);
@@ -45,7 +45,7 @@ export const gatewayUrl = (project: ResourceObject): string | undefined => {
   return uri !== undefined && url?.endsWith(end) === true ? url.slice(0, -end.length) : undefined;
 };
 
-/** Deletes a project, after its endpoints if requested. Resolves to the reason if another tool manages one of them. Rejects with `SourceError`. */
+/** Deletes a project and, if requested, its endpoints first. Resolves to the reason if a tool manages one of them. Rejects with `SourceError`. */
 export const deleteProject = async (
   backend: Backend,
   project: ResourceObject,

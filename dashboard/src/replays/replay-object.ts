@@ -3,7 +3,7 @@ import { GROUP_VERSION, type DesiredObject } from '@standin/contract';
 export interface ReplayIdentity {
   readonly namespace: string;
   readonly project: string;
-  /** The name of the Replay. */
+  /** Name of the Replay. */
   readonly name: string;
 }
 

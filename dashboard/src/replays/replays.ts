@@ -9,10 +9,10 @@ import { NotFound } from '../resources/not-found.ts';
 
 const NAME_BYTES = 5;
 
-/** A unique name. */
+/** Returns a unique name. */
 export const newReplayName = (): string => `replay-${randomBytes(NAME_BYTES).toString('hex')}`;
 
-/** A spec that the schema refuses is returned as it is: every field may be missing. */
+/** Returns the spec of a Replay. An invalid spec is returned as it is, so any field may be missing. */
 export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
   const parsed = parseObject(object);
   if (parsed.ok && parsed.value.kind === 'Replay') return parsed.value.spec;
@@ -21,7 +21,7 @@ export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
 
 const isOf = (object: ResourceObject, project: string): boolean => replaySpec(object).projectRef?.name === project;
 
-/** A replay of this project. */
+/** Returns a replay in this project. Undefined if it does not exist. */
 export const findReplay = async (
   { resources }: Backend,
   { namespace, project, replay }: ReplayName,
@@ -37,14 +37,14 @@ export const getReplay = async (backend: Backend, names: ReplayName): Promise<Re
   return object;
 };
 
-/** Replays of one project, newest first. */
+/** Returns the replays in one project, newest first. */
 export const listReplays = async (
   { resources }: Backend,
   { namespace, project }: ProjectName,
 ): Promise<readonly ResourceObject[]> =>
   newestFirst((await resources.list('Replay', namespace)).filter((object) => isOf(object, project)));
 
-/** Pauses, resumes or cancels. The state is the only field that can change. */
+/** Pauses, resumes or cancels a replay. The state is the only field that can change. */
 export const setReplayState = (
   { resources }: Backend,
   replay: ResourceObject,

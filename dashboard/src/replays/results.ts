@@ -11,7 +11,7 @@ export interface AnswerPair {
   readonly answer: ReplayAnswer;
 }
 
-/** Undefined: there is no result (yet). Rejects with a `LogStoreError`. */
+/** Returns undefined if there is no result yet. Rejects with a `LogStoreError`. */
 export const readAnswers = async (
   log: Pick<ProjectLog, 'row' | 'replays'>,
   replayUid: string,
@@ -21,7 +21,7 @@ export const readAnswers = async (
   return answer && { row, answer };
 };
 
-/** Compares both responses. Rejects with `WorkRefused` if that takes too much. */
+/** Compares both responses. Rejects with `WorkRefused` if that takes too much time or memory. */
 export const compareAnswers = (workers: Workers, pair: AnswerPair): Promise<ResultView> => {
   const { body, headers } = pair.answer.response;
   return workers.run('compareAnswers', pair, [...capturedOf(pair.row), body, ...headers.flat()]);

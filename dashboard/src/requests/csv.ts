@@ -1,6 +1,6 @@
 import type { LogSummary } from '@standin/exchange';
 
-/** Columns of the CSV export, in this order. Columns are only ever added. */
+/** Columns of the CSV export, in order. Columns may be added, but never renamed or removed. */
 const COLUMNS = [
   ['id', ({ id }) => id],
   ['received_at', ({ receivedAt }) => receivedAt],
@@ -15,7 +15,7 @@ const COLUMNS = [
   ['project', ({ namespace, project }) => `${namespace}/${project}`],
 ] as const satisfies readonly (readonly [string, (summary: LogSummary) => string])[];
 
-/** What a spreadsheet would run as a formula (OWASP, CSV injection). */
+/** Returns whether a spreadsheet would interpret the text as a formula (OWASP, CSV injection). */
 const isFormula = (text: string): boolean => /^[=+\-@\t\r\n]/.test(text);
 
 const cell = (text: string): string => {
@@ -25,8 +25,8 @@ const cell = (text: string): string => {
 
 const line = (cells: readonly string[]): string => `${cells.map(cell).join(',')}\r\n`;
 
-/** RFC 4180. */
+/** Returns the header line (RFC 4180). */
 export const csvHeader = (): string => line(COLUMNS.map(([name]) => name));
 export const csvLine = (summary: LogSummary): string => line(COLUMNS.map(([, read]) => read(summary)));
-/** A last line with the reason why there are no more. */
+/** Returns a final line that explains why the export is incomplete. */
 export const csvNote = (note: string): string => line([note]);

@@ -50,7 +50,7 @@ it.each([0, 1, 500, 501, 1_200])('writes each of %d requests exactly once, in ev
 });
 
 it('ends with a note if there are more requests than the limit', async () => {
-  const note = 'Truncated after 700 requests. Narrow the search or the time range to export the others.';
+  const note = 'Truncated after 700 requests. Narrow the search or the time range to export the rest.';
   expect((await write('csv', 900, 700)).split('\r\n').at(-2)).toBe(`"${note}"`);
   expect(JSON.parse((await write('ndjson', 900, 700)).split('\n').at(-2) ?? '')).toEqual({
     event: 'cut',

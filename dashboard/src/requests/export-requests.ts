@@ -5,20 +5,20 @@ import type { ProjectLog } from '../backend.ts';
 import { jsonStream } from '../json-pieces.ts';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 
-/** Larger files are impractical to open. A narrower search or `standin logs` gets the rest. */
+/** Larger files are hard to open. Users can narrow the search or run `standin logs` to get the rest. */
 const EXPORT_ROWS_MAX = 100_000;
 const PAGE_ROWS = 500;
 
 export type ExportedLog = Pick<ProjectLog, 'summaries' | 'entries'>;
 type Filter = Omit<CountFilter, 'projectUid'>;
 
-/** How a file of requests is written. Each part is text; only one page of requests is in memory at a time. */
+/** A file format for requests. Each part is text, and only one page of requests is in memory at a time. */
 export interface ExportFormat {
   readonly extension: string;
   readonly contentType: string;
   readonly begin: () => string;
   readonly page: (log: ExportedLog, summaries: readonly LogSummary[], isFirst: boolean) => AsyncIterable<string>;
-  /** `cut`: why the export is incomplete. Undefined if it is complete. */
+  /** `cut` is the reason why the export is incomplete. Undefined if it is complete. */
   readonly end: (cut: string | undefined) => string;
 }
 
@@ -32,7 +32,7 @@ const csv: ExportFormat = {
   end: (cut) => (cut === undefined ? '' : csvNote(cut)),
 };
 
-/** Lines as `standin logs -o json` prints them. */
+/** The same lines that `standin logs -o json` prints. */
 const ndjson: ExportFormat = {
   extension: 'ndjson',
   contentType: 'application/x-ndjson; charset=utf-8',
@@ -46,7 +46,7 @@ const ndjson: ExportFormat = {
   end: (cut) => (cut === undefined ? '' : `${JSON.stringify({ event: 'cut', message: cut })}\n`),
 };
 
-/** One document, written piece by piece. If it ends early, its comment has the reason. */
+/** A single document, written piece by piece. If the export is incomplete, the document's comment has the reason. */
 const har: ExportFormat = {
   extension: 'har',
   contentType: 'application/json; charset=utf-8',
@@ -67,7 +67,7 @@ const FORMATS: Readonly<Record<string, ExportFormat>> = { csv, ndjson, har };
 export const exportFormat = (name: string | null): ExportFormat | undefined =>
   name !== null && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
 
-/** The file, newest request first. A failure aborts the download, so that a partial file never looks complete. */
+/** Yields the file, newest request first. A failure aborts the download, so that a partial file never looks complete. */
 export async function* exportTraffic(
   log: ExportedLog,
   filter: Filter,
@@ -83,9 +83,7 @@ export async function* exportTraffic(
     written += wanted.length;
     after = page.at(-1);
     if (wanted.length < page.length) {
-      yield format.end(
-        `Truncated after ${written} requests. Narrow the search or the time range to export the others.`,
-      );
+      yield format.end(`Truncated after ${written} requests. Narrow the search or the time range to export the rest.`);
       return;
     }
     if (page.length < PAGE_ROWS) break;

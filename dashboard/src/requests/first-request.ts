@@ -5,14 +5,14 @@ import type { ProjectName } from '../resources/names.ts';
 import { readinessOf } from '../resources/resource-view.ts';
 import { endpointSpec, endpointStatus } from '../resources/specs.ts';
 
-/** The first request that an empty project can send. */
+/** A request that can be sent to an empty project with one click. */
 export interface FirstRequest {
   readonly endpoint: string;
   readonly method: string;
   readonly url: string;
 }
 
-/** An endpoint that one click can call: it responds, and needs no body to make sense. */
+/** Returns a request to an endpoint that is ready. Prefers endpoints that do not need a body. */
 export const firstRequestOf = async (backend: Backend, project: ProjectName) => {
   const endpoints = await listEndpoints(backend, project);
   const callable = endpoints.flatMap((object): FirstRequest[] => {
@@ -27,12 +27,12 @@ export const firstRequestOf = async (backend: Backend, project: ProjectName) => 
 
 const SEND_MS_MAX = 10_000;
 
-/** `error`: why nothing was sent, or why no response came. */
+/** `error` is the reason why nothing was sent or no response was received. */
 export interface Sent {
   readonly error?: string | undefined;
 }
 
-/** Calls an endpoint as its callers do, through the gateway and with the key, so that the list has a request to show. */
+/** Calls an endpoint through the gateway with the API key, as its callers do, so that the list has a request to show. */
 export const sendFirstRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
   const { first } = await firstRequestOf(backend, project);
   if (first === undefined) return { error: 'No endpoint in this project is ready.' };

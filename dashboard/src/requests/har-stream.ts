@@ -3,9 +3,9 @@ import type { LogEntry } from '@standin/exchange';
 import { har, harEntry, type SnippetOptions } from '@standin/exchange/formats';
 import { jsonStream } from '../json-pieces.ts';
 
-/** One exchange as an HTTP archive, in pieces of text. */
+/** Yields an exchange as an HTTP archive, in pieces of text. */
 export async function* harStream(entry: LogEntry, options: SnippetOptions): AsyncGenerator<string> {
-  // This turn of the event loop has decoded the bodies. Measuring them takes as long again.
+  // The bodies were decoded in this turn of the event loop. Measuring them takes just as long.
   await nextTurn();
   yield* jsonStream(har([harEntry(entry, options)]), 2);
 }

@@ -3,7 +3,7 @@ import { readsContents } from '@standin/exchange/search';
 import type { ProjectLog } from '../backend.ts';
 
 const SECOND_MS = 1_000;
-/** Bucket widths that are easy to read. The last one fits two years into the maximum number of buckets. */
+/** Bucket widths that are easy to read. With the last one, two years fit into the maximum number of buckets. */
 const BUCKET_MS = [
   ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND_MS),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60 * SECOND_MS),
@@ -11,11 +11,11 @@ const BUCKET_MS = [
 ];
 const SPAN_MS_MIN = 60 * SECOND_MS;
 
-/** Buckets begin at round times. */
+/** Returns buckets that start at round times. */
 const bucketsOf = (since: Date, until: Date) => {
   const start = Math.min(since.getTime(), until.getTime() - SPAN_MS_MIN);
   const span = until.getTime() - start;
-  // Rounding both ends may add one bucket.
+  // Rounding both ends can add a bucket.
   const widthMs =
     BUCKET_MS.find((width) => span / width <= HISTOGRAM_BUCKETS_MAX - 1) ??
     Math.ceil(span / (HISTOGRAM_BUCKETS_MAX - 1) / SECOND_MS) * SECOND_MS;
@@ -26,36 +26,36 @@ const bucketsOf = (since: Date, until: Date) => {
 
 type Filter = Omit<CountFilter, 'projectUid'>;
 
-/** For a range without a beginning: where the log begins. */
+/** Returns the start of the log, for a range that has no start. */
 const beginningOf = async (log: ProjectLog, { until }: Filter, now: Date): Promise<Date> => {
   const [first] = await log.summaries({ until, order: 'oldest-first', limit: 1 });
   return first === undefined ? new Date((until ?? now).getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);
 };
 
-/** The headers and bodies of this many rows are read and searched within a second. */
+/** Maximum number of rows whose headers and bodies can be searched within a second. */
 const SEARCHED_ROWS_MAX = 500_000;
 
 /** Requests over time. */
 export interface RequestHistogram {
-  /** The start of the first bucket, RFC 3339. */
+  /** Start of the first bucket, in RFC 3339 format. */
   readonly from: string;
   readonly widthMs: number;
-  /** The counts by bucket, then in the order of `STATUS_CLASSES`. */
+  /** Counts by bucket. Each bucket has one count per status class, in the order of `STATUS_CLASSES`. */
   readonly counts: readonly (readonly number[])[];
   /** Requests that match the search. */
   readonly matched: number;
   /** Requests in the time range. */
   readonly total: number;
-  /** `matched` and `counts` are from a sample, because exact ones take seconds. */
+  /** Whether `matched` and `counts` are estimated from a sample, because exact counts would take seconds. */
   readonly isEstimate: boolean;
 }
 
 export interface HistogramOptions {
-  /** Counts that take longer than a second are estimated. */
+  /** Whether to estimate counts that would take longer than a second. */
   readonly mayEstimate: boolean;
 }
 
-/** Requests over time by status class, the number of matches, and the number of all requests in that time. */
+/** Returns requests over time by status class, the number of matches, and the number of all requests in the range. */
 export const readHistogram = async (
   log: ProjectLog,
   filter: Filter,

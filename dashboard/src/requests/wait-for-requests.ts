@@ -6,20 +6,23 @@ import type { ProjectLog } from '../backend.ts';
 export interface WaitOptions {
   readonly search?: Filter | undefined;
   readonly since?: Date | undefined;
-  /** Only requests that were received after this one. */
+  /** Only requests received after this one count. */
   readonly after?: LogCursor | undefined;
   readonly count: number;
   readonly timeoutMs: number;
 }
 
-/** The `count` oldest matching requests, as soon as there are that many; fewer if the time is over or `signal` aborts. Rejects like `ProjectLog`. */
+/**
+ * Resolves with the `count` oldest matching requests as soon as there are that many, or with fewer on timeout or when `signal` aborts. Rejects like
+ * `ProjectLog`.
+ */
 export const waitForRequests = async (
   log: ProjectLog,
   { search, since, after, count, timeoutMs }: WaitOptions,
   signal: AbortSignal,
 ): Promise<readonly LogSummary[]> => {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  // Following finds the rows that ClickHouse inserts from now on, by ClickHouse's own clock. Listing finds the earlier rows.
+  // Following finds rows that ClickHouse inserts from now on, by its own clock. Listing finds earlier rows.
   const [newest] = await log.summaries({ limit: 1 });
   const found = new Map<string, LogSummary>();
   const listed = await log.summaries({ search, since, after, order: 'oldest-first', limit: count });
@@ -39,7 +42,7 @@ export const waitForRequests = async (
   return [...found.values()].sort(byTime);
 };
 
-/** RFC 3339 in UTC with microseconds, so that the order of the text is the order of time. */
+/** Compares times as text, because they all are RFC 3339 in UTC with microseconds. */
 const byTime = (a: LogCursor, b: LogCursor): number =>
   a.receivedAt === b.receivedAt ? compare(a.id, b.id) : compare(a.receivedAt, b.receivedAt);
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -3,10 +3,10 @@ import { writeYaml } from '@standin/crds';
 import { Document } from 'yaml';
 import type { DashboardMode } from '../backend.ts';
 
-/** Copies that kubectl keeps for itself. Applying the text again creates a new one. */
+/** Copies that kubectl keeps for its own use. Applying the manifest creates a new one. */
 const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
 
-/** An object as a user writes it: without status, managed fields and what the API server adds. */
+/** Returns an object as a user would write it, without status, managed fields and other fields that the API server adds. */
 export const desiredOf = ({ apiVersion, kind, metadata, spec }: ResourceObject): DesiredObject => ({
   apiVersion,
   kind,
@@ -25,8 +25,8 @@ const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<R
 };
 
 /**
- * YAML for `kubectl apply -f -`. It has no control characters, so it can be pasted into a terminal. In local mode the default namespace is
- * left out, as in the files that are written into the directory.
+ * Returns YAML for `kubectl apply -f -`. It contains no control characters, so it can be pasted into a terminal. In local mode, omits the default
+ * namespace, like the files that `standin dev` writes.
  */
 export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: DashboardMode): string => {
   const { apiVersion, kind, spec } = object;
@@ -47,8 +47,8 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
 };
 
 /**
- * A command that passes a manifest to kubectl. The shell ends the text at the first line that equals the delimiter. The quoted delimiter prevents
- * the shell from expanding `$` and backticks.
+ * Returns a command that passes a manifest to kubectl. The shell ends the text at the first line that equals the delimiter. Quoting the delimiter
+ * prevents the shell from expanding `$` and backticks.
  */
 export const kubectlCommand = (verb: 'apply' | 'create', yaml: string, delimiter = 'STANDIN_MANIFEST'): string => {
   const lines = new Set(yaml.split('\n'));

@@ -1,9 +1,9 @@
-/** What a path of the dashboard or the API names. */
+/** A project in a path of the dashboard or the API. */
 export interface ProjectName {
   readonly namespace: string;
   readonly project: string;
 }
-/** One captured request, by the id of its log entry. */
+/** A captured request, identified by its log entry. */
 export interface RequestName extends ProjectName {
   readonly id: string;
 }

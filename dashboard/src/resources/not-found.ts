@@ -1,13 +1,13 @@
-/** `project default/orders` → `Project default/orders` */
+/** Capitalises the first letter: `project default/orders` → `Project default/orders`. */
 export const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/** What a path names does not exist, or belongs to another project or account. */
+/** Thrown if an object in a path does not exist or belongs to another project or account. */
 export class NotFound extends Error {
   override readonly name = 'NotFound';
   readonly what: 'account' | 'endpoint' | 'key' | 'project' | 'regeneration' | 'replay' | 'request' | 'share';
-  /** In words: `project default/orders`, `request`. */
+  /** A description such as `project default/orders` or `request`. */
   readonly shown: string;
-  /** A sentence for programs, if there is more to say than that it does not exist. */
+  /** A sentence for API clients, if more is known than that the object does not exist. */
   readonly detail: string | undefined;
 
   constructor(what: NotFound['what'], shown: string, detail?: string) {

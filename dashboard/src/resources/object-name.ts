@@ -1,7 +1,7 @@
-/** The API server accepts 253. Users do not type more than this, and a suffix has to fit. */
+/** The API server accepts 253 characters. This leaves room for a suffix, and longer names are hard to type. */
 const LENGTH_MAX = 63;
 
-/** Derives an object's name from a display name: `Create order` → `create-order`. Empty: no valid character is left. */
+/** Derives an object name from a display name: `Create order` → `create-order`. Empty if no valid character remains. */
 export const objectNameOf = (title: string): string =>
   title
     .normalize('NFKD')

@@ -1,17 +1,17 @@
 import type { ResourceObject } from '@standin/contract';
 
-/** The GitOps tool that writes an object. It would revert changes made here. */
+/** The GitOps tool that manages an object. It would revert changes made here. */
 export interface Owner {
   readonly tool: 'Argo CD' | 'Flux' | 'Helm';
-  /** Its application, kustomization or release. */
+  /** Name of its application, kustomization or release. */
   readonly name: string;
 }
 
-/** `metadata` as the API server returns it: labels and annotations are arbitrary text. */
+/** Returns the tool that manages an object, if its labels or annotations identify one. Their values are untrusted text. */
 export const ownerOf = ({ metadata }: Pick<ResourceObject, 'metadata'>): Owner | undefined => {
   const { labels = {}, annotations = {} } = metadata;
   const trackingId = annotations['argocd.argoproj.io/tracking-id'];
-  // APP:GROUP/KIND:NAMESPACE/NAME
+  // The format is APP:GROUP/KIND:NAMESPACE/NAME.
   if (trackingId !== undefined) return { tool: 'Argo CD', name: trackingId.split(':')[0] ?? '' };
   const instance = labels['argocd.argoproj.io/instance'];
   if (instance !== undefined) return { tool: 'Argo CD', name: instance };

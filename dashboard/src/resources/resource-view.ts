@@ -1,6 +1,6 @@
 import { isRecord, type ResourceObject } from '@standin/contract';
 
-/** A Kubernetes condition, as far as pages show it. */
+/** The fields of a Kubernetes condition that pages show. */
 export interface ShownCondition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -10,10 +10,10 @@ export interface ShownCondition {
   readonly lastTransitionTime: string;
 }
 
-/** The state of an object, in the words of its conditions. */
+/** The state of an object, as its conditions describe it. */
 export interface Readiness {
   readonly state: 'ready' | 'waiting' | 'broken';
-  /** `Ready`, or the reason why not: `Conflicted`. */
+  /** `Ready`, or the reason why the object is not ready, such as `Conflicted`. */
   readonly reason: string;
   readonly message: string;
 }
@@ -35,13 +35,13 @@ const toCondition = (value: unknown): ShownCondition[] => {
   ];
 };
 
-/** The operator writes a status, but it comes from outside the process: what is not a condition is left out. */
+/** Returns the valid conditions in a status. Omits everything else, because the status comes from outside this process. */
 export const conditionsOf = ({ status }: Pick<ResourceObject, 'status'>): readonly ShownCondition[] => {
   const conditions = isRecord(status) ? status['conditions'] : undefined;
   return Array.isArray(conditions) ? conditions.flatMap(toCondition) : [];
 };
 
-/** Reasons that disappear without any action. */
+/** Reasons that go away without any action. */
 const PASSING: ReadonlySet<string> = new Set(['Pending', 'NotProgrammed', 'PartiallyProgrammed', 'NoGateway']);
 
 export const readinessOf = (object: ResourceObject): Readiness => {

@@ -2,10 +2,10 @@ import { isIPv6 } from 'node:net';
 import { plainAddress } from '../client-address.ts';
 
 export interface AddressLimitOptions {
-  /** Requests that are allowed at once. */
+  /** Number of requests that an idle address may send at once. */
   readonly burst: number;
   readonly perSecond: number;
-  /** Maximum number of remembered addresses. Above it, the address that was silent for longest is forgotten. */
+  /** Maximum number of remembered addresses. When it is exceeded, the address that has been idle longest is forgotten. */
   readonly addressesMax: number;
 }
 
@@ -15,10 +15,10 @@ interface Bucket {
 }
 
 const GROUPS = 8;
-/** The first four of the eight groups: 64 bits. */
+/** The first four of eight groups are 64 bits. */
 const NETWORK_GROUPS = 4;
 
-/** A provider assigns a whole /64 to one household. */
+/** Returns the address, or for IPv6 its /64 network, because providers assign a whole /64 to one household. */
 const networkOf = (address: string): string => {
   const plain = plainAddress(address).replace(/%.*$/, '');
   if (!isIPv6(plain)) return plain;
@@ -33,7 +33,7 @@ const networkOf = (address: string): string => {
 /** One token bucket per address, in bounded memory. */
 export class AddressLimit {
   readonly #options: AddressLimitOptions;
-  /** In the order of their last request. */
+  /** Ordered by last request, oldest first. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(options: AddressLimitOptions) {
@@ -41,9 +41,9 @@ export class AddressLimit {
   }
 
   /**
-   * Milliseconds until the address may send the next request. 0: it may send one now. Counts nothing.
+   * Returns the milliseconds until the address may send its next request, or 0 if it may send one now. Counts nothing.
    *
-   * @param now milliseconds of a clock that never goes back
+   * @param now milliseconds of a monotonic clock
    */
   waitMs(address: string, now: number): number {
     const tokens = this.#tokens(networkOf(address), now);

@@ -14,22 +14,22 @@ export interface ShareRequest {
   readonly namespace: string;
   readonly project: string;
   readonly requestId: string;
-  /** Counted from now. At most `LIMITS.shareLifetimeMsMax`. */
+  /** Starts now. At most `LIMITS.shareLifetimeMsMax`. */
   readonly lifetimeMs: number;
-  /** Undefined: the default for this exchange. */
+  /** If undefined, the default rules for this exchange apply. */
   readonly redact?: RedactionRules | undefined;
 }
 
-/** `NotInPlan`: sharing needs Pro. `Refused`: in the operator's words. `Invalid`: in the API server's words, by field. */
+/** `NotInPlan` means that sharing requires the Pro plan. `Refused` has the operator's message, and `Invalid` the API server's messages by field. */
 export type CreateShareResult =
   | {
       readonly ok: true;
       /** Name of the Share. */
       readonly name: string;
-      /** Path of the link. The token in it is stored nowhere else and cannot be retrieved again. */
+      /** Path of the link. It contains the token, which is not stored and cannot be retrieved again. */
       readonly path: string;
       readonly expiresAt: string;
-      /** False: the operator has not processed it yet. Until then, the link shows nothing. */
+      /** False if the operator has not processed the Share yet. Until then, the link shows nothing. */
       readonly isAccepted: boolean;
     }
   | {
@@ -41,10 +41,10 @@ export type CreateShareResult =
 
 const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an account administrator to set spec.plan: Pro.';
 
-/** Annotation of a Share: one line about what it shows, with the same values hidden. For lists only: nothing depends on it. */
+/** Annotation with a one-line description of what a Share shows, redacted by the same rules. Only lists use it. */
 export const SHARE_TITLE = `${API_GROUP}/request`;
 const TITLE_CHARS_MAX = 200;
-/** An operator that is available responds within a tenth of this time. */
+/** A running operator responds within a tenth of this time. */
 const VERDICT_MS_MAX = 3_000;
 const VERDICT_POLL_MS = 50;
 const NAME_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
@@ -53,7 +53,7 @@ const NAME_LENGTH = 8;
 const newName = (): string =>
   `share-${Array.from({ length: NAME_LENGTH }, () => NAME_LETTERS[randomInt(NAME_LETTERS.length)]).join('')}`;
 
-/** Whether the plan of the project's account includes sharing. Undefined: the user may not know, or the account does not exist. */
+/** Returns whether the plan of the project's account includes sharing. Undefined if the user may not read the account or it does not exist. */
 export const isSharingInPlan = async (
   { resources }: Pick<Backend, 'resources'>,
   project: ResourceObject,
@@ -65,7 +65,7 @@ export const isSharingInPlan = async (
     namespace: project.metadata.namespace,
     name: parsed.value.spec.accountRef.name,
   } as const;
-  // A user who may not read Accounts gets the operator's decision.
+  // For users who may not read Accounts, the operator decides.
   const account = await resources.get(ref).catch(() => undefined);
   const parsedAccount = account && parseObject(account);
   return parsedAccount?.ok === true && parsedAccount.value.kind === 'Account'
@@ -74,8 +74,8 @@ export const isSharingInPlan = async (
 };
 
 /**
- * Creates a Share of a captured request with the rights of the user, and waits until the operator has accepted it. Deletes it again if the operator
- * refuses it. Rejects with `SourceError` (`Forbidden`, …), `LogStoreError` or `WorkRefused`.
+ * Creates a Share of a captured request with the user's permissions, and waits for the operator to accept it. Deletes the Share if the operator
+ * rejects it. Rejects with `SourceError` (`Forbidden`, …), `LogStoreError` or `WorkRefused`.
  */
 export const createShare = async (
   { backend, workers }: { readonly backend: Backend; readonly workers: Workers },

@@ -6,18 +6,18 @@ import { SHARE_TITLE } from './create-share.ts';
 
 export const SHARE_STATES = ['works', 'waiting', 'expired', 'refused'] as const;
 
-/** A link as lists show it, without its URL. */
+/** A link as shown in lists, without its URL. */
 export interface ShareView {
   readonly name: string;
   readonly requestId: string;
-  /** `POST /v1/orders`, redacted, latin1. Empty: the Share was created elsewhere. */
+  /** Such as `POST /v1/orders`. Redacted, in latin1. Empty if the Share was not created by the dashboard. */
   readonly title: string;
   readonly createdAt: string;
   readonly expiresAt: string;
-  /** Number of names and paths that it hides, in addition to those that are always hidden. */
+  /** Number of redacted names and paths, besides those that are always redacted. */
   readonly rules: number;
   readonly state: (typeof SHARE_STATES)[number];
-  /** The operator's message if the link does not work. */
+  /** The operator's message, if the link does not work. */
   readonly message: string;
 }
 
@@ -34,7 +34,7 @@ const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<Sh
   return { state: 'waiting', message: ready?.status === 'False' ? ready.message : 'Waiting for the operator.' };
 };
 
-/** Undefined: the Share belongs to another project. */
+/** Returns undefined if the Share belongs to another project. */
 const viewOf = (share: ResourceObject, project: string, now: number): ShareView | undefined => {
   const parsed = parseObject(share);
   if (!parsed.ok || parsed.value.kind !== 'Share' || parsed.value.spec.projectRef.name !== project) return undefined;
@@ -48,7 +48,7 @@ const viewOf = (share: ResourceObject, project: string, now: number): ShareView 
 const byAge = (a: ShareView, b: ShareView): number =>
   a.createdAt === b.createdAt ? (a.name < b.name ? -1 : 1) : a.createdAt < b.createdAt ? 1 : -1;
 
-/** Shares of one project, newest first. Rejects with `SourceError`. */
+/** Returns the Shares of one project, newest first. Rejects with `SourceError`. */
 export const listShares = async (
   resources: Resources,
   { namespace, project }: ProjectName,
@@ -58,7 +58,7 @@ export const listShares = async (
   return shares.flatMap((share) => viewOf(share, project, now) ?? []).sort(byAge);
 };
 
-/** Resolves to false if the project does not have this link, or no longer has it. Rejects with `SourceError`. */
+/** Resolves to false if the project does not have this link. Rejects with `SourceError`. */
 export const revokeShare = async (
   resources: Resources,
   { namespace, project }: ProjectName,

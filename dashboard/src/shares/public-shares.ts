@@ -11,22 +11,22 @@ import type { SharedExchange } from '../captured/redact-for-share.ts';
 /** What a link shows. */
 export interface OpenedShare {
   readonly exchange: SharedExchange;
-  /** RFC 3339. */
+  /** In RFC 3339 format. */
   readonly expiresAt: string;
 }
 
-/** Shared links. Opening one needs no session and grants no rights. */
+/** Shared links. Opening one requires no session and grants no permissions. */
 export interface PublicShares {
   /**
-   * What the link shows. Undefined: the link is unknown, expired, revoked or refused by the operator, or its log entry no longer exists. Rejects with
-   * `SourceError` (`Unavailable`), `LogStoreError` or `WorkRefused` if this cannot be determined now.
+   * Returns what the link shows. Undefined if the link is unknown, expired, revoked or rejected by the operator, or if its log entry no longer
+   * exists. Rejects with `SourceError` (`Unavailable`), `LogStoreError` or `WorkRefused` if this cannot be determined now.
    */
   open(token: string): Promise<OpenedShare | undefined>;
 }
 
-/** The source of Shares. Its results are as fresh as the source of resources allows. */
+/** Finds Shares. Its results are as recent as the underlying resources allow. */
 export interface ShareSource {
-  /** The current Share with this token, and the uid of its Project. Undefined: one of them does not exist. */
+  /** Returns the current Share with this token, and the uid of its Project. Undefined if one of them does not exist. */
   find(tokenSha256: string): Promise<FoundShare | undefined>;
 }
 
@@ -35,18 +35,18 @@ interface FoundShare {
   readonly projectUid: string;
 }
 
-/** Rules of a Share. Undefined: its spec has none, and the default for its entry applies. */
+/** Returns the rules of a Share. Undefined if its spec has none. In that case the default rules for its entry apply. */
 const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefined =>
   redact && { headers: redact.headers ?? [], query: redact.query ?? [], jsonPaths: redact.jsonPaths ?? [] };
 
-/** The operator has accepted this generation of the object. */
+/** Returns whether the operator has accepted the current generation of the object. */
 const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
   const { conditions = [] } = readStatus('Share', status);
   const accepted = conditions.find(({ type }) => type === ('Accepted' satisfies Condition['type']));
   return accepted?.status === 'True' && accepted.observedGeneration === metadata.generation;
 };
 
-/** Sources of links and of what they show. */
+/** What is needed to look up links and what they show. */
 export interface PublicSharesSource {
   readonly source: ShareSource;
   readonly store: Pick<LogStore, 'row' | 'version'>;
@@ -58,7 +58,7 @@ export interface PublicSharesParts extends PublicSharesSource {
   readonly now?: () => number;
 }
 
-/** A link that may be shown now. */
+/** A link that currently works. */
 interface WorkingLink {
   readonly spec: ShareSpec;
   readonly projectUid: string;
@@ -82,7 +82,7 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
 
   const redacted = async ({ spec, projectUid }: WorkingLink): Promise<SharedExchange | undefined> => {
     const row = await store.row(spec.requestId);
-    // A Share must not show the log of another project, whatever id it names.
+    // A Share must not show a request from another project, even if it contains the id of one.
     if (row?.projectUid !== projectUid) return undefined;
     return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
   };
@@ -100,7 +100,7 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
       const identity = `${link.identity}/${row.version}`;
       const isReady = cache.isReady(tokenSha256, identity);
       const exchange = await cache.get(tokenSha256, identity, () => redacted(link));
-      // Redaction may take seconds. The link can be revoked in the meantime.
+      // Redaction can take seconds, and the link may be revoked in the meantime.
       if (exchange === undefined || (!isReady && (await findWorking(tokenSha256))?.identity !== link.identity)) {
         cache.drop(tokenSha256);
         return undefined;

@@ -8,16 +8,16 @@ import type { ClientAddress } from '../client-address.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
-/** Links that show something, for all users of one office. Each page takes a few milliseconds to render. */
+/** Limit for links that work. It allows for all users in one office behind one address. Each page takes a few milliseconds to render. */
 const HITS = { burst: 300, perSecond: 20, addressesMax: 10_000 };
-/** Links that show nothing: mistyped and revoked ones, and guesses. */
+/** Limit for links that show nothing because they are mistyped, revoked or guessed. */
 const MISSES = { burst: 60, perSecond: 1, addressesMax: 10_000 };
-/** Concurrent lookups. Each queries the API server and ClickHouse. */
+/** Maximum number of concurrent lookups. Each queries the API server and ClickHouse. */
 const OPEN_MAX = 64;
-/** The response of a link that shows nothing is delayed to a multiple of this time, so that its duration does not reveal the reason. */
+/** Responses for links that show nothing are delayed to a multiple of this time, so that the duration does not reveal the reason. */
 const NOTHING_MS = 250;
 
-/** Clients may retry an exchange that cannot be redacted in time after this many seconds. */
+/** How long clients should wait before they retry an exchange that cannot be redacted in time. */
 const HOPELESS_S = 600;
 
 export const SHARE_PATH = '/s/';
@@ -34,9 +34,9 @@ export interface ServeSharesParts {
   readonly shares: PublicShares;
   readonly logger: Logger;
   readonly clientAddress: ClientAddress;
-  /** Milliseconds of a clock that never goes back, for the limits. */
+  /** Returns the milliseconds of a monotonic clock, for the rate limits. */
   readonly now?: () => number;
-  /** Renders the page of `response.locals.share`. Undefined: renders the page that reports that the link shows nothing. */
+  /** Renders the page for `response.locals.share`, or the page for links that show nothing if it is undefined. */
   readonly render: RequestHandler;
 }
 
@@ -55,7 +55,7 @@ const tooMany = (response: Response, waitMs: number): void =>
   refuse(response, 429, Math.ceil(waitMs / 1_000), 'Too many requests from this address. Try again shortly.');
 
 /**
- * Everything below `/s/`, for users without a session: looks up the link, within limits, and has its page rendered. Runs before any sender is
+ * Serves all paths below `/s/` to users without a session: looks up the link within limits, then renders its page. Runs before senders are
  * identified.
  */
 export const serveShares = ({
@@ -69,10 +69,10 @@ export const serveShares = ({
   const misses = new AddressLimit(MISSES);
   let open = 0;
   let turn = Promise.resolve();
-  /** Users who waited for the same exchange get their pages one after the other, not in one turn of the event loop. */
+  /** Renders one page per turn of the event loop, because many users may be waiting for the same exchange. */
   const inTurn = (): Promise<void> => (turn = turn.then(() => delay(1)));
 
-  /** `refused`: the response is already sent. */
+  /** Resolves to `refused` if it has already sent a response. */
   const lookUp = async (request: Request, response: Response): Promise<OpenedShare | 'refused' | undefined> => {
     if (open >= OPEN_MAX) {
       refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
@@ -132,7 +132,7 @@ export const serveShares = ({
     }
     serve(request, response).then((isRendered) => {
       if (!isRendered) return;
-      // One URL for all links: the token appears in no log of the rendering, and the data routes of pages (`.data`) are not served.
+      // All links use one URL for rendering. This keeps the token out of logs, and page data routes (`.data`) are not served.
       request.url = SHARE_PATH;
       request.originalUrl = SHARE_PATH;
       render(request, response, next);

@@ -2,18 +2,18 @@ import { WorkRefused } from '../workers/work-refused.ts';
 import type { SharedExchange } from '../captured/redact-for-share.ts';
 
 export interface ShareCacheOptions {
-  /** Total size of the kept texts. */
+  /** Maximum total size of the cached text. */
   readonly bytesMax?: number;
   readonly linksMax?: number;
-  /** Exchanges that are created at the same time. Each takes up to 20 MiB from the log. */
+  /** Maximum number of exchanges being created at the same time. Each reads up to 20 MiB from the log. */
   readonly makingMax?: number;
 }
 
 interface Kept {
-  /** Identifies the Share, its spec and the row. If one of these differs, the kept value is out of date. */
+  /** Identifies the Share, its spec and the row. If one of these differs, the cached value is out of date. */
   readonly identity: string;
   readonly exchange: Promise<SharedExchange | undefined>;
-  /** Undefined: the value is still being created. */
+  /** Undefined while the value is being created. */
   bytes?: number;
 }
 
@@ -33,12 +33,12 @@ const bytesOf = ({ target, request, response }: SharedExchange): number =>
   );
 
 /**
- * Caches what links show, by the hash of their token. Opening a link again, or at the same time, causes no further work. The cache does not decide
- * whether a link works: that is checked each time.
+ * Caches what links show, by token hash. Opening a link repeatedly or concurrently causes no further work. The cache does not decide whether a link
+ * works. That is checked every time.
  */
 export class ShareCache {
   readonly #options: Required<ShareCacheOptions>;
-  /** In the order of their last use. */
+  /** Ordered by last use, oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
   #making = 0;
@@ -52,7 +52,7 @@ export class ShareCache {
     return known?.identity === identity && known.bytes !== undefined;
   }
 
-  /** Returns the kept value, or the result of `make`. Rejects as `make` does, and with `WorkRefused` if too many are being created. */
+  /** Returns the cached value, or the result of `make`. Rejects if `make` does, or with `WorkRefused` if too many values are being created. */
   async get(
     tokenSha256: string,
     identity: string,
@@ -74,7 +74,7 @@ export class ShareCache {
       this.#settle(tokenSha256, kept, exchange && bytesOf(exchange));
       return exchange;
     } catch (error) {
-      // Work that took too long once would do so again. It is refused until the entry is forgotten.
+      // Work that took too long would do so again. It is rejected until the entry is removed.
       const isFinal = error instanceof WorkRefused && error.reason !== 'Busy';
       this.#settle(tokenSha256, kept, isFinal ? 0 : undefined);
       throw error;
@@ -83,13 +83,13 @@ export class ShareCache {
     }
   }
 
-  /** Called when the link no longer works. */
+  /** Removes the value of a link that no longer works. */
   drop(tokenSha256: string): void {
     this.#bytes -= this.#kept.get(tokenSha256)?.bytes ?? 0;
     this.#kept.delete(tokenSha256);
   }
 
-  /** `bytes`: undefined if the value is not kept. */
+  /** `bytes` is undefined if the value is not cached. */
   #settle(tokenSha256: string, kept: Kept, bytes: number | undefined): void {
     if (this.#kept.get(tokenSha256) !== kept) return;
     if (bytes === undefined) {

@@ -14,7 +14,7 @@ const specOf = (share: ResourceObject): ShareSpec | undefined => {
 const isOlder = ({ metadata: a }: ResourceObject, { metadata: b }: ResourceObject): boolean =>
   a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
 
-/** Shares by the hash of their token, and Projects by name, as a source reports them. */
+/** Shares by token hash, and Projects by name. */
 export class ShareIndex {
   readonly #shares = new Map<string, ResourceObject>();
   readonly #byToken = new Map<string, Set<string>>();
@@ -46,7 +46,7 @@ export class ShareIndex {
     if (known?.size === 0) this.#byToken.delete(token);
   }
 
-  /** If several have the same hash, the oldest counts. A link cannot be taken over by copying its Share. */
+  /** If several Shares have the same hash, returns the oldest one, so that copying a Share cannot take over its link. */
   find(tokenSha256: string): ResourceObject | undefined {
     const shares = [...(this.#byToken.get(tokenSha256) ?? [])].flatMap((key) => this.#shares.get(key) ?? []);
     return shares.reduce<ResourceObject | undefined>(
@@ -55,7 +55,7 @@ export class ShareIndex {
     );
   }
 
-  /** The uid of the Share's Project. */
+  /** Returns the uid of the Share's Project. */
   projectUidOf(share: ResourceObject): string | undefined {
     const name = specOf(share)?.projectRef.name;
     if (name === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The work that a worker does with captured bytes: pure functions of plain data, by name. Each takes rows as the log stores them, so that no body is
- * decoded before.
+ * The functions that workers run on captured bytes, by name. They are pure and take plain data. Rows are passed as the log stores them, so bodies are
+ * decoded in the worker.
  */
 import type { LogRow, ResourceObject } from '@standin/contract';
 import { toLogEntry } from '@standin/exchange';
@@ -14,17 +14,17 @@ import { resultView, type ResultView } from '../captured/result-view.ts';
 import type { DashboardMode } from '../backend.ts';
 import { sharedExchange, type SharedExchange } from '../captured/redact-for-share.ts';
 
-/** Otherwise a worker would copy the bytes of a result. */
+/** Transfers the bytes of a result. Otherwise the worker would copy them. */
 const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
   isWorkerThread ? (move(bytes) as Uint8Array<ArrayBuffer>) : bytes;
 
 export interface RedactedShare {
-  /** The given rules, or the default for this exchange. */
+  /** The given rules, or the default rules for this exchange. */
   readonly rules: RedactionRules;
   readonly exchange: SharedExchange;
 }
 
-/** What a Share shows of an exchange. */
+/** Returns what a Share shows of an exchange. */
 export const redactShare = ({
   row,
   rules,
@@ -37,7 +37,7 @@ export const redactShare = ({
   return { rules: used, exchange: sharedExchange(entry, used) };
 };
 
-/** A replay's response next to the captured one. */
+/** Compares a replay's response with the captured one. */
 export const compareAnswers = ({
   row,
   answer,
@@ -46,18 +46,18 @@ export const compareAnswers = ({
   readonly answer: ReplayAnswer;
 }): ResultView => resultView(row, answer);
 
-/** A captured response as the mock of its endpoint. */
+/** Converts a captured response to its endpoint's mock. */
 export const draftMock = async (input: {
   readonly row: LogRow;
   readonly endpoint: ResourceObject;
   readonly mode: DashboardMode;
 }): Promise<Draft> => {
-  // Loaded when it is called: the schemas and the client for upstreams that come with it take 7 MB in each worker.
+  // Imported on demand, because its schemas and upstream client take 7 MB in each worker.
   const { draftOf } = await import('../captured/draft-of-row.ts');
   return draftOf(input);
 };
 
-/** A request as a command or a call. */
+/** Formats a request as a shell command or a function call. */
 export const writeSnippet = ({
   row,
   format,
@@ -68,7 +68,7 @@ export const writeSnippet = ({
   readonly options: SnippetOptions;
 }): Snippet => snippetOf(toLogEntry(row), format, options);
 
-/** One part of a multipart body, counted from 0. Undefined: the body has no such part. */
+/** Returns one part of a multipart body. `index` starts at 0. Undefined if the body has no such part. */
 export const multipartItem = ({
   body,
   contentType,

@@ -1,4 +1,4 @@
-/** `Busy`: too much work is waiting; try again. `TooSlow` and `TooLarge`: the same work fails again. */
+/** `Busy` means that too much work is waiting and a retry may succeed. After `TooSlow` or `TooLarge`, the same work would fail again. */
 export type WorkRefusal = 'Busy' | 'TooSlow' | 'TooLarge';
 
 const MESSAGES: Readonly<Record<WorkRefusal, string>> = {
@@ -7,7 +7,7 @@ const MESSAGES: Readonly<Record<WorkRefusal, string>> = {
   TooLarge: 'This request needs too much memory to process. Download its bodies instead.',
 };
 
-/** A worker refuses the work. `message` is for users. */
+/** Thrown when work is rejected or fails for lack of time or memory. `message` is shown to users. */
 export class WorkRefused extends Error {
   override readonly name = 'WorkRefused';
   readonly reason: WorkRefusal;

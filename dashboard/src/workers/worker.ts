@@ -6,11 +6,11 @@ export type TaskName = keyof Tasks;
 export interface Work {
   readonly name: TaskName;
   readonly input: unknown;
-  /** A worker sets it to 1 when it begins the work. */
+  /** Set to 1 by the worker when it begins the work. */
   readonly started: Int32Array<SharedArrayBuffer>;
 }
 
-/** The function that a worker runs. */
+/** Runs a task. Each worker calls this function. */
 export const perform = ({ name, input, started }: Work): unknown => {
   Atomics.store(started, 0, 1);
   Atomics.notify(started, 0);

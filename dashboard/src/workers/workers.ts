@@ -5,11 +5,11 @@ import type { TaskName, Tasks, Work } from './worker.ts';
 
 type Result<N extends TaskName> = Awaited<ReturnType<Tasks[N]>>;
 
-/** Processes captured bytes that would otherwise delay all other requests. */
+/** Threads that process captured bytes, which would otherwise delay all other requests. */
 export interface Workers {
   /**
-   * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedOf`). Bytes are
-   * transferred to the worker and are empty afterwards. Rejects with `WorkRefused`, or with what the function throws.
+   * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedOf`). Transfers the bytes
+   * to the worker, so the buffers are empty afterwards. Rejects with `WorkRefused`, or with the error that the function throws.
    */
   run<N extends TaskName>(
     name: N,
@@ -20,35 +20,35 @@ export interface Workers {
 }
 
 export interface WorkersOptions {
-  /** A worker that takes longer for one call is ended, in milliseconds. */
+  /** Maximum duration of one call, in milliseconds. A worker that takes longer is terminated. */
   readonly deadlineMs?: number;
-  /** How long a call waits for a worker, in milliseconds. */
+  /** Maximum time that a call waits for a worker, in milliseconds. */
   readonly waitMs?: number;
   /** Maximum number of waiting calls. */
   readonly queueMax?: number;
-  /** At most this many captured bytes are processed in this thread, because their transfer takes longer. */
+  /** Maximum number of captured bytes to process in this thread. Transferring so few bytes to a worker would take longer. */
   readonly inlineBytesMax?: number;
 }
 
-/** A user waits for the result. Each function takes at most a few seconds of processor time for the largest bodies. */
+/** A user is waiting for the result. Each function takes a few seconds of CPU time at most, even for the largest bodies. */
 const DEADLINE_MS = 20_000;
-/** Includes the start of a worker on a busy machine. */
+/** Includes starting a worker on a busy machine. */
 const WAIT_MS = 20_000;
 /** Each waiting call holds bodies of up to 20 MiB. */
 const QUEUE_MAX = 4;
-/** The slowest function processes this many in less than 20 ms. */
+/** The slowest function processes this many bytes in less than 20 ms. */
 const INLINE_BYTES_MAX = 8 * 1024;
-/** One slow body must not stop all others. More threads would take the processor from everything else. */
+/** With a second thread, one slow body does not block all others. More threads would take CPU time from everything else. */
 const THREADS_MAX = 2;
 /**
- * Excludes bytes. Every function uses less than a third of it for the largest bodies. Memory that exceeds the limit in one step ends not only the
- * worker but the process.
+ * Does not include the bodies themselves. Every function uses less than a third of it for the largest bodies. A single allocation over the limit
+ * terminates not only the worker but the process.
  */
 const HEAP_MIB_MAX = 192;
-/** A worker takes a quarter of a second to start, and uses tens of megabytes. */
+/** Keeps workers for a while, because starting one takes 250 ms. An idle worker uses tens of megabytes. */
 const IDLE_MS = 60_000;
 
-/** Starts workers when they are needed, and ends idle ones. */
+/** Starts workers on demand and stops idle ones. */
 export const startWorkers = (options: WorkersOptions = {}): Workers => {
   const { queueMax = QUEUE_MAX, inlineBytesMax = INLINE_BYTES_MAX } = options;
   const pool = new Piscina({
@@ -68,7 +68,7 @@ export const startWorkers = (options: WorkersOptions = {}): Workers => {
       const bytes = captured.reduce((sum, { length }) => sum + length, 0);
       const work = tasks[name] as (given: typeof input) => Result<N> | Promise<Result<N>>;
       if (bytes <= inlineBytesMax) return work(input);
-      // Piscina's own limit does not count calls that can be aborted.
+      // Piscina's own queue limit does not count calls that can be aborted.
       if (pool.queueSize >= queueMax) throw new WorkRefused('Busy');
       return (await perform(pool, { name, input }, captured, options)) as Result<N>;
     },
@@ -103,12 +103,12 @@ const perform = async (
   } finally {
     isOver = true;
     clearTimeout(timer);
-    // Ends the wait if no worker has begun the work.
+    // Ends `waitAsync` if no worker has begun the work.
     Atomics.notify(started, 0);
   }
 };
 
-/** Short buffers are parts of a shared pool. */
+/** Returns the buffers to transfer. Short buffers are copied, because they are parts of a shared pool. */
 const transferable = (captured: readonly (Uint8Array | string)[]): ArrayBuffer[] => [
   ...new Set(
     captured
