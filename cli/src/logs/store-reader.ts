@@ -29,7 +29,7 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
   const checkGrowing = (): void => {
     if (isServer) return;
     throw new PlainError(
-      `no standin dev is running for ${options.data}: start it first; standin logs lists the captured requests`,
+      `standin dev is not running for ${options.data}: start it first; standin logs lists the captured requests`,
     );
   };
   return {

@@ -19,7 +19,7 @@ export interface ApiOptions extends ServerOptions {
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
   const api = openServer(options) ?? (await awaitLocal(options.data));
   if (api !== undefined) return api;
-  throw new PlainError(`no standin dev is running for ${options.data}: start it first, or set its folder with --data`);
+  throw new PlainError(`standin dev is not running for ${options.data}: start it first, or set its folder with --data`);
 };
 
 /**
@@ -99,7 +99,7 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
 
 const needsNoToken: FindToken = ({ server }) =>
   Promise.reject(
-    new PlainError(`${server.host} requires a token, so it is not a standin dev: pass a dashboard URL with --server`),
+    new PlainError(`${server.host} requires a token, so it is not standin dev: pass a dashboard URL with --server`),
   );
 
 const isAlive = (pid: number): boolean => {

@@ -56,7 +56,7 @@ const Login = () => {
       <div>
         <h1 className="text-h1">Sign in to Standin</h1>
         <p className="mt-1 text-muted">
-          The dashboard uses your Kubernetes permissions. You can do here whatever you can do with kubectl.
+          The dashboard uses your Kubernetes permissions. You can do the same things here as with kubectl.
         </p>
       </div>
       {notice !== undefined && refused === undefined && (

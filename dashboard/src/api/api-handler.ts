@@ -98,7 +98,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
         const problem = toProblem(error);
         const { method } = request;
         if (problem === undefined) logger.error({ err: error, method, path: url.pathname }, 'api request failed');
-        // A client that disconnected needs no response. A stream that broke off is already cut.
+        // A client that disconnected needs no response. A failed stream is already closed.
         if (response.headersSent || response.destroyed) return undefined;
         // Tells the CLI which Service a port-forward leads to (ADR 016). Other callers learn nothing about the cluster.
         if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))

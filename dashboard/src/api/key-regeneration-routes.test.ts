@@ -127,7 +127,7 @@ describe('a regeneration', () => {
     expect(applied).toHaveLength(2);
   });
 
-  it('does not require the right to read the account, and is refused if the account does not exist', async () => {
+  it('does not require permission to read the account, and is refused if the account does not exist', async () => {
     let getAccount: Resources['get'] = () => Promise.reject(new SourceError('Forbidden', 'no'));
     await using api = await serve({ get: (ref) => getAccount(ref), apply: echo });
     expect((await post(`${account(api)}/regenerations`)).status).toBe(201);

@@ -44,7 +44,7 @@ export const writeItems = async (
 
 /** What a handler receives. */
 export interface ApiCall<P, Q, B> {
-  /** Has the caller's rights. */
+  /** Has the caller's permissions. */
   readonly backend: Backend;
   readonly workers: Workers;
   readonly params: P;
