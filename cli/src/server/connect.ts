@@ -8,7 +8,7 @@ import { findRunning, readRunFile, type RunFile } from './run-file.ts';
 import { isLoopback, type ServerOptions } from './server-options.ts';
 
 export interface ApiOptions extends ServerOptions {
-  /** The data folder of a `standin dev`, used without `--server`. */
+  /** The data folder of `standin dev`, used without `--server`. */
   readonly data: string;
 }
 
@@ -83,7 +83,7 @@ const isServed = ({ url }: LocalApi): Promise<boolean> =>
     () => false,
   );
 
-/** Opens a `standin dev`, which never gets a kubeconfig's token. */
+/** Connects to `standin dev`, which never receives a kubeconfig's token. */
 const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiClient =>
   apiClient(new URL(url), {
     ...{ findToken: needsNoToken, given: token, limits: ANSWER_LIMITS },

@@ -42,7 +42,7 @@ describe('an endpoint that forwards to a Service', () => {
     expect(state(translator)).toEqual(['ServiceNotFound', false]);
   });
 
-  it('has no access while a right is missing in its namespace, and reports the missing right', () => {
+  it('has no access while a permission is missing in its namespace, and reports the missing permission', () => {
     const translator = translatorOf(account, project, forwarding, other);
     translator.putService(service('orders'));
     translator.servicesIn('default', 'The operator is not allowed to read Services.');

@@ -326,7 +326,7 @@ describe('rules', () => {
     expect([entry.query, entry.request.body]).toEqual(['token=ghi', '{"secret":"[redacted]"}']);
   });
 
-  it('for an exchange with very many fields fit into a Share', () => {
+  it('for an exchange with very many fields fit in a Share', () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, index) => [`token-"${index}"`, `value-${index}`]),
     );
