@@ -17,7 +17,7 @@ export const chartReadme = (): string => {
 <!-- Generated from charts/generate by \`npm run generate\`. -->
 
 Installs the operator, the gateways and the dashboard of Standin. [docs/install.md](../../docs/install.md) describes the installation,
-[docs/security.md](../../docs/security.md) lists every right.
+[docs/security.md](../../docs/security.md) lists every permission.
 
 \`\`\`console
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true    # for evaluation

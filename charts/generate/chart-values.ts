@@ -228,7 +228,7 @@ export const chartValues = z.strictObject({
       .meta({ uniqueItems: true })
       .default([])
       .describe(
-        'Existing namespaces of your teams. The operator and the dashboard get Roles in these namespaces, and no ClusterRole. If `rbac.people.create` and `crds.enabled` are also false, no cluster-wide rights are required. Empty: all namespaces.',
+        'Existing namespaces of your teams. The operator and the dashboard get Roles in these namespaces, and no ClusterRole. If `rbac.people.create` and `crds.enabled` are also false, no cluster-wide permissions are required. If empty, all namespaces are watched.',
       ),
   }),
   openshift: group({
@@ -280,7 +280,7 @@ export const chartValues = z.strictObject({
   deletionProtection: group({
     enabled: enabled(
       false,
-      'Reject the deletion of Accounts with Projects, and of Projects that have received requests, unless they have the annotation `standin.dev/allow-deletion`. Creates a ValidatingAdmissionPolicy, which requires cluster-wide rights.',
+      'Reject the deletion of Accounts with Projects, and of Projects that have received requests, unless they have the annotation `standin.dev/allow-deletion`. Creates a ValidatingAdmissionPolicy, which requires cluster-wide permissions.',
     ),
   }),
   operator,
@@ -292,7 +292,7 @@ export const chartValues = z.strictObject({
     orphans: group({
       enabled: enabled(
         true,
-        'Let the operator create Jobs that drain the volumes of gateways that were scaled down. Grants it rights on claims, pods and Jobs in its own namespace.',
+        'Let the operator create Jobs that drain the volumes of gateways that were scaled down. Grants it permissions on claims, pods and Jobs in its own namespace.',
       ),
       quietSeconds: count
         .default(LIMITS.spoolQuietMs / 1_000)

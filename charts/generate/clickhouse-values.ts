@@ -18,7 +18,7 @@ const embedded = group({
 const migrationsJob = group({
   enabled: enabled(
     false,
-    'Create and update the tables in a Job before the rest is installed or upgraded. Replaces `clickhouse.migrate`, so other ClickHouse users do not need that right.',
+    'Create and update the tables in a Job before the rest is installed or upgraded. Replaces `clickhouse.migrate`, so other ClickHouse users do not need these privileges.',
   ),
   existingSecret: z
     .string()
@@ -39,7 +39,7 @@ export const clickhouse = group({
     .boolean()
     .default(true)
     .describe(
-      'Let the gateways and the operator create and update the tables. Set to false if their user lacks the right.',
+      'Let the gateways and the operator create and update the tables. Set to false if their ClickHouse user lacks the required privileges.',
     ),
   migrationsJob,
   existingSecret: z

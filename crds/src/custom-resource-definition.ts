@@ -8,7 +8,7 @@ import { celValidation } from './rules.ts';
 type JsonSchema = Record<string, unknown>;
 
 /**
- * An annotation on each CRD that contains the digest of its schema. An operator compares it with its own to detect another
+ * An annotation on each CRD that contains the digest of its schema. An operator compares it with its own to detect a different
  * version.
  */
 export const SCHEMA_DIGEST_ANNOTATION = `${API_GROUP}/schema-digest`;

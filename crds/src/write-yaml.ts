@@ -19,7 +19,7 @@ const needsQuotes = (text: string, indent: number): boolean =>
   (indent !== 2 && /^\n* /.test(text));
 
 const typeFor = (text: string, { type }: Scalar, indent: number): Scalar['type'] => {
-  // A block of blank lines loses its blanks.
+  // A block scalar that consists of blank lines loses its whitespace.
   if (BLANK.test(text)) return type === Scalar.QUOTE_SINGLE ? type : Scalar.QUOTE_DOUBLE;
   if (needsQuotes(text, indent)) return Scalar.QUOTE_DOUBLE;
   // `yaml` does not check whether these styles, which the author chose for an earlier text, are valid for this one.

@@ -44,7 +44,7 @@ export const gatewaySettings = z.object({
       bytes: bytes
         .default(LIMITS.spoolBytesMax)
         .describe(
-          'Maximum size of the spool; 503 above it. Estimate it as requests per second × bytes per request × seconds of an outage.',
+          'Maximum size of the spool. When it is reached, requests are rejected with 503. Estimate it as requests per second × bytes per request × seconds of an outage.',
         ),
       segmentBytes: bytes
         .default(LIMITS.flushBytesMax)
@@ -54,7 +54,9 @@ export const gatewaySettings = z.object({
         .int()
         .min(0)
         .default(LIMITS.inFlightBytesMax)
-        .describe('Space to keep free on the spool’s disk for responses to accepted requests; 503 below it.'),
+        .describe(
+          'Space to keep free on the spool’s disk for responses to accepted requests. Below this, requests are rejected with 503.',
+        ),
       quietMs: timeout
         .default(LIMITS.spoolQuietMs)
         .describe('How long another process’s segment must be unchanged before it counts as abandoned.'),
@@ -114,19 +116,21 @@ export const gatewaySettings = z.object({
     .object({
       requestBodyBytes: bytes
         .default(LIMITS.requestBodyBytesMax)
-        .describe('Maximum size of a request body; 413 above it. Bodies are never truncated.'),
+        .describe('Maximum size of a request body. Larger bodies are rejected with 413, never truncated.'),
       requestHeadBytes: bytes
         .default(LIMITS.requestHeadBytesMax)
-        .describe('Maximum total size of the request line and headers; 431 above it.'),
+        .describe('Maximum total size of the request line and headers. Larger heads are rejected with 431.'),
       requestTargetBytes: bytes
         .default(LIMITS.requestTargetBytesMax)
-        .describe('Maximum total length of the path and query; 414 above it.'),
+        .describe('Maximum total length of the path and query. Longer targets are rejected with 414.'),
       requestHeadTimeoutMs: timeout
         .default(LIMITS.requestHeadTimeoutMs)
-        .describe('Maximum time for a complete request head to arrive; 408 after that.'),
+        .describe('Maximum time for a complete request head to arrive. Slower requests are rejected with 408.'),
       requestTimeoutMs: timeout
         .default(LIMITS.requestTimeoutMs)
-        .describe('Maximum time for a complete request, head and body, to arrive; 408 after that.'),
+        .describe(
+          'Maximum time for a complete request, head and body, to arrive. Slower requests are rejected with 408.',
+        ),
       responseStallTimeoutMs: timeout
         .default(LIMITS.responseStallTimeoutMs)
         .describe(
@@ -146,7 +150,7 @@ export const gatewaySettings = z.object({
       inFlightBytes: bytes
         .default(LIMITS.inFlightBytesMax)
         .describe(
-          'Memory for running requests (heads and bodies) and for log rows waiting to be written to disk; 503 above it.',
+          'Memory for running requests (heads and bodies) and for log rows waiting to be written to disk. When it is used up, requests are rejected with 503.',
         ),
       responseCaptureBytes: bytes
         .default(LIMITS.responseCaptureBytesMax)
@@ -203,7 +207,7 @@ export const gatewaySettings = z.object({
     .meta({ not: { exclusiveMinimum: 0, exclusiveMaximum: LIMITS.maxStalenessMsMin } })
     .default(0)
     .describe(
-      `How long to serve requests without contact with the operator; 503 after that. Must be at least ${LIMITS.maxStalenessMsMin}, and longer than the 15 s that a leader election takes. With 0, the last configuration stays active.`,
+      `How long to serve requests without contact with the operator. After that, requests are rejected with 503. Must be at least ${LIMITS.maxStalenessMsMin}, and longer than the 15 s that a leader election takes. With 0, the last configuration stays active.`,
     ),
 });
 

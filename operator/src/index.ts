@@ -12,6 +12,7 @@ export {
   directorySource,
   kubernetesServices,
   kubernetesSource,
+  MANIFEST_FILES_MAX,
   ManifestFolder,
   type LocatingSource,
 } from './sources/index.ts';

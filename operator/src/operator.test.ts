@@ -326,7 +326,7 @@ describe('when something changes while a leader starts', () => {
     await vi.waitFor(() => expect(source.secrets.get('default/late-api-key')).toBeDefined());
   });
 
-  test('a deleted and a recreated Account are published as the source has them', async () => {
+  test('a deleted and a recreated Account are published with their state in the source', async () => {
     source.put('Account', 'deleted', { plan: 'Free' });
     source.put('Account', 'recreated', { plan: 'Free' });
     await start();

@@ -77,14 +77,16 @@ export const operatorSettings = z.object({
     .object({
       allowPrivate: booleanSetting
         .default(false)
-        .describe('Allow upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
+        .describe('Allow upstream URLs with loopback and private addresses. Must match the setting of the gateways.'),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
-        .describe('Private networks in CIDR notation that upstreams may be in. Must be the same in the gateways.'),
+        .describe(
+          'Private networks, in CIDR notation, that upstreams may use. Must match the setting of the gateways.',
+        ),
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
-          'Hosts with ports, separated by commas, that are never allowed as upstreams, in addition to ClickHouse and the operator. Must be the same in the gateways.',
+          'Comma-separated HOST:PORT pairs that are never allowed as upstreams, in addition to ClickHouse and the operator. Must match the setting of the gateways.',
         ),
       ca: z
         .string()
@@ -107,7 +109,9 @@ export const operatorSettings = z.object({
         .describe('ClickHouse cluster whose replicas store the log. Unset: a single server.'),
       migrate: booleanSetting
         .default(true)
-        .describe('Create or update the tables before the first replay. Set to false if the user lacks the right.'),
+        .describe(
+          'Create or update the tables before the first replay. Set to false if the ClickHouse user lacks the required privileges.',
+        ),
     })
     .prefault({}),
   replay: z
@@ -124,13 +128,17 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(100_000)
-        .describe('Monthly request quota of accounts on the Free plan without monthlyQuota. 0: unlimited.'),
+        .describe(
+          'Default monthly request quota for accounts on the Free plan that do not set monthlyQuota. With 0, it is unlimited.',
+        ),
       pro: z.coerce
         .number()
         .int()
         .min(0)
         .default(10_000_000)
-        .describe('Monthly request quota of accounts on the Pro plan without monthlyQuota. 0: unlimited.'),
+        .describe(
+          'Default monthly request quota for accounts on the Pro plan that do not set monthlyQuota. With 0, it is unlimited.',
+        ),
     })
     .prefault({}),
   retention: z

@@ -214,7 +214,7 @@ describe('standin logs and standin tail', () => {
     expect(await standin(['tail', '--data', dev.data])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `standin: no standin dev is running for ${dev.data}: start it first; standin logs lists the captured requests\n`,
+      stderr: `standin: standin dev is not running for ${dev.data}: start it first; standin logs lists the captured requests\n`,
     });
   });
 

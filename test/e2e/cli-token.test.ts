@@ -177,7 +177,7 @@ describe('behind a port-forward', () => {
       const { code, stderr } = await usage(`http://127.0.0.1:${port}`);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: expect.stringContaining('Another user of this machine is listening there.') as string,
+        stderr: expect.stringContaining('Another user on this machine is listening there.') as string,
       });
       foreign.stdin.end();
       expect(await lines.next()).toMatchObject({ done: true });

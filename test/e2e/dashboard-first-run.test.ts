@@ -31,7 +31,7 @@ test('an empty directory shows its first request after seven clicks', { timeout:
   await clickButton('Create endpoint');
   await page.waitForURL(`${run.dashboard}/p/default/shop/endpoints/hello`);
   await page.getByRole('link', { name: 'Traffic' }).click();
-  await clickButton('Send GET for me');
+  await clickButton('Send a GET request');
   await page.getByRole('gridcell', { name: '/hello' }).waitFor();
   expect(complaints).toEqual([]);
   await context.close();

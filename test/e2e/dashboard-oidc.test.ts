@@ -159,7 +159,7 @@ describe('an unavailable service', () => {
     await page.context().close();
   });
 
-  it('is named on the page: the API server, and the page recovers by itself', async () => {
+  it('(the API server) is named on the page, which recovers by itself', async () => {
     const page = await newPage();
     // This user does not sign in with the provider: a newly started API server rejects the provider's tokens until it has fetched the
     // provider's keys.
@@ -174,7 +174,7 @@ describe('an unavailable service', () => {
     await page.context().close();
   });
 
-  it('is named on the page: the identity provider, and a token still signs in', async () => {
+  it('(the identity provider) is named on the page, and signing in with a token still works', async () => {
     await provider.close();
     await dashboard.process.restart();
     await dashboard.process.waitForUrl(`${dashboard.url}/healthz`, 60_000);

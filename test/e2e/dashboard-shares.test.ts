@@ -197,7 +197,7 @@ describe('on the Free plan', () => {
     await goto(page, exchangeUrl(FREE, freeExchange));
     await page.getByRole('button', { name: 'Share Pro' }).click();
     await page.locator(PREVIEW).waitFor();
-    await page.getByText('Sharing is part of the Pro plan').waitFor();
+    await page.getByText('Sharing requires the Pro plan').waitFor();
     expect(await page.getByRole('button', { name: 'Create link' }).count()).toBe(0);
     await context.close();
   });
@@ -236,7 +236,7 @@ describe('standin share', () => {
   test('says what to start when standin dev is not running', async () => {
     const { data } = await newFolders();
     const { code, stderr } = await standin(['share', exchange, '--data', data]);
-    expect(stderr).toContain('no standin dev is running for');
+    expect(stderr).toContain('standin dev is not running for');
     expect(code).toBe(1);
   });
 });

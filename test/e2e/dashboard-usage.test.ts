@@ -107,10 +107,10 @@ test('the page and standin usage show the total while ClickHouse is unavailable'
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /: 5 of 5 requests \(100\.0 %\)\n.*\nrequests by endpoint are unknown: Cannot read from ClickHouse/,
+        /: 5 of 5 requests \(100\.0 %\)\n.*\nusage by endpoint is unavailable: Cannot read from ClickHouse/,
       ) as string,
     });
-    await page.getByRole('alert').getByText('Usage by day and by endpoint is missing').waitFor();
+    await page.getByRole('alert').getByText('Usage by day and by endpoint is unavailable').waitFor();
     expect((await page.getByRole('main').innerText()).replace(/\s+/g, ' ')).toContain('5 of 5 accepted requests');
     expect(await page.getByRole('heading', { name: 'By day' }).count()).toBe(0);
     expect(complaints).toEqual([]);

@@ -297,7 +297,7 @@ describe('gateways', () => {
     expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"frozen": "gateway-2"}'));
   });
 
-  test('a stopped gateway says goodbye, and no change waits for it', async () => {
+  test('a stopped gateway sends a goodbye message, and no change waits for it', async () => {
     const [first] = gateways;
     expect((await first.process.kill('SIGTERM')).code).toBe(0);
     expect(await knownGateways()).toBe(2);

@@ -257,7 +257,7 @@ test('the operator and the dashboard use every permission of their roles and req
     const all = await used();
     return [...granted()].filter((right) => !all.has(right));
   };
-  await eventually('every right to be used', unused, { ...UNTIL, accept: ({ length }) => length === 0 });
+  await eventually('every permission to be used', unused, { ...UNTIL, accept: ({ length }) => length === 0 });
   expect([...(await used())].filter((right) => right.startsWith('Role') && !granted().has(right))).toEqual([]);
   const refused = (await requests()).filter(({ isAllowed }) => !isAllowed);
   expect(new Set(refused.map(({ serviceAccount, right }) => `${serviceAccount}: ${right}`))).toEqual(new Set());

@@ -256,7 +256,7 @@ describe('unusual but valid responses', () => {
     ]);
   });
 
-  test('with endless chunks stream until the client leaves; 10 MiB are stored and marked as truncated', async () => {
+  test('with endless chunks stream until the client disconnects; 10 MiB are stored and marked as truncated', async () => {
     const block = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const upstream = await upstreamWith((socket) => {
       socket.write(CHUNKED);

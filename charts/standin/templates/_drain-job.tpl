@@ -17,7 +17,7 @@ spec:
         {{- include "standin.labels" $call | nindent 8 }}
     spec:
       restartPolicy: OnFailure
-      # This ServiceAccount has no rights.
+      # This ServiceAccount has no permissions.
       serviceAccountName: {{ include "standin.componentName" (dict "root" . "component" "gateway") }}
       automountServiceAccountToken: false
       enableServiceLinks: false

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The prefix of all names. It has at most 40 characters, so that the longest suffix and a StatefulSet's hash fit into a label. */}}
+{{/* The prefix of all names. It has at most 40 characters, so that the longest suffix and a StatefulSet's hash fit in a label. */}}
 {{- define "standin.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}

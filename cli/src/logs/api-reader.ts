@@ -14,7 +14,7 @@ const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 const PAGE_SIZE = 1_000;
 const RETRY_MS = 1_000;
 
-/** Reads requests from the JSON API, for one project in a cluster or for the projects in a `standin dev`. */
+/** Reads requests from the JSON API, for one project in a cluster or for all projects of `standin dev`. */
 export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<LogReader> => {
   const path = await requestsPath(api, choice);
   const filter = { q: searchOf(choice), from: choice.since?.toISOString() };

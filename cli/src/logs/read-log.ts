@@ -63,7 +63,7 @@ const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   if (options.clickhouseUrl !== undefined) return openStoreReader(options, choice);
   const api = openServer(options) ?? (await findLocal(options.data));
   if (api !== undefined) return openApiReader(api, choice);
-  // A standin dev whose cluster is unreachable keeps starting, and its engine has the data folder.
+  // While its cluster is unreachable, `standin dev` is still starting, but its engine already holds the data folder.
   const starting = await findRunning(path.resolve(options.data));
   if (starting === undefined) return openStoreReader(options, choice);
   const { url: clickhouseUrl, username: clickhouseUser, password: clickhousePassword } = starting.clickhouse;

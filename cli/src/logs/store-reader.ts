@@ -10,7 +10,7 @@ import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
 
 export interface StoreReaderOptions {
-  /** The data folder of a `standin dev` that is not running. */
+  /** The data folder. No `standin dev` process is using it. */
   readonly data: string;
   /** The ClickHouse server to read from instead. */
   readonly clickhouseUrl?: string | undefined;
@@ -29,7 +29,7 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
   const checkGrowing = (): void => {
     if (isServer) return;
     throw new PlainError(
-      `no standin dev is running for ${options.data}: start it first; standin logs lists the captured requests`,
+      `standin dev is not running for ${options.data}: start it first; standin logs lists the captured requests`,
     );
   };
   return {

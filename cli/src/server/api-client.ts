@@ -30,7 +30,7 @@ export interface ApiClient {
   lines(request: ApiRequest): Promise<{ readonly headers: Headers; readonly lines: AsyncIterable<string> }>;
 }
 
-/** Set for a `standin dev`. */
+/** Set if the server is `standin dev`. */
 interface LocalServer {
   /** False: it was started with --no-dashboard, or its dashboard could not be built. */
   readonly hasPages: boolean;

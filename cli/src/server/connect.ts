@@ -8,7 +8,7 @@ import { findRunning, readRunFile, type RunFile } from './run-file.ts';
 import { isLoopback, type ServerOptions } from './server-options.ts';
 
 export interface ApiOptions extends ServerOptions {
-  /** The data folder of a `standin dev`, used without `--server`. */
+  /** The data folder of `standin dev`, used without `--server`. */
   readonly data: string;
 }
 
@@ -19,7 +19,7 @@ export interface ApiOptions extends ServerOptions {
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
   const api = openServer(options) ?? (await awaitLocal(options.data));
   if (api !== undefined) return api;
-  throw new PlainError(`no standin dev is running for ${options.data}: start it first, or set its folder with --data`);
+  throw new PlainError(`standin dev is not running for ${options.data}: start it first, or set its folder with --data`);
 };
 
 /**
@@ -83,7 +83,7 @@ const isServed = ({ url }: LocalApi): Promise<boolean> =>
     () => false,
   );
 
-/** Opens a `standin dev`, which never gets a kubeconfig's token. */
+/** Connects to `standin dev`, which never receives a kubeconfig's token. */
 const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiClient =>
   apiClient(new URL(url), {
     ...{ findToken: needsNoToken, given: token, limits: ANSWER_LIMITS },
@@ -99,7 +99,7 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
 
 const needsNoToken: FindToken = ({ server }) =>
   Promise.reject(
-    new PlainError(`${server.host} requires a token, so it is not a standin dev: pass a dashboard URL with --server`),
+    new PlainError(`${server.host} requires a token, so it is not standin dev: pass a dashboard URL with --server`),
   );
 
 const isAlive = (pid: number): boolean => {

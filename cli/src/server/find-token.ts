@@ -72,7 +72,7 @@ const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, is
   const { origin, host } = challenge.server;
   const service = serviceOf(challenge);
   const claim = service === undefined ? '' : `, which claims to be the Service ${service},`;
-  const warning = isForeign ? ' Another user of this machine is listening there.' : '';
+  const warning = isForeign ? ' Another user on this machine is listening there.' : '';
   const question = `${origin}${claim} asks for a token.${warning} Send it the token from context ${context} (cluster ${cluster.server})?`;
   const otherwise = `${origin} has never received your token for the cluster ${cluster.server}.${warning} Add --trust-server to send it, or pass a token with --token or STANDIN_TOKEN`;
   if (!(await isConfirmed(question, otherwise))) throw new PlainError(`the token was not sent to ${host}`);

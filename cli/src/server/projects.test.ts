@@ -76,7 +76,7 @@ const openLocal = async (status = 200): Promise<ApiClient> => {
   return openApi({ data: folder });
 };
 
-describe('a request to a standin dev for a project', () => {
+describe('a request to standin dev for a project', () => {
   const MISSING = new ServerError('There is no project nope.', { status: 404, code: 'project_not_found' });
 
   it('fails with the names of the existing projects', async () => {

@@ -25,9 +25,9 @@ const listProjects = async (api: ApiClient, namespace?: string): Promise<readonl
 export const projectPath = (namespace: string, project: string): string =>
   apiPath('namespaces', namespace, 'projects', project);
 
-/** Matches every name in the API of a `standin dev`. */
+/** Matches every name in the API that `standin dev` serves. */
 const ANY_NAME = '-';
-/** Returns the API path of the log in a `standin dev`. It covers all projects, including removed ones. */
+/** Returns the API path of the log that `standin dev` serves. It covers all projects, including removed ones. */
 const localPath = ({ namespace = ANY_NAME, project = ANY_NAME }: ProjectChoice): string =>
   projectPath(namespace, project);
 

@@ -27,7 +27,7 @@ test('usage shows the share of the quota, the reset, the forecast and the endpoi
   expect(lines).toEqual([
     'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',
     'resets on 2026-12-01; requests over the quota are rejected with 429',
-    'at this month’s rate, the quota is used up on 2026-11-25',
+    'at this month’s rate, the quota will be used up on 2026-11-25',
     '',
     'PROJECT          ENDPOINT      REQUESTS',
     'team-a/shop      create-order    80,000',
@@ -41,7 +41,7 @@ test('usage is shown even if the log is unavailable', () => {
   expect(lines).toEqual([
     'team-a/default, 2026-11: 7 of 10 requests (70.0 %)',
     'resets on 2026-12-01; requests over the quota are rejected with 429',
-    'requests by endpoint are unknown: ClickHouse is unavailable.',
+    'usage by endpoint is unavailable: ClickHouse is unavailable.',
   ]);
 });
 

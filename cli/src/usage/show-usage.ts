@@ -12,8 +12,8 @@ export const formatUsage = ({ namespace, name }: AccountRef, usage: ApiUsage): r
   const lines = [
     `${namespace}/${name}, ${month}: ${number.format(used)} ${of}`,
     ...(quota === undefined ? [] : [`resets on ${resetsOn}; requests over the quota are rejected with 429`]),
-    ...(usedUpOn === undefined ? [] : [`at this month’s rate, the quota is used up on ${usedUpOn}`]),
-    ...(logFailure === undefined ? [] : [`requests by endpoint are unknown: ${logFailure}`]),
+    ...(usedUpOn === undefined ? [] : [`at this month’s rate, the quota will be used up on ${usedUpOn}`]),
+    ...(logFailure === undefined ? [] : [`usage by endpoint is unavailable: ${logFailure}`]),
   ];
   const counts = [
     ...endpoints.map((one) => [`${one.namespace}/${one.project}`, one.endpoint, number.format(one.requests)] as const),

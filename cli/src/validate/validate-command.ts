@@ -63,10 +63,15 @@ const readPath = async (name: string): Promise<ManifestFile[]> => {
 
 const readFolder = async (name: string): Promise<ManifestFile[]> => {
   // Loaded on demand, because it would slow down every command.
-  const { ManifestFolder } = await import('@standin/operator');
+  const { MANIFEST_FILES_MAX, ManifestFolder } = await import('@standin/operator');
   const folder = new ManifestFolder(name, undefined);
   const { files, tooMany } = await folder.scan();
-  if (tooMany) throw new PlainError(`${name} has more manifests than standin dev reads`, { exitCode: 2 });
+  if (tooMany) {
+    const max = MANIFEST_FILES_MAX.toLocaleString('en');
+    throw new PlainError(`${name} contains too many manifests: standin dev reads at most ${max} files`, {
+      exitCode: 2,
+    });
+  }
   if (files.length === 0)
     throw new PlainError(`${name} contains no manifests (files that end in .yaml, .yml or .json)`, { exitCode: 2 });
   return Promise.all(files.map(async ({ file }) => ({ name: path.join(name, file), text: await folder.read(file) })));

@@ -36,7 +36,7 @@ const Line = ({ line }: { readonly line: Exclude<DiffLine, { kind: 'skipped' }> 
   );
 };
 
-/** Shows the differences between two texts, with the line numbers before and after the change. */
+/** Shows the differences between two strings, with the line numbers before and after the change. */
 export const LineDiffView = ({ label, lines }: LineDiffViewProps) => (
   <div
     role="region"

@@ -19,7 +19,7 @@ const inForm = (problem: Problem): Problem => {
     : { path: 'spec.edit.headers', message: `line ${Number(index) + 1}: ${problem.message}` };
 };
 
-/** Creates a Replay with the user's rights. */
+/** Creates a Replay with the user's permissions. */
 export const createReplay = (
   { resources }: Backend,
   object: DesiredObject,

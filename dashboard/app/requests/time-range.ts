@@ -75,7 +75,7 @@ export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   return preset?.label ?? (from !== undefined && parseDuration(from) !== undefined ? `Last ${from}` : undefined);
 };
 
-/** Returns a range four times as wide around the same center, but never in the future. Above a month, returns all time. */
+/** Returns a range four times as wide around the same center, but never in the future. For ranges longer than a month, returns all time. */
 export const widerRange = ({ since, until }: Instants, now: Date): TimeRange => {
   const end = until ?? now;
   if (since === undefined) return until === undefined ? ALL_TIME : { from: undefined, to: undefined };

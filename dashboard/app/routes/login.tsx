@@ -10,7 +10,7 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
 
-/** The reasons for showing the login page. The texts are a fixed set, so that a link cannot make the dashboard show arbitrary text. */
+/** The reasons for showing the login page. The set is fixed, so a link cannot make the dashboard show arbitrary text. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
   ['signed-out', 'You are signed out.'],
@@ -56,7 +56,7 @@ const Login = () => {
       <div>
         <h1 className="text-h1">Sign in to Standin</h1>
         <p className="mt-1 text-muted">
-          The dashboard uses your Kubernetes permissions. You can do here whatever you can do with kubectl.
+          The dashboard uses your Kubernetes permissions. You can do the same things here as with kubectl.
         </p>
       </div>
       {notice !== undefined && refused === undefined && (

@@ -41,8 +41,8 @@ const Projects = () => {
       {isLogUnavailable && (
         <div className="mb-4">
           <Notice look="bad">
-            ClickHouse is not responding, so request counts are missing. Endpoints still work. Gateways write their
-            requests to the log when ClickHouse is available again.
+            ClickHouse is not responding, so request counts are missing. Endpoints still work. Gateways keep captured
+            requests and deliver them when ClickHouse is available again.
           </Notice>
         </div>
       )}

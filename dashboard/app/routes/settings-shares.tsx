@@ -46,8 +46,8 @@ const Shares = () => {
     <div className="flex flex-col gap-4">
       {isInPlan === false && (
         <Notice look="locked">
-          Sharing is part of the Pro plan. This project’s account is on the Free plan. Existing links don’t work, and
-          you can’t create links until an account administrator sets <code>spec.plan: Pro</code>.
+          Sharing requires the Pro plan. This project’s account is on the Free plan. Existing links don’t work, and you
+          can’t create links until an account administrator sets <code>spec.plan: Pro</code>.
         </Notice>
       )}
       {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}

@@ -7,7 +7,7 @@ import { respondOrUnavailable, trafficFilterOrFail } from '../requests/read-traf
 /** Longer than ClickHouse's own time limit. */
 const ANSWER_MS_MAX = 15_000;
 
-/** Returns the data above the list: requests over time, and their number. */
+/** Returns the data for the chart above the list: requests over time, and the total. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const now = new Date();
   const query = new URL(request.url).searchParams;

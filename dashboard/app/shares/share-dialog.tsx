@@ -100,8 +100,8 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       <input type="hidden" name="intent" value="create" />
       {!isInPlan && (
         <Notice look="locked">
-          Sharing is part of the Pro plan: links that show one request to people without an account, with expiry,
-          redaction and revocation. This project’s account is on the Free plan. An account administrator can set{' '}
+          Sharing requires the Pro plan. A link shows one request to people without an account. Links redact secrets,
+          expire, and can be revoked. This project’s account is on the Free plan. An account administrator can set{' '}
           <code>spec.plan: Pro</code>. A link would show:
         </Notice>
       )}

@@ -82,7 +82,7 @@ const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
           <span>
             created <Time at={createdAt} zone={time} />
           </span>
-          <span>{rules === 1 ? 'redacts 1 name' : `redacts ${rules} names`}</span>
+          <span>{rules === 1 ? '1 redaction rule' : `${rules} redaction rules`}</span>
           <span className="font-mono">{name}</span>
         </p>
         {message !== '' && <p className="text-small">{message}</p>}

@@ -80,7 +80,7 @@ const Body = ({ message: { body, bytes, state }, level: Heading }: BodyProps) =>
   if (state.withheld !== undefined)
     return (
       <p className="text-small text-muted">
-        The body of {size} {WITHHELD[state.withheld]}
+        The body ({size}) {WITHHELD[state.withheld]}
       </p>
     );
   return (

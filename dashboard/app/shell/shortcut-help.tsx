@@ -35,11 +35,11 @@ export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProp
         ))}
       </dl>
       <p className="mt-4 border-t border-line pt-3 text-small text-muted">
-        Programs use the{' '}
+        For programmatic access to captured requests, replays and links, use the{' '}
         <a href={API_DOCUMENT} className="text-accent underline">
           JSON API
         </a>
-        : what was captured, replays and links.
+        .
       </p>
     </Dialog>
   );

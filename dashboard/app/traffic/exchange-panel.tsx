@@ -99,7 +99,7 @@ const useTabKeys = (open: Tab, linkTo: (name: string) => string): void => {
     if (next !== undefined) navigate(linkTo(next.name), { replace: true, preventScrollReset: true });
   };
   useShortcuts([
-    { keys: '[', label: 'Previous tab of the request', run: () => go(-1) },
-    { keys: ']', label: 'Next tab of the request', run: () => go(1) },
+    { keys: '[', label: 'Previous tab', run: () => go(-1) },
+    { keys: ']', label: 'Next tab', run: () => go(1) },
   ]);
 };

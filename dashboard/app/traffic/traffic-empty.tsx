@@ -26,7 +26,7 @@ const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first
     <>
       <fetcher.Form method="post" action={paths.traffic(data.params)}>
         <Button type="submit" look="primary" disabled={isSending}>
-          <Send aria-hidden /> {isSending ? 'Sending …' : `Send ${first.method} for me`}
+          <Send aria-hidden /> {isSending ? 'Sending …' : `Send a ${first.method} request`}
         </Button>
       </fetcher.Form>
       {error !== undefined && !isSending && (
@@ -66,8 +66,8 @@ const NothingYet = ({
         title="No requests yet"
         action={first === undefined ? undefined : <SendForMe data={data} first={first} />}
       >
-        Call an endpoint, and the request appears here within a second. Requests with a wrong key or path are rejected
-        and not logged.
+        Call an endpoint, and the request appears here within a second. Requests with an invalid key or an unknown path
+        are rejected and not logged.
       </EmptyState>
       {first !== undefined && <TryIt params={data.params} method={first.method} url={first.url} />}
     </div>

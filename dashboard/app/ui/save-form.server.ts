@@ -22,7 +22,7 @@ export const managedForm = (before: ResourceObject | undefined): SavedForm | und
   return owner && refusedForm({ fields: {}, form: [ownershipReason(owner)] });
 };
 
-/** Writes with the user's rights. `toErrors` assigns the API server's errors to form fields. */
+/** Writes with the user's permissions. `toErrors` assigns the API server's errors to form fields. */
 export const saveForm = async (
   write: Promise<ApplyResult>,
   toErrors: (problems: readonly Problem[]) => FormErrors,

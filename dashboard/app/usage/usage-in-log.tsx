@@ -11,7 +11,7 @@ export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: U
   if (usage.logFailure !== undefined) {
     return (
       <Notice look="bad" alert>
-        Usage by day and by endpoint is missing. {usage.logFailure} The total is still exact, because the operator
+        Usage by day and by endpoint is unavailable. {usage.logFailure} The total is still exact, because the operator
         counts it. Reload the page in a moment.
       </Notice>
     );

@@ -105,7 +105,7 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
       title: 'Standin',
       version: 'v1',
       description:
-        'Access to captured requests for programs. See docs/api.md for examples. Future versions only add fields.',
+        'Programmatic access to captured requests. See docs/api.md for examples. Later versions only add fields.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
@@ -119,7 +119,7 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
     ),
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A token of the Kubernetes cluster.' },
+        token: { type: 'http', scheme: 'bearer', description: 'A bearer token for the Kubernetes cluster.' },
       },
       schemas: Object.fromEntries(
         routes.flatMap(schemasOf).flatMap((schema) => Object.entries(inlined(schema).components)),

@@ -27,7 +27,7 @@ export const API_PROBLEMS = {
   unauthorized: {
     status: 401,
     title: 'Missing or invalid token',
-    hint: 'Send `Authorization: Bearer TOKEN` with a token of the cluster (`kubectl create token`) or of `standin dev --require-token`. The API ignores cookies.',
+    hint: 'Send `Authorization: Bearer TOKEN` with a token from the cluster (`kubectl create token`) or from `standin dev --require-token`. The API ignores cookies.',
   },
   forbidden: {
     status: 403,
@@ -112,7 +112,7 @@ export const API_PROBLEMS = {
   search_too_slow: {
     status: 422,
     title: 'Search too slow',
-    hint: 'Narrow the time range with `from` and `to`, or search for longer texts.',
+    hint: 'Narrow the time range with `from` and `to`, or use longer search terms.',
   },
   request_too_heavy: {
     status: 422,

@@ -158,7 +158,7 @@ const followRequests = defineRoute({
   summary: 'Stream requests as they are captured',
   description:
     `Server-sent events: \`request\` (data: an item), \`problem\` (data: a Problem; the stream continues). A client that
-reconnects with \`Last-Event-ID\` misses nothing, but may receive requests of the last minute again. Compare their ids.`.replaceAll(
+reconnects with \`Last-Event-ID\` misses nothing, but may receive requests from the last minute again. Compare their ids.`.replaceAll(
       '\n',
       ' ',
     ),

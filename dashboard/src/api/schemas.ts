@@ -200,10 +200,12 @@ export const accountSchema = named(
     regenerations: z
       .object({
         left: whole().describe('Regenerations left.'),
-        max: whole().describe('Maximum within an hour.'),
+        max: whole().describe('Maximum per hour.'),
         resetsAt: instant()
           .optional()
-          .describe('Time at which the oldest regeneration stops counting. Absent if none counts.'),
+          .describe(
+            'Time at which the oldest regeneration no longer counts toward the limit. Absent if none counts toward it.',
+          ),
       })
       .describe('Limit for key regenerations.'),
   }),
@@ -217,16 +219,16 @@ export const usageSchema = named(
   z.object({
     month: z.string().describe('Calendar month in UTC: 2026-11.'),
     used: whole().describe('Requests that count against the quota.'),
-    quota: whole().optional().describe('Maximum number of accepted requests per month. Absent: unlimited.'),
+    quota: whole().optional().describe('Maximum number of accepted requests per month. Absent if unlimited.'),
     resetsOn: day().describe('First day of the next month in UTC.'),
     usedUpOn: day()
       .optional()
-      .describe('Day on which the quota is used up at the current rate. Absent: not this month.'),
+      .describe('Day on which the quota will be used up at the current rate. Absent if that is not this month.'),
     total: whole().describe('Number of requests in the log this month.'),
     days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
     endpoints: z
       .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
-      .describe('Busiest first, at most 100. Only endpoints in projects whose log you may read.'),
+      .describe('Busiest first, at most 100. Includes only endpoints in projects whose logs you may read.'),
     otherRequests: whole().describe('Requests to endpoints that are not listed.'),
     logFailure: z
       .string()

@@ -33,7 +33,7 @@ const parsePosition = (text: string): Position => {
   if (sinceMs !== undefined && insertedMs !== undefined)
     return { sinceMs: Number(sinceMs), insertedMs: Number(insertedMs) };
   const name = 'last-event-id';
-  const message = 'must be the id of an event of this stream';
+  const message = 'must be the id of an event from this stream';
   throw new ApiProblem('parameter_invalid', `${name}: ${message}`, { errors: [{ name, message }] });
 };
 

@@ -63,7 +63,7 @@ interface SessionEnd {
   readonly leaderUrl?: string | undefined;
 }
 
-/** Whether the operator closed or refused the connection. Timeouts have another kind of code. */
+/** Whether the operator closed or refused the connection. Timeouts have a different kind of code. */
 const isCut = (error: unknown): boolean => error instanceof Error && 'code' in error && typeof error.code === 'string';
 
 const reasonOf = (error: unknown): string => {

@@ -379,7 +379,7 @@ describe('with maxStalenessMs', () => {
   const STALE_MS = LIMITS.maxStalenessMsMin;
 
   test(
-    'a gateway that gets no messages refuses requests, is not ready, and has sent the limit',
+    'a gateway reports its limit to the operator, and becomes unready and rejects requests when no messages arrive',
     { timeout: 20_000 },
     async () => {
       const gateway = await start({ maxStalenessMs: STALE_MS });

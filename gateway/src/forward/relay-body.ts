@@ -18,7 +18,7 @@ export interface RelayOptions {
 export interface RelayEnd {
   /** The bytes that complete the response for the caller, to be sent after the response is recorded. */
   readonly heldBack: Uint8Array | undefined;
-  /** Set if the upstream broke off. The caller must not mistake the response for a complete one. */
+  /** Set if the upstream stopped before the end of its response. The caller must not mistake the response for a complete one. */
   readonly error: unknown;
   /** Whether the caller closed the connection and the rest of the response was not read. */
   readonly isCutShort: boolean;

@@ -47,7 +47,7 @@ describe('whitespace in x-api-key:', () => {
     });
   });
 
-  test('each line counts, and one padded line is enough', () => {
+  test('counts every x-api-key line, and reports padding if any line has it', () => {
     expect(scan(head('x-api-key: a ', 'X-Api-Key: bc'))[0]).toEqual({
       requestLineBytes: 19,
       lines: 2,

@@ -52,7 +52,7 @@ const VERDICTS_WAITING_MAX = 1_024;
 /**
  * Reads all bytes of a connection in parallel with Node's parser, which trims header values, and keeps one verdict per request
  * head. A head can span chunks, a chunk can contain several heads, and bodies can contain lookalikes, so the scanner follows the
- * framing (RFC 9112 section 6) as strictly as the input that Node's parser accepts requires. It decides nothing alone: `readHead`
+ * framing (RFC 9112 section 6) as strictly as the input that Node's parser accepts requires. It does not decide on its own: `readHead`
  * compares a verdict with the parsed head, and the connection closes if the two disagree.
  */
 export class HeadScanner {

@@ -55,7 +55,7 @@ test('a Job is built from the template with the claim’s name, and the claim ow
   });
 });
 
-test('each use of a claim has its own Job name, which fits into a label', () => {
+test('each use of a claim has its own Job name, which fits in a label', () => {
   const template = parseJobTemplate(TEMPLATE);
   const nameOf = (options: Partial<typeof OPTIONS>, claim = CLAIM): string =>
     (drainJob(template, claim, { ...OPTIONS, ...options }) as { metadata: { name: string } }).metadata.name;

@@ -114,7 +114,7 @@ export class GatewayController implements Controller {
     return since === undefined ? undefined : this.#states.revoked(key, since);
   }
 
-  /** Forbids gateways to use the object's state from before its last revision. */
+  /** Revokes the object's states from before its last revision, so that gateways stop using them. */
   revoke(key: ConfigKey): void {
     const since = this.#options.since(key);
     if (since !== undefined) this.#states.revoke(key, since);

@@ -46,7 +46,7 @@ test('a StatefulSet pod is gone only when its claim is gone, because the next po
   expect(await isGone('standin-gateway-1')).toBe(true);
 });
 
-test('without permission to list claims, a pod’s state is unknown unless a Deployment created it', async () => {
+test("without permission to list claims, a pod's state is unknown unless a Deployment created it", async () => {
   claims = undefined;
   await expect(isGone('standin-gateway-1')).rejects.toThrow('Forbidden');
   expect(await isGone('standin-gateway-5d4f7c9b68-x2x4z')).toBe(true);

@@ -1,8 +1,8 @@
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
 /**
- * Resolves with whether the gateway with this name is gone with everything it had, according to the platform that ran it. Rejects
- * if the platform cannot be asked.
+ * Resolves with whether the gateway with this name is gone and all its data are gone, according to the platform that ran it.
+ * Rejects if the platform cannot be queried.
  */
 export type IsGatewayGone = (name: string) => Promise<boolean>;
 

@@ -146,7 +146,7 @@ describe('a revocation', () => {
     expect(known.at(-1)).toEqual(['a', 'b']);
   });
 
-  test('does not wait for a gateway that says goodbye before its first acknowledgement', () => {
+  test('does not wait for a gateway that sends a goodbye message before its first acknowledgement', () => {
     connect('a');
     goodbye('a', 'a-1');
     expect([revoked(), known, progress]).toEqual([

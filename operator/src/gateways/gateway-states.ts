@@ -55,7 +55,7 @@ const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefi
  *   lost node or a frozen process is forgotten like any other, although its connection looks open for a quarter of an hour.
  * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, since it keeps running
  *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation does.
- * - Gone: it said goodbye, has stopped according to the platform, or its `maxStalenessMs` has passed since its last
+ * - Gone: it sent a goodbye message, has stopped according to the platform, or its `maxStalenessMs` has passed since its last
  *   acknowledgement. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer.
  */
 export class GatewayStates {
@@ -141,7 +141,7 @@ export class GatewayStates {
     return { kind: 'waiting', gateways, known: answering.length + this.#lost.size, unheard: false };
   }
 
-  /** Forbids gateways to use the state that this object had before revision `since`. */
+  /** Revokes the object's states from before revision `since`, so that gateways stop using them. */
   revoke(key: ConfigKey, since: number): void {
     this.#revocations.set(key, since);
   }

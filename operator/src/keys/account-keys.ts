@@ -46,7 +46,7 @@ export class AccountKeys {
     const { secretName } = owner;
     const key = await this.#read(owner).catch((error: unknown) => {
       const refusal = refusalOf(error);
-      // An active key stays active while a right is missing.
+      // An active key stays active while a permission is missing.
       if (refusal === undefined || this.#hasKey(accountUid, secretName)) throw error;
       return { kind: 'invalid', secretName, message: refusal } as const;
     });
@@ -103,7 +103,7 @@ const refusalOf = (error: unknown): string | undefined => {
   switch (error.kind) {
     case 'Unauthorized':
     case 'Forbidden':
-      return `the operator lacks a right (${error.message})`;
+      return `the operator lacks a permission (${error.message})`;
     case 'Invalid':
       return error.message;
     case 'NotFound':

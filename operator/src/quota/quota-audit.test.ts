@@ -53,7 +53,7 @@ test.each([
     wanted === 0
       ? undefined
       : expect.stringContaining(
-          `The log has ${spent.requests} requests of ${PERIOD} with ${spent.permits} permits, and 15 permits were granted`,
+          `The log contains ${spent.requests} requests for ${PERIOD} with ${spent.permits} permits, but 15 permits were granted`,
         ),
   );
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ account: 'team-a/own', granted: 15, ...spent });

@@ -117,5 +117,5 @@ const mismatchFinding = (
 ): Finding =>
   holds(
     'QuotaMismatch',
-    `The log has ${requests} requests of ${period} with ${permits} permits, and ${granted} permits were granted: the quota's ledger was edited, or Standin has a bug.`,
+    `The log contains ${requests} requests for ${period} with ${permits} permits, but ${granted} permits were granted. The quota ledger was edited, or Standin has a bug.`,
   );

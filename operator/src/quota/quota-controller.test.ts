@@ -90,7 +90,7 @@ test('an account without a quota has no ledger, and a quota of 0 grants nothing'
 });
 
 describe('when the ledger cannot be written', () => {
-  test('nothing is granted, and permits that may have been written count', async () => {
+  test('no permits are granted, and permits that may have been written count as granted', async () => {
     const controller = newController();
     store.disturb = (when) => {
       if (when === 'after') throw new Error('the response was lost');

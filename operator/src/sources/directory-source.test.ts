@@ -135,7 +135,7 @@ describe('a directory of manifests', () => {
     expect(problems).toEqual([]);
   });
 
-  it('ages objects in the order in which they were first seen, across a checkout and a restart', async () => {
+  it('orders objects by when they were first seen, across a checkout and a restart', async () => {
     await write('b.yaml', endpoint('b'));
     await start();
     await write('a.yaml', endpoint('a'));

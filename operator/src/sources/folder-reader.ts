@@ -1,5 +1,5 @@
 import type { Kind } from '@standin/contract';
-import { FolderGoneError, type Fingerprint, type ManifestFolder } from './manifest-folder.ts';
+import { FolderGoneError, MANIFEST_FILES_MAX, type Fingerprint, type ManifestFolder } from './manifest-folder.ts';
 import { readManifest, type ManifestObject } from './manifest-objects.ts';
 import { ManifestTree, type DesiredTree } from './manifest-tree.ts';
 
@@ -130,7 +130,9 @@ export class FolderReader {
   async #findAll(): Promise<Found> {
     const startedAt = performance.now();
     const scan = await this.#folder.scan();
-    this.#problem = scan.tooMany ? 'too many files; those after the first 20,000 are not read' : undefined;
+    this.#problem = scan.tooMany
+      ? `too many files: only the first ${MANIFEST_FILES_MAX.toLocaleString('en')} are read`
+      : undefined;
     const found = new Map<string, Fingerprint | undefined>();
     for (const file of this.#tree.files) found.set(file, undefined);
     for (const { file, fingerprint } of scan.files) found.set(file, fingerprint);

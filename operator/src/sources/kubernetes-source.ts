@@ -100,8 +100,8 @@ class KubernetesSource implements ResourceSource {
   }
 
   /**
-   * Starts the watches. A missing right or CRD is logged and retried, since it may be added later. Rejects only when `signal`
-   * aborts.
+   * Starts the watches. If a permission or CRD is missing, logs it and retries, because it may be added later. Rejects only when
+   * `signal` aborts.
    */
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
     const { namespaces, logger, registry } = this.#options;
@@ -251,5 +251,5 @@ class KubernetesSource implements ResourceSource {
   }
 }
 
-/** Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml contains exactly the rights that it needs. */
+/** Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml contains exactly the permissions that it needs. */
 export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);

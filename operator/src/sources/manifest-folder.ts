@@ -5,7 +5,7 @@ import { SourceError } from '@standin/contract';
 
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
 /** Directories that users edit are smaller than this. A larger one is probably the wrong directory. */
-const FILES_MAX = 20_000;
+export const MANIFEST_FILES_MAX = 20_000;
 /** The largest part of a manifest is a mock body, below 200 kB. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -84,10 +84,10 @@ export class ManifestFolder {
     const found: string[] = [];
     await this.#walk('', found);
     found.sort();
-    const tooMany = found.length > FILES_MAX;
+    const tooMany = found.length > MANIFEST_FILES_MAX;
     const files: { file: string; fingerprint: Fingerprint }[] = [];
-    for (let start = 0; start < Math.min(found.length, FILES_MAX); start += STATS_AT_ONCE) {
-      const batch = found.slice(start, Math.min(start + STATS_AT_ONCE, FILES_MAX));
+    for (let start = 0; start < Math.min(found.length, MANIFEST_FILES_MAX); start += STATS_AT_ONCE) {
+      const batch = found.slice(start, Math.min(start + STATS_AT_ONCE, MANIFEST_FILES_MAX));
       const fingerprints = await Promise.all(batch.map((file) => this.fingerprint(file)));
       batch.forEach((file, index) => {
         const fingerprint = fingerprints[index];

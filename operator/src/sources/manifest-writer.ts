@@ -55,7 +55,8 @@ export class ManifestWriter {
     if (file === undefined) return this.#create(desired);
     const before = await this.#read(file);
     const after = editManifest(before, desired);
-    if (after === undefined) throw new SourceError('Conflict', `${file} changed at the same time`);
+    if (after === undefined)
+      throw new SourceError('Conflict', `${file} was changed at the same time: read it again, then retry`);
     const key = manifestKey({ kind, ...metadata });
     if (!isFaithful(before, after, key, wantedOf(desired))) {
       throw new SourceError(
@@ -71,7 +72,8 @@ export class ManifestWriter {
   async remove(ref: ObjectRef, file: string): Promise<void> {
     const before = await this.#read(file);
     const after = removeFromManifest(before, ref);
-    if (after === undefined) throw new SourceError('Conflict', `${file} changed at the same time`);
+    if (after === undefined)
+      throw new SourceError('Conflict', `${file} was changed at the same time: read it again, then retry`);
     if (after === '') {
       await this.#io(file, rm(join(this.#folder.path, file)));
       return;

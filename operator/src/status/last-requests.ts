@@ -39,7 +39,8 @@ export class LastRequests implements Controller {
     return Promise.resolve();
   }
 
-  /** RFC 3339, UTC, to the second. Undefined: unknown, or the log has no request of the project. */
+  /** Returns the time as RFC 3339 in UTC, to the second. Returns undefined if it is unknown or the log has no requests for the
+   * project. */
   at(projectUid: string): string | undefined {
     return this.#times.get(projectUid)?.toISOString().replace(/\.\d+/, '');
   }

@@ -113,7 +113,7 @@ export class ServedStatus {
   ): { conditions: Condition[]; fields: StatusFields } {
     const { inputs } = this.#options;
     const fields = { ...verdict.status, ...inputs.fields(verdict, before, context.now) };
-    // Another key is different content, although the generation is the same.
+    // A different key counts as different content, although the generation is the same.
     const standing = isSameKey(before, fields)
       ? context.before.find(
           ({ type, observedGeneration }) => type === 'Programmed' && observedGeneration === verdict.generation,

@@ -58,7 +58,7 @@ const USAGE_DELAY_MS = 10_000;
 /** An account without traffic is checked when the month ends. A changed clock shifts that by at most this long. */
 const MONTH_CHECK_MS_MAX = 3_600_000;
 const WORKERS = 16;
-/** The client has its own quick retries. Remaining errors last until a right is granted, or the API server is available. */
+/** The client has its own quick retries. Remaining errors last until a permission is granted, or the API server is available. */
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
 
 interface Waiting {

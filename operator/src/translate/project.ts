@@ -85,7 +85,7 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number): Finding =>
 const uriConflict = (uri: string, { ref }: Entry): Finding =>
   fails(
     'Conflicted',
-    `${title(ref)} is older and has the URI ${uri}: delete one of them, or set another spec.uri in a new Project.`,
+    `${title(ref)} is older and has the URI ${uri}: delete one of them, or create a new Project with a different spec.uri.`,
     'spec.uri',
   );
 

@@ -116,9 +116,7 @@ describe('validation', () => {
 
   it('reports an object that exists twice', () => {
     expect(validate([endpoint(MOCK), endpoint(MOCK)]).map(shown)).toEqual([
-      expect.stringContaining(
-        '1.yaml:4 error Endpoint default/orders metadata.name: is the same object as in 0.yaml:1',
-      ),
+      expect.stringContaining('1.yaml:4 error Endpoint default/orders metadata.name: is already defined in 0.yaml:1'),
     ]);
   });
 

@@ -125,10 +125,7 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
   const uid = titleOf(read.data);
   const first = seen.get(uid);
   if (first !== undefined) {
-    found(
-      'metadata.name',
-      `is the same object as in ${first.file}:${first.document.line}: give one of them another name`,
-    );
+    found('metadata.name', `is already defined in ${first.file}:${first.document.line}: rename one of them`);
     return;
   }
   seen.set(uid, { ...located, object: objectOf(read.data, uid, seen.size), isReported: !parsed.ok });

@@ -7,7 +7,7 @@ export const OUTCOMES = [
   'mocked',
   /** The complete response from the upstream was sent. */
   'forwarded',
-  /** 502: the upstream was unreachable, was blocked by the address policy, or broke off its response. */
+  /** 502: the upstream was unreachable, was blocked by the address policy, or stopped before the end of its response. */
   'upstream_failed',
   /** 504: the upstream took longer than the endpoint's timeout. */
   'upstream_timeout',
@@ -30,7 +30,7 @@ export interface LogRow {
    * 1: only the request, because no response was recorded. 2: the complete exchange. Readers use the highest version of an id.
    */
   readonly version: 1 | 2;
-  /** When the head had arrived, in microseconds since the epoch. */
+  /** When the request head was fully received, in microseconds since the epoch. */
   readonly receivedAtUs: number;
   /** Seconds since the epoch: `receivedAt` plus the project's retention at acceptance. */
   readonly expiresAtS: number;

@@ -41,7 +41,7 @@ export const REJECTIONS = {
     status: 400,
     title: 'The request body has too many small chunks',
     detail:
-      'Send the body with a Content-Length, or buffer writes in the client so that each chunk has a few kilobytes.',
+      'Send the body with a Content-Length, or buffer writes in the client so that each chunk is a few kilobytes long.',
     retryable: false,
   },
   api_key_missing: {

@@ -57,7 +57,7 @@ const resolve = async (hostname: string, options: ConnectorOptions): Promise<Res
   try {
     const { isAlias, addresses } = await options.lookupService(hostname);
     if (isAlias) {
-      const reason = 'is an alias (CNAME) for another name, which a Service named by serviceRef must not be';
+      const reason = 'is a DNS alias (CNAME); a Service named by serviceRef must not be an alias';
       throw new EgressError('upstream_blocked', `Not connected: ${hostname} ${reason}.`);
     }
     if (addresses.length > 0) return { addresses, viaService: true };

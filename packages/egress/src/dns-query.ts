@@ -121,7 +121,7 @@ const askByDatagram = (server: NameServer, query: Buffer, signal: AbortSignal): 
     socket.connect(server.port, server.address);
   });
 
-/** Queries over TCP, for responses that do not fit into a datagram, such as the addresses of many pods. */
+/** Queries over TCP, for responses that do not fit in a datagram, such as the addresses of many pods. */
 const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Promise<Buffer> =>
   new Promise<Buffer>((resolve, reject) => {
     const socket = connect({ host: server.address, port: server.port, signal });

@@ -50,7 +50,7 @@ describe('a Service’s addresses', () => {
     expect(await ask()).toEqual({ isAlias: true, addresses: [] });
   });
 
-  test('are fetched over TCP if they do not fit into a datagram', async () => {
+  test('are fetched over TCP if they do not fit in a datagram', async () => {
     server.table[NAME] = { addresses: MANY, isLong: true };
     const before = server.questions.length;
     expect((await ask()).addresses.map(({ address }) => address)).toEqual(MANY);

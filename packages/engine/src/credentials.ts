@@ -22,7 +22,7 @@ export const credentialsOf = ({ headers }: Pick<IncomingMessage, 'headers'>, sea
   return { user: search.get('user') ?? DEFAULT_USER, password: search.get('password') ?? '' };
 };
 
-/** Compares in a time that does not reveal how many characters were right. */
+/** Compares in a time that does not reveal how many characters were correct. */
 const isSame = (given: string, wanted: string): boolean => {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));

@@ -33,7 +33,7 @@ export const readLogin = async (folder: string): Promise<Credentials> => {
 export const writeCurlLogin = async (folder: string, { user, password }: Credentials): Promise<string> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = path.join(folder, 'curl.conf');
-  // An existing file may have another owner or mode.
+  // An existing file may have a different owner or mode.
   await rm(file, { force: true });
   await writeFile(file, `user = "${user}:${password}"\n`, { mode: 0o600, flag: 'wx' });
   return file;

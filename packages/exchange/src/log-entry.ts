@@ -9,7 +9,7 @@ import type { Action, HeaderPair, LogRow, Method, Outcome } from '@standin/contr
  */
 export interface LogEntry {
   readonly id: string;
-  /** When the request head had arrived, as RFC 3339 in UTC with microseconds. */
+  /** When the request head was fully received, as RFC 3339 in UTC with microseconds. */
   readonly receivedAt: string;
   readonly namespace: string;
   readonly project: string;

@@ -105,7 +105,7 @@ export const workQueueMetrics = perRegistry((registry) => {
       },
     });
   perQueue('workqueue_depth', 'Items waiting for a worker.', (queue) => queue.depth());
-  perQueue('workqueue_unfinished_work_seconds', 'Seconds of work in progress, added up over all workers.', (queue) =>
+  perQueue('workqueue_unfinished_work_seconds', 'Seconds of work in progress, summed across all workers.', (queue) =>
     queue.runningSeconds().reduce((sum, seconds) => sum + seconds, 0),
   );
   perQueue(

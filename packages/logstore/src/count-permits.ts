@@ -37,7 +37,8 @@ export const countPermits = async (
 };
 
 /**
- * An account's accepted requests in a month of its quota, and the permits that they spent. If the two differ, something is wrong.
+ * The number of an account's accepted requests in one quota month, and of the permits that they used. If the two differ,
+ * something is wrong.
  */
 export interface SpentPermits {
   readonly requests: number;

@@ -53,7 +53,7 @@ export const countUsage = async (
     AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
   const params = { accountUid, from: from.getTime(), to: to.getTime() };
   const run = (sql: string): Promise<Buffer> =>
-    clickhouse.run('count requests of an account', { sql: `${sql} FORMAT RowBinary`, params, settings });
+    clickhouse.run('count requests for an account', { sql: `${sql} FORMAT RowBinary`, params, settings });
   const [byDay, byEndpoint] = await Promise.all([
     run(`SELECT toString(toDate(received_at, 'UTC')) AS day, count() ${rows} GROUP BY day ORDER BY day`),
     run(`SELECT namespace, project, project_uid, endpoint, count() AS requests ${rows}

@@ -92,7 +92,7 @@ export const distinctValues = async (
     WHERE startsWith(lower(value), lower(unhex({distinctPrefix:String}))) AND length(value) BETWEEN 1 AND ${VALUE_LENGTH_MAX}
     GROUP BY value ORDER BY count() DESC, value LIMIT {distinctLimit:UInt32} FORMAT RowBinary`;
   const distinctPrefix = Buffer.from(prefix, source.latin1 ? 'latin1' : 'utf8').toString('hex');
-  const answer = await clickhouse.run('list values of the log', {
+  const answer = await clickhouse.run('list values in the log', {
     sql,
     params: { ...params, ...source.params, distinctPrefix, distinctLimit: limit },
     settings: distinctSettings,

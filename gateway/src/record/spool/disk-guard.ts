@@ -42,7 +42,7 @@ export class DiskGuard {
     const { bytesMax, reserveBytes, folder } = this.#options;
     return this.storedBytes > bytesMax
       ? `the spool has reached its limit of ${mib(bytesMax)}: check that ClickHouse accepts rows`
-      : `the disk of ${folder} has ${mib(this.#freeBytes)} free, and ${mib(reserveBytes)} are reserved`;
+      : `the disk that holds ${folder} has ${mib(this.#freeBytes)} free, but ${mib(reserveBytes)} must stay free`;
   }
 
   wrote(bytes: number): void {

@@ -145,7 +145,9 @@ describe('a full disk', () => {
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({
         msg: 'spool full, refusing requests with 503',
-        reason: expect.stringMatching(/^the disk of .+ has 100 MiB free, and 256 MiB are reserved$/) as string,
+        reason: expect.stringMatching(
+          /^the disk that holds .+ has 100 MiB free, but 256 MiB must stay free$/,
+        ) as string,
       }),
       expect.objectContaining({ msg: 'spool has room again' }),
     ]);

@@ -8,7 +8,7 @@ export interface MultipartSection {
   readonly start: number | undefined;
   /** The position before the line ending that belongs to the next delimiter. */
   readonly end: number;
-  /** Whether the end of the section was found. `false` if the body breaks off. */
+  /** Whether the end of the section was found. `false` if the body is truncated. */
   readonly isWhole: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface MultipartItem {
   /** The position of the content in the body. */
   readonly start: number;
   readonly end: number;
-  /** Whether the end of the part was found. `false` if the body breaks off. */
+  /** Whether the end of the part was found. `false` if the body is truncated. */
   readonly isWhole: boolean;
 }
 
@@ -65,7 +65,7 @@ const firstDelimiter = (body: string, delimiter: string): number => {
 
 /**
  * Returns the sections of a multipart body, which may be truncated, or `undefined` if no line is a delimiter. Line endings are
- * those of the first delimiter's line: CRLF, or LF alone. Reads each character a limited number of times, regardless of the body.
+ * those of the first delimiter's line: CRLF, or LF alone. Runs in linear time for any body.
  */
 export const splitMultipart = (body: string, boundary: string): MultipartSections | undefined => {
   const delimiter = `--${boundary}`;
@@ -111,7 +111,7 @@ export const partNames = (headers: readonly HeaderPair[]): Pick<MultipartItem, '
   return { name: parameter(disposition, 'name'), fileName: parameter(disposition, 'filename') };
 };
 
-/** Returns the first parts of a body, which may break off. Leaves out the text around parts, and parts without a head. */
+/** Returns the first parts of a body, which may be truncated. Leaves out the text around parts, and parts without a head. */
 export const parseMultipart = (body: string, boundary: string): readonly MultipartItem[] => {
   const items: MultipartItem[] = [];
   for (const { from, start, end, isWhole } of splitMultipart(body, boundary)?.sections ?? []) {

@@ -3,8 +3,8 @@ const SLOTS_PER_NODE = 2;
 const ROOT = 0;
 
 /**
- * Finds any of many texts in one pass over another text (Aho and Corasick, 1975). The time does not increase with the number of
- * texts, and no text makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges are in one hash
+ * Finds any of many strings in one pass over a text (Aho and Corasick, 1975). The time does not increase with the number of
+ * strings, and no input makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges are in one hash
  * table.
  */
 export class NeedleSearch {

@@ -326,7 +326,7 @@ describe('rules', () => {
     expect([entry.query, entry.request.body]).toEqual(['token=ghi', '{"secret":"[redacted]"}']);
   });
 
-  it('fit into a Share even for an exchange with very many fields', () => {
+  it('fit in a Share even for an exchange with very many fields', () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, index) => [`token-"${index}"`, `value-${index}`]),
     );

@@ -40,7 +40,7 @@ const wordStart = (text: string, cursor: number): number => {
 };
 
 /**
- * Returns completions for a search box at the cursor, or `undefined` if there are none. Also works on texts that do not parse.
+ * Returns completions for a search box at the cursor, or `undefined` if there are none. Also works on input that does not parse.
  */
 export const completionAt = (text: string, cursor: number): Completion | undefined => {
   const from = wordStart(text, cursor);

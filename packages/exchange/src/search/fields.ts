@@ -61,7 +61,7 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   id: { kind: 'pattern', meaning: "the entry's id, or its beginning followed by *", example: 'id:01931f3e-*' },
 };
 
-/** Prefixes that a header name follows. */
+/** Prefixes that precede a header name. */
 export const HEADER_PREFIXES = {
   'header.': { side: 'request', meaning: 'a request header', example: 'header.x-github-event:push' },
   'resp.header.': {

@@ -3,7 +3,7 @@ import type { Action, Method, Outcome } from '@standin/contract';
 /**
  * A search as a tree. `parseFilter` creates it from text, `formatFilter` prints it, `compileFilter` compiles it for ClickHouse.
  *
- * Texts are Unicode. A byte that is not UTF-8 (`\xe9` in the text) is the lone surrogate U+DC80 + (byte − 0x80), as in Python's
+ * Strings are Unicode. A byte that is not UTF-8 (`\xe9` in the text) is the lone surrogate U+DC80 + (byte − 0x80), as in Python's
  * surrogateescape (PEP 383).
  */
 export type Filter = Everything | Condition;

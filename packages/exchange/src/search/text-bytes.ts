@@ -6,7 +6,7 @@ const loneSurrogate = /\p{Cs}/u;
 /** Returns the text that stands for one byte. ASCII is itself, and any other byte is a lone surrogate (see `Filter`). */
 export const escapedByte = (byte: number): string => String.fromCharCode(byte < 0x80 ? byte : ESCAPE_BASE + byte);
 
-/** Returns the byte that a character of `Filter`'s texts stands for, if the character is such an escape. */
+/** Returns the byte that a character in one of `Filter`'s strings stands for, if the character is such an escape. */
 export const byteOfEscape = (char: string): number | undefined =>
   char.length === 1 && escaped.test(char) ? char.charCodeAt(0) - ESCAPE_BASE : undefined;
 

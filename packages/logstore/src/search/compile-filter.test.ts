@@ -36,14 +36,14 @@ describe('compileFilter', () => {
     );
   });
 
-  test('texts are sent as hexadecimal', () => {
+  test('strings are sent as hexadecimal', () => {
     expect(compile(`body:"' OR 1=1 --"`)).toEqual({
       conditions: [{ sql: '(lower(request_body) LIKE unhex({search0:String}))', frozen: true }],
       params: { search0: `25${Buffer.from("' or 1=1 --").toString('hex')}25` },
     });
   });
 
-  test('the special characters of LIKE are escaped in texts', () => {
+  test('the special characters of LIKE are escaped in strings', () => {
     const { params } = compile(String.raw`path:/a%_\\b*`);
     expect(Buffer.from(String(params['search0']), 'hex').toString()).toBe(String.raw`/a\%\_\\b%`);
   });

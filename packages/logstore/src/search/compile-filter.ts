@@ -18,7 +18,7 @@ export interface CompiledFilter {
 
 /**
  * Compiles a search to ClickHouse conditions on the `log` table. The SQL consists only of the expressions in columns.ts. Every
- * value is a parameter. Texts are hexadecimal, because they can contain any bytes.
+ * value is a parameter. Strings are hexadecimal, because they can contain any bytes.
  */
 export const compileFilter = (filter: Filter): CompiledFilter => {
   if (filter.kind === 'everything') return { conditions: [], params: {} };
