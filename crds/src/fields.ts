@@ -82,6 +82,15 @@ const condition = z.strictObject({
 });
 
 /** Status fields of every kind. */
+/** Part of the status of objects with data that outlives them. */
+export const identityStatus = {
+  id: text({ max: 64 })
+    .optional()
+    .describe(
+      'The identity of the object: the uid under which it was first seen. The log, the default URI and the quota follow it.',
+    ),
+};
+
 export const commonStatus = {
   observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
     .optional()

@@ -1,7 +1,7 @@
 import { PLANS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp } from '../fields.ts';
+import { commonStatus, identityStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp } from '../fields.ts';
 
 /** The account's Secret is named `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
@@ -28,6 +28,7 @@ const spec = z
 const status = z
   .strictObject({
     ...commonStatus,
+    ...identityStatus,
     apiKey: z
       .strictObject({
         secretName: text({ max: NAME_LENGTH_MAX })

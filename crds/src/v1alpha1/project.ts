@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { commonStatus, integer, reference, text } from '../fields.ts';
+import { commonStatus, identityStatus, integer, reference, text } from '../fields.ts';
 import { matches, withRules } from '../rules.ts';
 
 const spec = z
@@ -18,8 +18,8 @@ const spec = z
     ])
       .optional()
       .describe(
-        "First path segment of the URLs of all the project's endpoints; pin it to keep URLs when the project moves to another cluster. " +
-          "Cannot be changed once set. Default: derived from the object's uid.",
+        "First path segment of the URLs of all the project's endpoints; pin it to choose them. " +
+          'Cannot be changed once set. Default: derived from status.id.',
       ),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
@@ -30,6 +30,7 @@ const spec = z
 const status = z
   .strictObject({
     ...commonStatus,
+    ...identityStatus,
     uri: text({ max: LIMITS.projectUriLengthMax }).optional().describe('The active URI.'),
     url: text({ max: LIMITS.forwardUrlLengthMax }).optional().describe('The beginning of the URLs of all endpoints.'),
     retentionDays: integer(1, LIMITS.retentionDaysMax)

@@ -35,7 +35,7 @@ export interface LedgerStore {
    * others.
    */
   list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
-  /** The account was deleted, and its uid will not be reused. */
+  /** The account no longer exists, and the ledger is that of an earlier month. */
   remove(accountUid: string): Promise<void>;
 }
 

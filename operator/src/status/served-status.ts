@@ -9,6 +9,7 @@ import {
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import { isIdentified } from '../identity/identity.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { Verdict } from '../translate/index.ts';
@@ -87,7 +88,12 @@ export class ServedStatus {
     const { ref, generation } = verdict;
     const context = { ...contextOf(newest, clock()), generation };
     const { conditions, fields } = this.#desired(verdict, statusFieldsOf(newest), context);
-    const result = await this.#writer.write(newest, { ...fields, observedGeneration: generation, conditions });
+    const result = await this.#writer.write(newest, {
+      ...fields,
+      ...identityField(object),
+      observedGeneration: generation,
+      conditions,
+    });
     if (result === 'outdated') return undefined;
     if (result === 'written') {
       logger.debug({ ...ref, generation }, 'status written');
@@ -151,6 +157,10 @@ export class ServedStatus {
     await this.#options.source.recordEvent(object, { type: 'Warning', reason: ready.reason, message: ready.message });
   }
 }
+
+/** Readers of the log find it here. */
+const identityField = ({ kind, metadata, identityFault }: ResourceObject): StatusFields =>
+  isIdentified(kind) ? { id: identityFault === undefined ? metadata.uid : undefined } : {};
 
 /** Reasons of conditions about quotas that are reported. */
 const REPORTED: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);
