@@ -27,8 +27,10 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
   return {
     requestsByHour: async (projects, hours) => {
       const allowed = await Promise.all(projects.map(mayRead));
-      const uids = projects.filter((_, index) => allowed[index]).map(({ uid }) => uid);
-      return store.requestsByHour(uids, hours);
+      return store.requestsByHour(
+        projects.filter((_, index) => allowed[index]),
+        hours,
+      );
     },
     open: async (project) => {
       const { namespace, name } = project;
@@ -48,7 +50,7 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
         const { namespace, name, uid } = account;
         throw new SourceError('NotFound', `there is no account ${namespace}/${name} with the uid "${uid}"`);
       }
-      const usage = await store.usage(account.uid, range);
+      const usage = await store.usage(account, range);
       const projects = new Map(
         usage.endpoints.map(({ namespace, project: name, projectUid: uid }) => [uid, { namespace, name, uid }]),
       );

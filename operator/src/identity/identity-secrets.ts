@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { OPERATOR_FIELD_MANAGER } from '@standin/contract';
+import { OPERATOR_FIELD_MANAGER, SourceError } from '@standin/contract';
 import { asSourceError, isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import { IDENTITIES_SECRET } from './identity.ts';
 
@@ -26,8 +26,17 @@ const KEY_BYTES = 32;
 /** Also selects what a backup must contain. */
 const LABELS = { 'app.kubernetes.io/managed-by': OPERATOR_FIELD_MANAGER };
 
+export interface IdentitySecretsOptions {
+  /** Whether a missing installation key is created. Otherwise `key` rejects. Default: true. */
+  readonly createsKey?: boolean;
+}
+
 /** The identities in one Secret per namespace. The key that signs them is in the operator's own namespace. */
-export const identitySecrets = (client: KubeClient, systemNamespace: string): IdentityStore => {
+export const identitySecrets = (
+  client: KubeClient,
+  systemNamespace: string,
+  { createsKey = true }: IdentitySecretsOptions = {},
+): IdentityStore => {
   const pathOf = (namespace: string, name?: string): string => {
     const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
     return resourcePath(name === undefined ? secrets : { ...secrets, name });
@@ -53,6 +62,10 @@ export const identitySecrets = (client: KubeClient, systemNamespace: string): Id
     );
   };
   const createKey = async (): Promise<Uint8Array> => {
+    if (!createsKey) {
+      const place = `Secret ${INSTALLATION_SECRET} in namespace ${systemNamespace}`;
+      throw new SourceError('NotFound', `there is no ${place}: name the operator's namespace`);
+    }
     const key = randomBytes(KEY_BYTES);
     try {
       await createSecret(systemNamespace, INSTALLATION_SECRET, { [KEY_DATA_KEY]: key.toString('base64') });

@@ -71,6 +71,8 @@ export interface EntryPreview {
 /** Identifies the version of the row of an entry. */
 export interface RowVersion {
   readonly projectUid: string;
+  readonly namespace: string;
+  readonly project: string;
   /** Increases when the whole exchange is recorded. */
   readonly version: number;
 }

@@ -3,7 +3,7 @@ import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
-import { countByHour, type HourlyCounts } from './count-requests.ts';
+import { countByHour, type HourlyCounts, type LogOwner } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
 import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits } from './count-permits.ts';
@@ -29,6 +29,7 @@ import {
 } from './replay-results.ts';
 import type {
   ReplayAnswer,
+  ReplayedRequest,
   ReplayKey,
   ReplayResult,
   ReplayResultsFilter,
@@ -89,10 +90,10 @@ export interface LogStore {
   /** Like `get`, with at most this many bytes of each body. A page shows the start of 10 MiB as fast as a single line. */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
   /** The number of requests per project in each of the last hours, by the project's uid. */
-  requestsByHour(projectUids: readonly string[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
+  requestsByHour(projects: readonly LogOwner[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   readonly replays: ReplayStore;
   /** Requests of an account by day and by endpoint. Counts only requests that are still in the log. Same time limit as `count`. */
-  usage(accountUid: string, range: UsageRange): Promise<Usage>;
+  usage(account: LogOwner, range: UsageRange): Promise<Usage>;
   /**
    * The number of requests that were accepted with permits of each block. Blocks without requests are missing. Same time limit as
    * `count`. In a cluster, rejects while a replica is unavailable: it may have rows that the others do not.
@@ -107,7 +108,7 @@ export interface LogStore {
   close(): Promise<void>;
 }
 
-/** Results of replays. Every call takes the project's uid: the only condition that is safe against a recreated namespace. */
+/** Results of replays. Every call takes the uid and the namespace of the project: a uid from a status may be that of another team's project. */
 export interface ReplayStore {
   /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
   insert(results: readonly ReplayResult[]): Promise<void>;
@@ -116,7 +117,7 @@ export interface ReplayStore {
   /** Results of a replay in the order of their requests. */
   results(filter: ReplayResultsFilter): Promise<ReplaySummary[]>;
   /** All replays of one captured request, newest first. */
-  ofRequest(projectUid: string, requestId: string, limit: number): Promise<ReplaySummary[]>;
+  ofRequest(request: ReplayedRequest, limit: number): Promise<ReplaySummary[]>;
   /** The number of requests per response status; 0: without a response. */
   counts(key: ReplayKey): Promise<StatusCount[]>;
   /** Requests of a replay that have a result and were received at this time or later. */
@@ -200,16 +201,16 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     row: (id) => readRow(clickhouse, id),
     version: (id) => readVersion(clickhouse, id),
     preview: (id, bodyBytesMax) => readPreview(clickhouse, id, bodyBytesMax),
-    requestsByHour: (projectUids, hours) => countByHour(clickhouse, projectUids, hours),
+    requestsByHour: (projects, hours) => countByHour(clickhouse, projects, hours),
     replays: {
       insert: (results) => insertReplayResults(clickhouse, results),
       answer: (key) => readReplayAnswer(clickhouse, key),
       results: (filter) => readReplayResults(clickhouse, filter),
-      ofRequest: (projectUid, requestId, limit) => readReplaysOf(clickhouse, projectUid, requestId, limit),
+      ofRequest: (request, limit) => readReplaysOf(clickhouse, request, limit),
       counts: (key) => countReplayResults(clickhouse, key),
       ids: (key) => readReplayedIds(clickhouse, key),
     },
-    usage: (accountUid, range) => countUsage(clickhouse, accountUid, range),
+    usage: (account, range) => countUsage(clickhouse, account, range),
     permits: (filter) => countPermits({ clickhouse, cluster }, filter),
     spentPermits: (accountUid, period) => countSpentPermits(clickhouse, accountUid, period),
     ping: () => clickhouse.ping(),
