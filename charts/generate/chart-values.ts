@@ -275,6 +275,12 @@ export const chartValues = z.strictObject({
         ),
     }),
   }),
+  deletionProtection: group({
+    enabled: enabled(
+      false,
+      'Reject the deletion of Accounts with Projects, and of Projects that have received requests, unless they have the annotation `standin.dev/allow-deletion`. Creates a ValidatingAdmissionPolicy, which requires cluster-wide rights.',
+    ),
+  }),
   operator,
   gateway,
   dashboard,

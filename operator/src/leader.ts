@@ -19,6 +19,7 @@ import { QuotaController } from './quota/quota-controller.ts';
 import { ReplayController } from './replay/replay-controller.ts';
 import type { OpenReplayParts } from './replay/open-replay-parts.ts';
 import { ShareController } from './share/share-controller.ts';
+import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
 import type { Translator } from './translate/index.ts';
 
@@ -54,11 +55,13 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     recall: (account) => log.announce({ type: 'recall', account }),
     onUsage: (uid) => statuses.usageChanged(uid),
   });
+  const lastRequests = new LastRequests({ logStore, logger, onChange: (uid) => statuses.enqueue(uid) });
   const statuses = new StatusController({
     ...{ ...context, metrics, gateways, since, onStatus: parts.onStatus },
     key: (uid) => keys.known(uid),
     usage: (uid) => quota.usage(uid),
     audited: (uid) => (audit === undefined ? {} : audit.audited(uid)),
+    lastRequestAt: (uid) => lastRequests.at(uid),
   });
   const regenerations = new KeyRegenerationController({
     ...context,
@@ -75,6 +78,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     new ConfigPublisher({ ...context, log, server, gateways, quota }),
     new ReplacedKeys({ ...context, gateways }),
     statuses,
+    lastRequests,
     quota,
     new OrphanedLedgers({ ...context, store: ledgers }),
     new ShareController(context),

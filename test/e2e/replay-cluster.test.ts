@@ -176,3 +176,12 @@ test('another operator continues the Replay of a killed one and sends each reque
   expect(firstPart).toEqual(NUMBERS.slice(0, firstPart.length));
   if (back !== -1) expect(secondPart).toEqual(NUMBERS.slice(secondPart[0]));
 });
+
+test('a new leader shows how many projects an account has, and when a project received its last request', async () => {
+  const newest = Math.max(...(await captured()).map(({ receivedAt }) => Date.parse(receivedAt)));
+  const { status } = await eventually('the time of the last request', () => tenant.get('Project', 'shop'), {
+    accept: (project) => project.status?.['lastRequestAt'] !== undefined,
+  });
+  expect(Date.parse(String(status?.['lastRequestAt']))).toBeGreaterThanOrEqual(newest - 600_000);
+  expect((await tenant.get('Account', 'team')).status?.['projects']).toBe(1);
+});

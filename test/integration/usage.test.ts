@@ -3,6 +3,7 @@ import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { eventually } from '../harness/eventually.ts';
 
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -69,4 +70,20 @@ test("counts each request of an account's month once, by day and endpoint", asyn
 
 test('is empty for an account without requests', async () => {
   expect(await store.usage({ ...TEAM, uid: 'unknown-account' }, NOVEMBER)).toEqual({ days: [], endpoints: [] });
+});
+
+test("knows each project's last request", async () => {
+  const last = new Map([
+    ['p', new Date('2026-12-01T00:00:00Z')],
+    ['q', new Date('2026-11-21T12:00:00Z')],
+  ]);
+  expect(await store.lastRequests()).toEqual(last);
+  expect(await store.lastRequests(3_600_000)).toEqual(last);
+});
+
+test('counts only requests that were inserted within the given time', async () => {
+  await eventually('the end of the window', () => store.lastRequests(500), { accept: ({ size }) => size === 0 });
+  const rows = encodeRow(row('2026-11-02T00:00:00Z', { projectUid: 'late' }));
+  await store.insert({ rows, rowCount: 1, token: 'late' });
+  expect([...(await store.lastRequests(60_000))]).toContainEqual(['late', new Date('2026-11-02T00:00:00Z')]);
 });

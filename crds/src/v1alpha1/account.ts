@@ -50,6 +50,7 @@ const status = z
       })
       .optional()
       .describe('The active API key. Never contains the key or its digest.'),
+    projects: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Projects that refer to this Account.'),
     usage: z
       .strictObject({
         period: text({ max: 7 }).optional().describe('Calendar month, UTC: 2026-11.'),
@@ -87,6 +88,7 @@ export const account = defineKind({
     AGE_COLUMN,
     MESSAGE_COLUMN,
     { name: 'Period', type: 'string', jsonPath: '.status.usage.period', priority: 1 },
+    { name: 'Projects', type: 'integer', jsonPath: '.status.projects', priority: 1 },
     { name: 'Secret', type: 'string', jsonPath: '.status.apiKey.secretName', priority: 1 },
   ],
   selectableFields: [],

@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { commonStatus, identityStatus, integer, reference, text } from '../fields.ts';
+import { commonStatus, identityStatus, integer, reference, text, timestamp } from '../fields.ts';
 import { matches, withRules } from '../rules.ts';
 
 const spec = z
@@ -43,6 +43,11 @@ const status = z
       })
       .optional()
       .describe('The number of endpoints, and of ready endpoints.'),
+    lastRequestAt: timestamp()
+      .optional()
+      .describe(
+        'When the project received its last request, to within ten minutes. Absent if it has not received any.',
+      ),
   })
   .describe('Written by the operator.');
 
@@ -77,6 +82,7 @@ export const project = defineKind({
     MESSAGE_COLUMN,
     { name: 'Endpoints', type: 'integer', jsonPath: '.status.endpoints.total', priority: 1 },
     { name: 'Serving', type: 'integer', jsonPath: '.status.endpoints.ready', priority: 1 },
+    { name: 'Last Request', type: 'date', jsonPath: '.status.lastRequestAt', priority: 1 },
     { name: 'Retention', type: 'integer', jsonPath: '.status.retentionDays', priority: 1 },
   ],
   selectableFields: ['.spec.accountRef.name'],

@@ -37,6 +37,7 @@ test('an account without traffic starts the new month with no usage, and without
     metrics: operatorMetrics(registry, { objects: () => [], leading: () => undefined }),
     key: () => undefined,
     audited: () => undefined,
+    lastRequestAt: () => undefined,
     usage: () => usage && { ...usage, granted: 100, quota: 100, isExhausted: false },
     gateways: { programmed: () => undefined, floor: undefined },
     since: () => undefined,

@@ -19,7 +19,7 @@ import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
 import { isReady } from './conditions.ts';
 import { ServedStatus, type StatusWritten } from './served-status.ts';
-import { EndpointCounts, statusFields } from './status-fields.ts';
+import { ReadyCounts, statusFields } from './status-fields.ts';
 
 export interface StatusControllerOptions {
   readonly source: ResourceSource;
@@ -29,6 +29,7 @@ export interface StatusControllerOptions {
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
   /** The audit's result for an account's quota. Undefined: no audit has run in this term. */
   readonly audited: (accountUid: string) => Audited | undefined;
+  readonly lastRequestAt: (projectUid: string) => string | undefined;
   readonly gateways: Pick<GatewayController, 'programmed' | 'floor'>;
   /** Number of the revision that last put an object. Undefined: it is not published. */
   readonly since: (key: ConfigKey) => number | undefined;
@@ -43,7 +44,7 @@ export interface StatusControllerOptions {
 const ACK_WAIT_MS = 100;
 /** The lists of waiting gateways are refreshed at this interval, for all objects together. */
 const WAITING_REFRESH_MS = 2_000;
-/** Counts in a Project's status follow changes of its endpoints after this time, together. */
+/** Counts of projects and endpoints in their parents' statuses follow after this time, together. */
 const COUNT_DELAY_MS = 500;
 /** A status that another client changed is restored after this time: two clients that disagree must not form a busy loop. */
 const RESTORE_DELAY_MS = 1_000;
@@ -70,7 +71,7 @@ export class StatusController implements Controller {
   readonly #options: StatusControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: ServedStatus;
-  readonly #counts = new EndpointCounts();
+  readonly #counts = new ReadyCounts();
   /** Objects that gateways have not acknowledged yet, ordered by revision. */
   readonly #waiting = new Map<string, Waiting>();
   /** The last reported state of each account's quota. */
@@ -79,7 +80,8 @@ export class StatusController implements Controller {
 
   constructor(options: StatusControllerOptions) {
     this.#options = options;
-    const { source, objects, translator, key, usage, audited, gateways, registry, clock = () => new Date() } = options;
+    const { source, objects, translator, key, usage, audited, lastRequestAt, gateways, registry } = options;
+    const { clock = () => new Date() } = options;
     const logger = options.logger.child({ stage: 'status' });
     this.#writer = new ServedStatus({
       ...{ source, logger, clock },
@@ -87,7 +89,7 @@ export class StatusController implements Controller {
         object: (uid) => objects.get(uid),
         verdict: (uid) => translator.verdict(uid),
         programmed: (key) => gateways.programmed(key),
-        fields: statusFields({ translator, counts: this.#counts, key, usage }),
+        fields: statusFields({ translator, counts: this.#counts, key, usage, lastRequestAt }),
         usage,
         audited,
       },
@@ -113,8 +115,8 @@ export class StatusController implements Controller {
     const { objects, translator } = this.#options;
     for (const object of translator.objects()) this.#wait(object);
     for (const [uid, { kind, status }] of objects) {
-      if (kind !== 'Endpoint') continue;
-      this.#counts.set(uid, { project: translator.projectOf(uid), ready: conditionsIn(status).some(isReady) });
+      if (kind !== 'Endpoint' && kind !== 'Project') continue;
+      this.#counts.set(uid, { parent: translator.parentOf(uid), ready: conditionsIn(status).some(isReady) });
     }
     for (const uid of objects.keys()) this.#queue.add(uid);
   }
@@ -193,8 +195,8 @@ export class StatusController implements Controller {
     this.#waiting.set(uid, { number, at: performance.now() });
   }
 
-  #recount(projects: readonly string[]): void {
-    for (const project of projects) this.#queue.addAfter(project, COUNT_DELAY_MS);
+  #recount(parents: readonly string[]): void {
+    for (const parent of parents) this.#queue.addAfter(parent, COUNT_DELAY_MS);
   }
 
   async #write(uid: string): Promise<StatusWritten | undefined> {
@@ -202,8 +204,8 @@ export class StatusController implements Controller {
     const written = await this.#writer.write(uid);
     if (written === undefined) return undefined;
     if (written.wrote) metrics.statusWrites.inc();
-    if (written.ref.kind === 'Endpoint' && this.#options.objects.has(uid)) {
-      this.#recount(this.#counts.set(uid, { project: translator.projectOf(uid), ready: written.ready }));
+    if (written.ref.kind !== 'Account' && this.#options.objects.has(uid)) {
+      this.#recount(this.#counts.set(uid, { parent: translator.parentOf(uid), ready: written.ready }));
     }
     try {
       onStatus?.(written);

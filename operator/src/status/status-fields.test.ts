@@ -2,7 +2,7 @@ import { keyFingerprint } from '@standin/contract';
 import { expect, test } from 'vitest';
 import type { QuotaUsage } from '../quota/usage.ts';
 import type { KnownKey, Verdict } from '../translate/index.ts';
-import { EndpointCounts, isSameKey, statusFields } from './status-fields.ts';
+import { ReadyCounts, isSameKey, statusFields } from './status-fields.ts';
 
 const NOW = '2026-11-21T10:00:00Z';
 const EARLIER = '2026-11-20T10:00:00Z';
@@ -19,13 +19,14 @@ const fieldsOf = (
   kind: Verdict['ref']['kind'],
   key?: KnownKey['key'],
   before: Record<string, unknown> = {},
-  { quota, usage }: { quota?: number; usage?: QuotaUsage } = {},
+  { quota, usage, lastRequestAt }: { quota?: number; usage?: QuotaUsage; lastRequestAt?: string | undefined } = {},
 ) =>
   statusFields({
-    translator: { endpointsOf: () => ['a', 'b', 'c'] },
+    translator: { childrenOf: () => ['a', 'b', 'c'] },
     counts: { isReady: (uid) => uid !== 'b' },
     key: () => key && { secretName: 'own', key },
     usage: () => usage,
+    lastRequestAt: () => lastRequestAt,
   })(
     { ...verdict(kind), quota, ...(kind === 'Account' && { status: { usage: { quota: quota ?? 500 } } }) },
     before,
@@ -54,6 +55,22 @@ test.each([{ kind: 'missing', secretName: 'own' } as const, undefined])(
   },
 );
 
+test('an Account counts its projects', () => {
+  expect(fieldsOf('Account')).toMatchObject({ projects: 3 });
+});
+
+test('a Project shows the time of its last request, which changes every ten minutes', () => {
+  const shown = (lastRequestAt: string | undefined, before: Record<string, unknown>) =>
+    fieldsOf('Project', undefined, before, { lastRequestAt })['lastRequestAt'];
+  expect(shown(EARLIER, {})).toBe(EARLIER);
+  expect(shown(NOW, { lastRequestAt: EARLIER })).toBe(NOW);
+  // Fields that are missing stay unchanged.
+  expect(shown(undefined, { lastRequestAt: EARLIER })).toBeUndefined();
+  expect(shown('2026-11-21T10:09:59Z', { lastRequestAt: NOW })).toBeUndefined();
+  expect(shown('2026-11-21T10:10:00Z', { lastRequestAt: NOW })).toBe('2026-11-21T10:10:00Z');
+  expect(shown(EARLIER, { lastRequestAt: NOW })).toBeUndefined();
+});
+
 test('a Project counts its endpoints, and an Endpoint has no further fields', () => {
   expect(fieldsOf('Project')).toEqual({ endpoints: { total: 3, ready: 2 } });
   expect(fieldsOf('Endpoint')).toEqual({});
@@ -78,15 +95,15 @@ test('without a quota no usage is shown, and without requests the earlier usage 
   expect(fieldsOf('Account', undefined, before, { quota: 100 })['usage']).toEqual({ quota: 100 });
 });
 
-test('only the projects whose counts change are returned', () => {
-  const counts = new EndpointCounts();
-  expect(counts.set('e', { project: 'p', ready: false })).toEqual(['p']);
-  expect(counts.set('e', { project: 'p', ready: false })).toEqual([]);
-  expect(counts.set('e', { project: 'p', ready: true })).toEqual(['p']);
+test('only the parents whose counts change are returned', () => {
+  const counts = new ReadyCounts();
+  expect(counts.set('e', { parent: 'p', ready: false })).toEqual(['p']);
+  expect(counts.set('e', { parent: 'p', ready: false })).toEqual([]);
+  expect(counts.set('e', { parent: 'p', ready: true })).toEqual(['p']);
   expect(counts.isReady('e')).toBe(true);
   // Its Project was deleted and created again.
-  expect(counts.set('e', { project: 'q', ready: true })).toEqual(['p', 'q']);
-  expect(counts.set('orphan', { project: undefined, ready: false })).toEqual([]);
+  expect(counts.set('e', { parent: 'q', ready: true })).toEqual(['p', 'q']);
+  expect(counts.set('orphan', { parent: undefined, ready: false })).toEqual([]);
   expect(counts.delete('e')).toEqual(['q']);
   expect(counts.delete('e')).toEqual([]);
   expect(counts.isReady('e')).toBe(false);

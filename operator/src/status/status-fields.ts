@@ -5,33 +5,46 @@ import type { KnownKey, Translator, Verdict } from '../translate/index.ts';
 import type { StatusFields } from './status-writer.ts';
 
 export interface StatusFieldsOptions {
-  readonly translator: Pick<Translator, 'endpointsOf'>;
-  readonly counts: Pick<EndpointCounts, 'isReady'>;
+  readonly translator: Pick<Translator, 'childrenOf'>;
+  readonly counts: Pick<ReadyCounts, 'isReady'>;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
+  /** Undefined: unknown, or there was none. */
+  readonly lastRequestAt: (projectUid: string) => string | undefined;
 }
 
-/** Status fields that depend on more than the object and its references: the key of an Account, the counts of a Project. */
+/** Status fields that depend on more than the object and its references: the key of an Account, the counts of an Account or a Project. */
 export const statusFields =
-  ({ translator, counts, key, usage }: StatusFieldsOptions) =>
+  ({ translator, counts, key, usage, lastRequestAt }: StatusFieldsOptions) =>
   ({ ref: { kind }, uid, quota, status }: Verdict, before: StatusFields, now: string): StatusFields => {
     switch (kind) {
       case 'Account': {
         const present = quota === undefined ? undefined : { quota, period: periodOf(Date.parse(now)) };
         return {
+          projects: [...translator.childrenOf(uid)].length,
           apiKey: apiKeyField(key(uid), before, now),
           usage: { ...readStatus('Account', status).usage, ...usageField(usage(uid), before, present) },
         };
       }
       case 'Project': {
-        const endpoints = [...translator.endpointsOf(uid)];
+        const endpoints = [...translator.childrenOf(uid)];
         const ready = endpoints.filter((endpoint) => counts.isReady(endpoint)).length;
-        return { endpoints: { total: endpoints.length, ready } };
+        return { endpoints: { total: endpoints.length, ready }, ...lastRequestField(lastRequestAt(uid), before) };
       }
       case 'Endpoint':
         return {};
     }
   };
+
+/** A busy project's status is written at this interval. The first request is shown at once. */
+export const LAST_REQUEST_RESOLUTION_MS = 600_000;
+
+const lastRequestField = (at: string | undefined, before: StatusFields): StatusFields => {
+  const shown = readStatus('Project', before).lastRequestAt;
+  const isKept =
+    at === undefined || (shown !== undefined && Date.parse(at) - Date.parse(shown) < LAST_REQUEST_RESOLUTION_MS);
+  return isKept ? {} : { lastRequestAt: at };
+};
 
 const usageField = (
   usage: QuotaUsage | undefined,
@@ -61,33 +74,33 @@ export const isSameKey = (a: StatusFields, b: StatusFields): boolean =>
   readStatus('Account', a).apiKey?.fingerprint === readStatus('Account', b).apiKey?.fingerprint;
 
 interface Counted {
-  readonly project: string | undefined;
+  readonly parent: string | undefined;
   readonly ready: boolean;
 }
 
-/** Which endpoints are Ready, and the project of each. The counts in a Project's status derive from it. */
-export class EndpointCounts {
-  readonly #endpoints = new Map<string, Counted>();
+/** Which Projects and Endpoints are Ready, and the parent of each. The counts in the parents' statuses derive from it. */
+export class ReadyCounts {
+  readonly #children = new Map<string, Counted>();
 
-  isReady(endpoint: string): boolean {
-    return this.#endpoints.get(endpoint)?.ready ?? false;
+  isReady(child: string): boolean {
+    return this.#children.get(child)?.ready ?? false;
   }
 
-  /** Records an endpoint. Returns the projects whose counts change. All arguments are uids. */
-  set(endpoint: string, now: Counted): readonly string[] {
-    const before = this.#endpoints.get(endpoint);
-    if (before?.project === now.project && before?.ready === now.ready) return [];
-    this.#endpoints.set(endpoint, now);
-    return projectsOf(before, now);
+  /** Records a child. Returns the parents whose counts change. All arguments are uids. */
+  set(child: string, now: Counted): readonly string[] {
+    const before = this.#children.get(child);
+    if (before?.parent === now.parent && before?.ready === now.ready) return [];
+    this.#children.set(child, now);
+    return parentsOf(before, now);
   }
 
-  delete(endpoint: string): readonly string[] {
-    const before = this.#endpoints.get(endpoint);
-    this.#endpoints.delete(endpoint);
-    return projectsOf(before);
+  delete(child: string): readonly string[] {
+    const before = this.#children.get(child);
+    this.#children.delete(child);
+    return parentsOf(before);
   }
 }
 
-const projectsOf = (...counted: readonly (Counted | undefined)[]): readonly string[] => [
-  ...new Set(counted.flatMap((one) => one?.project ?? [])),
+const parentsOf = (...counted: readonly (Counted | undefined)[]): readonly string[] => [
+  ...new Set(counted.flatMap((one) => one?.parent ?? [])),
 ];

@@ -186,10 +186,10 @@ it('endpoints and projects refer to each other', () => {
     endpoint('b', { json: { body: '{' } }),
     endpoint('c', { projectRef: { name: 'x' } }),
   );
-  expect([...translator.endpointsOf('Project shop')]).toEqual(['Endpoint a', 'Endpoint b']);
-  expect(translator.projectOf('Endpoint a')).toBe('Project shop');
-  expect(translator.projectOf('Endpoint c')).toBeUndefined();
-  expect([...translator.endpointsOf('Endpoint a')]).toEqual([]);
+  expect([...translator.childrenOf('Project shop')]).toEqual(['Endpoint a', 'Endpoint b']);
+  expect(translator.parentOf('Endpoint a')).toBe('Project shop');
+  expect(translator.parentOf('Endpoint c')).toBeUndefined();
+  expect([...translator.childrenOf('Endpoint a')]).toEqual([]);
 });
 
 it('the work of a flush does not grow with the number of objects', () => {

@@ -161,17 +161,17 @@ export class Translator implements ServiceListener {
     return this.#published.values();
   }
 
-  /** Uids of the endpoints that name this project, valid or not. */
-  *endpointsOf(projectUid: string): Iterable<string> {
-    const project = this.#byUid.get(projectUid);
-    if (project?.ref.kind !== 'Project') return;
-    for (const endpoint of this.#children.get(keyOf(project.ref)) ?? []) yield endpoint.uid;
+  /** Uids of the projects that name this account, or of the endpoints that name this project, valid or not. */
+  *childrenOf(uid: string): Iterable<string> {
+    const parent = this.#byUid.get(uid);
+    if (parent === undefined) return;
+    for (const child of this.#children.get(keyOf(parent.ref)) ?? []) yield child.uid;
   }
 
-  /** Uid of the project that an endpoint names, if it exists. */
-  projectOf(endpointUid: string): string | undefined {
-    const endpoint = this.#byUid.get(endpointUid);
-    return endpoint?.ref.kind === 'Endpoint' ? this.#parent(endpoint)?.uid : undefined;
+  /** Uid of the account that a project names, or of the project that an endpoint names, if it exists. */
+  parentOf(uid: string): string | undefined {
+    const child = this.#byUid.get(uid);
+    return child && this.#parent(child)?.uid;
   }
 
   #attach(entry: Entry): void {

@@ -1,5 +1,6 @@
 import { TupleParam } from '@clickhouse/client';
 import type { ClickHouse } from './clickhouse.ts';
+import { decodeAll } from './run-query.ts';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
 /** Seconds. */
@@ -45,4 +46,20 @@ export const countByHour = async (
     if (byHour?.[index] !== undefined) byHour[index] = count;
   }
   return counts;
+};
+
+/** See `LogStore.lastRequests`. */
+export const findLastRequests = async (
+  clickhouse: ClickHouse,
+  insertedWithinMs: number | undefined,
+): Promise<Map<string, Date>> => {
+  const inserted = "AND inserted_at >= now64(3, 'UTC') - toIntervalMillisecond({insertedWithinMs:UInt64})";
+  const sql = `SELECT project_uid, toUnixTimestamp64Milli(max(received_at)) FROM log
+    WHERE expires_at > now() ${insertedWithinMs === undefined ? '' : inserted} GROUP BY project_uid FORMAT RowBinary`;
+  const answer = await clickhouse.run('read the time of the last requests', {
+    sql,
+    params: insertedWithinMs === undefined ? {} : { insertedWithinMs },
+    settings: { max_execution_time: EXECUTION_TIME_MAX },
+  });
+  return new Map(decodeAll(answer, (reader) => [reader.text(), new Date(reader.int64())]));
 };

@@ -3,7 +3,7 @@ import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
-import { countByHour, type HourlyCounts, type LogOwner } from './count-requests.ts';
+import { countByHour, findLastRequests, type HourlyCounts, type LogOwner } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
 import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits } from './count-permits.ts';
@@ -91,6 +91,11 @@ export interface LogStore {
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
   /** The number of requests per project in each of the last hours, by the project's uid. */
   requestsByHour(projects: readonly LogOwner[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
+  /**
+   * When each project received its last request in the log, by the project's uid. With `insertedWithinMs`, only requests that were
+   * inserted within this time count. Same time limit as `count`.
+   */
+  lastRequests(insertedWithinMs?: number): Promise<ReadonlyMap<string, Date>>;
   readonly replays: ReplayStore;
   /** Requests of an account by day and by endpoint. Counts only requests that are still in the log. Same time limit as `count`. */
   usage(account: LogOwner, range: UsageRange): Promise<Usage>;
@@ -202,6 +207,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     version: (id) => readVersion(clickhouse, id),
     preview: (id, bodyBytesMax) => readPreview(clickhouse, id, bodyBytesMax),
     requestsByHour: (projects, hours) => countByHour(clickhouse, projects, hours),
+    lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),
     replays: {
       insert: (results) => insertReplayResults(clickhouse, results),
       answer: (key) => readReplayAnswer(clickhouse, key),
