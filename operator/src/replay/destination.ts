@@ -16,7 +16,7 @@ export interface Destination extends ReplayDestination {
 export interface DestinationParts {
   readonly source: Pick<ResourceSource, 'readSecret'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
-  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'endpointsOf'>;
+  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'childrenOf'>;
   /** Base URL that the operator uses for the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
@@ -78,7 +78,7 @@ export class Destinations {
     const { objects, translator } = this.#parts;
     const known = objects.get(uid);
     if (known !== undefined) return known;
-    const ofProject = [...translator.endpointsOf(this.#plan.project.uid)].map((other) => objects.get(other));
+    const ofProject = [...translator.childrenOf(this.#plan.project.uid)].map((other) => objects.get(other));
     return ofProject.find((object) => object?.metadata.name === name);
   }
 
