@@ -2,6 +2,7 @@ import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
+import { make } from '../translate/translator.testing.ts';
 import { identifiedSource } from './identified-source.ts';
 import { signedEntry } from './identity.ts';
 import { MemoryIdentities } from './memory-identities.testing.ts';
@@ -115,6 +116,19 @@ test('an entry that is removed while its object exists is written again with the
   store.namespaces.delete('default');
   await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
   expect(calls).toEqual(['put shop first']);
+});
+
+test('an object that no longer exists is neither recorded nor reported', async () => {
+  raw.put('Project', 'shop', {});
+  raw.isQuick = false;
+  raw.remove('Project', 'shop');
+  raw.start = (listener) => {
+    listener.put(make('Project', 'shop', {}));
+    return Promise.resolve();
+  };
+  void start().catch(() => undefined);
+  await vi.waitFor(() => expect(store.reads).toBeGreaterThan(1));
+  expect([calls, entriesOf()]).toEqual([[], {}]);
 });
 
 test('a changed entry moves the object to the other identity', async () => {

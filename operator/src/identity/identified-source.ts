@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { IdentityStore } from './identity-secrets.ts';
 import { entryName, IDENTITIES_SECRET, isIdentified } from './identity.ts';
-import { faulty, recordIdentities, refOf, type Known } from './record-identities.ts';
+import { faulty, recordIdentities, refOf, type Known, type RecordParts } from './record-identities.ts';
 
 export interface IdentifiedSourceOptions {
   readonly source: ResourceSource;
@@ -42,6 +42,7 @@ const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceOb
 class IdentifiedSource implements ResourceSource {
   readonly #options: IdentifiedSourceOptions;
   readonly #source: ResourceSource;
+  readonly #parts: RecordParts;
   readonly #queue: WorkQueue;
   /** By namespace and `entryName`. */
   readonly #live = new Map<string, Map<string, Live>>();
@@ -54,6 +55,9 @@ class IdentifiedSource implements ResourceSource {
   constructor(options: IdentifiedSourceOptions) {
     this.#options = options;
     this.#source = options.source;
+    const isCurrent = async (object: ResourceObject): Promise<boolean> =>
+      (await options.source.get(refOf(object)))?.metadata.uid === object.metadata.uid;
+    this.#parts = { store: options.store, isCurrent };
     this.#queue = new WorkQueue({
       ...{ name: 'identities', concurrency: READERS, backoff: BACKOFF, registry: options.registry },
       logger: options.logger.child({ stage: 'identity' }),
@@ -87,7 +91,7 @@ class IdentifiedSource implements ResourceSource {
     if (object === undefined || !isIdentified(ref.kind)) return object;
     const known =
       this.#liveOf(object)?.known ??
-      (await recordIdentities(this.#options.store, ref.namespace, [{ object, known: undefined }]))[0];
+      (await recordIdentities(this.#parts, ref.namespace, [{ object, known: undefined }]))[0];
     return known && withIdentity(object, known);
   }
 
@@ -173,7 +177,7 @@ class IdentifiedSource implements ResourceSource {
     const objects = this.#live.get(namespace);
     if (objects === undefined) return undefined;
     const seen = [...objects.values()];
-    const identities = await recordIdentities(this.#options.store, namespace, seen);
+    const identities = await recordIdentities(this.#parts, namespace, seen);
     for (const [index, live] of seen.entries()) {
       const known = identities[index];
       // Otherwise it was deleted in the meantime.

@@ -28,39 +28,59 @@ export const faulty = ({ metadata: { uid } }: ResourceObject, { reason, message 
   fault: { reason, message },
 });
 
-/** Resolves the identities of a namespace's objects, in their order, and stores the new ones first. Rejects if a retry may help. */
+export interface RecordParts {
+  readonly store: IdentityStore;
+  /** Whether the API server still has this object, bypassing all caches. */
+  readonly isCurrent: (object: ResourceObject) => Promise<boolean>;
+}
+
+/**
+ * Resolves the identities of a namespace's objects, in their order, and stores the new ones first. Undefined: the object no longer
+ * exists. Rejects if a retry may help.
+ */
 export const recordIdentities = async (
-  store: IdentityStore,
+  { store, isCurrent }: RecordParts,
   namespace: string,
   candidates: readonly Candidate[],
-): Promise<readonly Known[]> => {
+): Promise<readonly (Known | undefined)[]> => {
   const key = await store.key();
   const stored = await store.read(namespace).catch(refusalOf);
   if (typeof stored === 'string') return candidates.map((candidate) => unlessInUse(candidate, stored));
 
+  const resolved = candidates.map(({ object }) =>
+    resolveIdentity(object, stored.entries.get(entryName(refOf(object))), key),
+  );
+  // A view that lags behind may have objects of a deleted namespace. Their identities must not pass to a new one of its name.
+  const isGone = await Promise.all(
+    resolved.map(async ({ kind }, index) => kind === 'unrecorded' && !(await isCurrent(at(candidates, index).object))),
+  );
   const entries = new Map(stored.entries);
-  const resolve = ({ object, known }: Candidate): Identity => {
-    const ref = refOf(object);
-    const name = entryName(ref);
-    const identity = resolveIdentity(object, entries.get(name), key);
-    if (identity.kind !== 'unrecorded') return identity;
-    if (!entries.has(name) && entries.size >= LIMITS.identitiesPerNamespaceMax) {
-      return { kind: 'fault', reason: 'IdentityNotRecorded', message: FULL };
-    }
-    // The entry of an object that is in use was removed.
-    const id = isInUse(known) ? known.uid : identity.id;
-    entries.set(name, signedEntry(ref, id, key));
-    return { kind: 'unrecorded', id };
-  };
-  const identities = candidates.map(resolve);
-  const isChanged = identities.some(({ kind }) => kind === 'unrecorded');
-  const refusal = isChanged ? await store.write(namespace, stored, entries).catch(refusalOf) : undefined;
-  return identities.map((identity, index): Known => {
-    const candidate = candidates[index] as Candidate;
-    if (identity.kind === 'fault') return faulty(candidate.object, identity);
-    if (identity.kind === 'unrecorded' && refusal !== undefined) return unlessInUse(candidate, refusal);
-    return { uid: identity.id };
+  const identities = resolved.map((identity, index): Identity | undefined => {
+    if (isGone[index] === true) return undefined;
+    return identity.kind === 'unrecorded' ? addEntry(entries, at(candidates, index), key) : identity;
   });
+  const isChanged = identities.some((identity) => identity?.kind === 'unrecorded');
+  const refusal = isChanged ? await store.write(namespace, stored, entries).catch(refusalOf) : undefined;
+  return identities.map((identity, index): Known | undefined => {
+    const candidate = at(candidates, index);
+    if (identity?.kind === 'fault') return faulty(candidate.object, identity);
+    if (identity?.kind === 'unrecorded' && refusal !== undefined) return unlessInUse(candidate, refusal);
+    return identity && { uid: identity.id };
+  });
+};
+
+const at = (candidates: readonly Candidate[], index: number): Candidate => candidates[index] as Candidate;
+
+const addEntry = (entries: Map<string, string>, { object, known }: Candidate, key: Uint8Array): Identity => {
+  const ref = refOf(object);
+  const name = entryName(ref);
+  if (!entries.has(name) && entries.size >= LIMITS.identitiesPerNamespaceMax) {
+    return { kind: 'fault', reason: 'IdentityNotRecorded', message: FULL };
+  }
+  // The entry of an object that is in use was removed.
+  const id = isInUse(known) ? known.uid : object.metadata.uid;
+  entries.set(name, signedEntry(ref, id, key));
+  return { kind: 'unrecorded', id };
 };
 
 const isInUse = (known: Known | undefined): known is Known => known !== undefined && known.fault === undefined;
