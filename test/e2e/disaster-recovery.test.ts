@@ -310,4 +310,16 @@ test('a namespace that is created again without its Secret starts empty', async 
   expect(status?.['url']).not.toBe(before.url);
   expect(await tenant.readSecret('team-api-key')).not.toBe(before.key);
   expect(await logOf(restored)).toEqual([]);
+  await eventually('a response', () => call(restored), { ...UNTIL, accept: (response) => response === 200 });
+  const shown = await eventually('its log', () => logOf(restored), { ...UNTIL, accept: ({ length }) => length === 1 });
+  const { url, username, password } = restored.clickHouse;
+  const server = ['--clickhouse-url', url, '--clickhouse-user', username];
+  const args = ['logs', '-n', TEAM, '-p', 'shop', '-o', 'json', ...server];
+  const printed = await standin(args, { env: { ...process.env, STANDIN_CLICKHOUSE_PASSWORD: password } });
+  expect(
+    printed.stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id),
+  ).toEqual(shown.map(({ id }) => id));
 }, 90_000);

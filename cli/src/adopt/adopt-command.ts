@@ -1,5 +1,5 @@
 import type { ObjectRef } from '@standin/contract';
-import { Argument, type Command } from 'commander';
+import { Argument, InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
 import { stderr, stdout } from '../terminal.ts';
@@ -13,6 +13,11 @@ const optionsSchema = z.object({
   systemNamespace: z.string(),
   kubeconfig: z.string().optional(),
 });
+
+const parseId = (text: string): string => {
+  if (/^[A-Za-z0-9-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('must be a uid, as in status.id or in the log.');
+};
 
 /** `NAME`, or `NAMESPACE/NAME`. */
 const refOf = (kind: ObjectRef['kind'], text: string, namespace: string): ObjectRef => {
@@ -32,7 +37,7 @@ export const addAdoptCommand = (program: Command): void => {
     .addArgument(new Argument('<KIND>').choices(Object.keys(KINDS)))
     .argument('<NAME>', 'the object that continues: NAME, or NAMESPACE/NAME')
     .option('--from <name>', 'the object that had the identity: NAME, or NAMESPACE/NAME')
-    .option('--id <uid>', 'the identity itself, as in status.id or in the log')
+    .option('--id <uid>', 'the identity itself, as in status.id or in the log', parseId)
     .option('-n, --namespace <name>', 'namespace of names without one', 'default')
     .option('--system-namespace <name>', 'namespace of the operator', 'standin-system')
     .option('--kubeconfig <file>', 'use this kubeconfig')
