@@ -122,6 +122,9 @@ const projectPaths = (namespace: string, row: string): readonly string[] => {
   return [...new Set(flat(routes, '').filter((path) => path.startsWith('/p/:namespace')))].map(fill);
 };
 
+const requests = (namespace: string, rest = ''): string =>
+  `/api/v1/namespaces/${namespace}/projects/shop/requests${rest}`;
+
 describe('another namespace', () => {
   test('reveals nothing on any page of the dashboard', async () => {
     const paths = projectPaths(foreign, foreignRow);
@@ -137,8 +140,6 @@ describe('another namespace', () => {
   });
 
   test('reveals no row in the API, not even under a project that the user may read', async () => {
-    const requests = (namespace: string, rest = ''): string =>
-      `/api/v1/namespaces/${namespace}/projects/shop/requests${rest}`;
     for (const rest of ['', ':count', `/${foreignRow}`, `/${foreignRow}/body`]) {
       expect((await ask(requests(foreign, rest), { headers: as(viewer) })).status, rest).toBe(403);
     }
