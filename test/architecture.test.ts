@@ -207,7 +207,7 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: two spellings of one word, and names that differ only in case, which break checkouts on macOS and Windows.
+  // Prevents: two spellings of a word, and names that differ only in case, which break checkouts on macOS and Windows.
   it('have names in kebab-case', () => {
     const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
     const violations = code
@@ -219,7 +219,7 @@ describe('files', () => {
   });
 
   // Prevents: only the author of a stage knows its input, output and invariants.
-  it('of each stage include a README of 5 to 15 lines', () => {
+  it('in each stage include a README of 5 to 15 lines', () => {
     const stages = ['operator/src', 'gateway/src'].flatMap((folder) =>
       readdirSync(path.join(ROOT, folder), { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
@@ -262,7 +262,7 @@ describe('code', () => {
   });
 
   // Prevents: a move to React Router affects every component (ADR 004). The process and the build also use Remix.
-  it('of the dashboard imports Remix only in routes, root, entries and remix.ts', () => {
+  it('in the dashboard imports Remix only in routes, root, entries and remix.ts', () => {
     const mayImport = (file: string): boolean =>
       isRemixModule(file) || file === 'dashboard/app/remix.ts' || !file.startsWith('dashboard/app/');
     const violations = code.flatMap(({ path: file, text }) =>
@@ -274,7 +274,7 @@ describe('code', () => {
   });
 
   // Prevents: browsers load server code and its packages. Remix removes *.server.ts and loaders from browser code.
-  it('of the dashboard does I/O and parsing only in src, *.server.ts, loaders and actions', () => {
+  it('in the dashboard does I/O and parsing only in src, *.server.ts, loaders and actions', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
     const textOf = new Map(code.map(({ path: file, text }) => [file, text]));
     const isApp = (file: string): boolean => file.startsWith('dashboard/app/');
@@ -298,7 +298,7 @@ describe('code', () => {
   });
 
   // Prevents: a process that cannot be understood, tested or bundled without its pages.
-  it('of the dashboard in src imports nothing from its pages', () => {
+  it('in dashboard/src imports nothing from the pages', () => {
     const violations = [...imports]
       .filter(([file]) => file.startsWith('dashboard/src/'))
       .flatMap(([file, targets]) =>
@@ -310,7 +310,7 @@ describe('code', () => {
   });
 
   // Prevents: a new command prints control characters from a manifest, a caller or a server to the terminal.
-  it('of the CLI prints only through terminal.ts', () => {
+  it('in the CLI prints only through terminal.ts', () => {
     const printers = ['cli/src/terminal.ts', 'cli/src/stderr-logger.ts'];
     const violations = code
       .filter(({ path: file }) => file.startsWith('cli/src/') && !isTestCode(file) && !printers.includes(file))

@@ -35,12 +35,12 @@ describe('the Dockerfile', () => {
 });
 
 // Prevents: the chart installs an image that does not exist.
-test('the app version of the chart is the version of the workspace', () => {
+test("the chart's app version is the workspace's version", () => {
   const chart = parse(read('charts/standin/Chart.yaml')) as { appVersion: string };
   expect(chart.appVersion).toBe(workspace.version);
 });
 
-// Prevents: a new Go module, or all dependencies of one ecosystem, are never updated.
+// Prevents: a new Go module, or all dependencies in one ecosystem, are never updated.
 test('Dependabot watches packages, Go modules, the base image and actions', () => {
   const { updates } = parse(read('.github/dependabot.yml')) as {
     updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
@@ -56,7 +56,7 @@ describe('a workflow', () => {
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
-  // Prevents: a broken workflow is found only at the time of a release.
+  // Prevents: a broken workflow is found only during a release.
   test.for(workflows)('$file refers only to existing scripts, targets and files', ({ text }) => {
     expect(parse(text)).toMatchObject({ jobs: expect.anything() as unknown });
     const run = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script);

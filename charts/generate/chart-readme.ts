@@ -9,14 +9,14 @@ const isSetting = ({ path }: ChartValue): boolean => path[1] === 'settings';
 const rows = (values: readonly ChartValue[]) =>
   values.map((value) => [`\`${value.path.join('.')}\``, defaultText(value), value.description]);
 
-/** The chart's README.md. */
+/** Returns the chart's README.md. */
 export const chartReadme = (): string => {
   const values = describeValues();
   return `# charts/standin
 
 <!-- Generated from charts/generate by \`npm run generate\`. -->
 
-Operator, gateways and dashboard of Standin. [docs/install.md](../../docs/install.md) describes the installation,
+Installs the operator, the gateways and the dashboard of Standin. [docs/install.md](../../docs/install.md) describes the installation,
 [docs/security.md](../../docs/security.md) lists every right.
 
 \`\`\`console
@@ -24,16 +24,16 @@ $ helm install standin charts/standin -n standin-system --create-namespace --set
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.url=http://clickhouse:8123
 \`\`\`
 
-Kubernetes 1.31 or newer, Helm 3.17 or newer. One release per namespace. Helm checks all values against \`values.schema.json\` and refuses unknown ones.
+Kubernetes 1.31 or newer, Helm 3.17 or newer. One release per namespace. Helm checks all values against \`values.schema.json\` and rejects unknown ones.
 
 ## Values
 
 ${table(['value', 'default', 'description'], rows(values.filter((value) => !isSetting(value))))}
 
-## Settings of the processes
+## Process settings
 
-An unset value keeps the default of the process. [docs/configuration.md](../../docs/configuration.md) lists all settings with their environment
-variables. The chart sets those that are missing here from the values above.
+An unset value keeps the process's default. [docs/configuration.md](../../docs/configuration.md) lists all settings with their environment
+variables. The chart sets those that are missing here, based on the values above.
 
 ${table(
   ['value', 'description'],

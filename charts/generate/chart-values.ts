@@ -25,12 +25,12 @@ import {
 
 const OCTET = '(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])';
 /**
- * Follows `isCidr`, within the regular expressions that Helm supports. For IPv6 it checks only the characters. The processes check
- * again.
+ * Matches what `isCidr` accepts, as far as Helm's regular expressions allow. For IPv6, it checks only the characters. The
+ * processes check again.
  */
 const CIDR_PATTERN = `^(${OCTET}([.]${OCTET}){3}/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[0-9]{1,2}))$`;
 
-/** Follows `isTarget`. */
+/** Matches what `isTarget` accepts. */
 const TARGET_PATTERN = String.raw`^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}$`;
 
 const operator = group({
@@ -39,7 +39,7 @@ const operator = group({
     .min(1)
     .max(10)
     .default(2)
-    .describe('Number of operators. One leads, and another takes over within 15 seconds.'),
+    .describe('Number of operators. One of them leads. If it fails, another one takes over within 15 seconds.'),
   settings: settingsValues('operator').default({}),
   clickhouse: clickHouseSecret,
   resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
@@ -59,26 +59,26 @@ const gateway = group({
   persistence: group({
     enabled: enabled(
       true,
-      'Use a StatefulSet with one volume per gateway. False: a Deployment with emptyDir, which loses undelivered rows when a pod is deleted or its node is lost.',
+      'Use a StatefulSet with one volume per gateway. False: use a Deployment with emptyDir, which loses undelivered rows when a pod is deleted or its node is lost.',
     ),
     size: quantity
       .default('5Gi')
       .describe(
-        'Size of each volume. Must exceed the sum of `spool.bytes` and `spool.reserveBytes`. An upgrade cannot change it: see docs/upgrade.md, Larger volumes.',
+        'Size of each volume. Must exceed the sum of `spool.bytes` and `spool.reserveBytes`. An upgrade cannot change it. See docs/upgrade.md, Larger volumes.',
       ),
     storageClass: z
       .string()
       .default('')
-      .describe('StorageClass of the volumes. Empty: the default of the cluster. An upgrade cannot change it.'),
+      .describe('StorageClass for the volumes. Empty: the cluster’s default. An upgrade cannot change it.'),
     whenScaled: z
       .enum(['Retain', 'Delete'])
       .default('Retain')
-      .describe('Whether to keep the volume of a gateway that is scaled down. Delete loses undelivered rows.'),
-    annotations: stringMap.default({}).describe('Annotations of the claims. An upgrade cannot change them.'),
+      .describe('Whether to keep the volume of a gateway that is scaled down. `Delete` loses undelivered rows.'),
+    annotations: stringMap.default({}).describe('Annotations for the claims. An upgrade cannot change them.'),
   }),
   terminationGracePeriodSeconds: count
     .default(60)
-    .describe('Time to shut down: a few seconds more than `drainMs` + 2 × `drainTimeoutMs`.'),
+    .describe('Time to shut down. Set it to a few seconds more than `drainMs` + 2 × `drainTimeoutMs`.'),
   resources: resources({ cpu: '250m', memory: '512Mi' }, { memory: '1536Mi' }),
   autoscaling: group({
     enabled: enabled(false, 'Scale gateways with a HorizontalPodAutoscaler.'),
@@ -89,7 +89,7 @@ const gateway = group({
       .min(1)
       .max(100)
       .default(70)
-      .describe('Target CPU utilization, in percent of the request.'),
+      .describe('Target CPU utilization, as a percentage of the CPU request.'),
   }),
   podDisruptionBudget,
   service: service({ port: 80 }),
@@ -100,7 +100,7 @@ const gateway = group({
 
 const dashboard = group({
   enabled: enabled(true, 'Run the dashboard and the JSON API.'),
-  replicas: z.int().min(1).max(10).default(2).describe('Number of dashboards. Each can handle any request.'),
+  replicas: z.int().min(1).max(10).default(2).describe('Number of dashboards. Each one can handle any request.'),
   url: url
     .default('')
     .describe(
@@ -133,23 +133,23 @@ const networkPolicy = group({
   dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard. Empty: all.'),
   metricsFrom: kubernetesList
     .default([{ namespaceSelector: {} }])
-    .describe('Peers that may read metrics. Default: all pods of the cluster. Empty: none.'),
+    .describe('Peers that may read metrics. Default: all pods in the cluster. Empty: none.'),
   dnsPorts: z
     .array(port)
     .min(1)
     .default([53])
-    .describe('Ports on which the pods of the cluster’s DNS listen. OpenShift: 5353.'),
+    .describe('Ports on which the cluster’s DNS pods listen. OpenShift: 5353.'),
   apiServerPorts: z.array(port).min(1).default([443, 6443]).describe('Ports of the Kubernetes API server.'),
   dashboardEgress: kubernetesList
     .default([])
     .describe(
-      'Additional egress rules of the dashboard, for example for an OIDC provider or ClickHouse on another port.',
+      'Additional egress rules for the dashboard, for example for an OIDC provider or for ClickHouse on another port.',
     ),
 });
 
 const monitoring = group({
   serviceMonitor: group({
-    enabled: enabled(false, 'Create ServiceMonitors. Requires the CRDs of the Prometheus Operator.'),
+    enabled: enabled(false, 'Create ServiceMonitors. Requires the Prometheus Operator CRDs.'),
     interval: z.string().default('30s').describe('Interval at which metrics are scraped.'),
     labels: stringMap.default({}).describe('Labels by which Prometheus selects the ServiceMonitors.'),
   }),
@@ -170,56 +170,55 @@ const tls = group({
   certManager: group({
     enabled: enabled(
       false,
-      'Let cert-manager issue the certificates between operator and gateways, instead of the operator. Requires the CRDs of cert-manager.',
+      'Let cert-manager, instead of the operator, issue the certificates for the config stream. Requires the cert-manager CRDs.',
     ),
     issuerRef: group({
       name: z
         .string()
         .default('')
         .describe(
-          'Issuer of both certificates. Must be a CA issuer (not ACME), preferably one that signs nothing else. Empty: the chart creates one.',
+          'Issuer of both certificates. Must be a CA issuer (not ACME), preferably one that does not sign anything else. Empty: the chart creates one.',
         ),
-      kind: z
-        .string()
-        .min(1)
-        .default('Issuer')
-        .describe('Kind of the issuer: Issuer, ClusterIssuer, or an external one.'),
+      kind: z.string().min(1).default('Issuer').describe('Issuer kind: Issuer, ClusterIssuer, or an external one.'),
       group: z.string().min(1).default('cert-manager.io').describe('API group of that kind.'),
     }),
   }),
 });
 
-/** Every value of charts/standin, with its default. values.yaml, values.schema.json and the README's table are generated from it. */
+/**
+ * All values of charts/standin, with their defaults. values.yaml, values.schema.json and the README's table are generated from
+ * it.
+ */
 export const chartValues = z.strictObject({
   global: z
     .looseObject({
       imageRegistry: z.string().default('').describe('Registry that is prepended to the image repositories.'),
     })
     .prefault({}),
-  nameOverride: dnsLabel.default('').describe('Overrides the name of the chart.'),
+  nameOverride: dnsLabel.default('').describe('Overrides the chart name.'),
   fullnameOverride: dnsLabel.default('').describe('Overrides the prefix of all names.'),
-  commonLabels: stringMap.default({}).describe('Labels of all objects except the CRDs.'),
+  commonLabels: stringMap.default({}).describe('Labels for all objects except the CRDs.'),
   image: group({
-    repository: z.string().min(1).default('standin').describe('Image of all components.'),
-    tag: z.string().default('').describe('Tag of all images. Empty: the appVersion of the chart.'),
-    digest: digest.default('').describe('Digest of the image, `sha256:…`. Replaces the tag.'),
+    repository: z.string().min(1).default('standin').describe('Image for all components.'),
+    tag: z.string().default('').describe('Tag for all images. Empty: the chart’s appVersion.'),
+    digest: digest.default('').describe('Image digest, `sha256:…`. Replaces the tag.'),
     engine: group({
-      repository: z.string().min(1).default('standin-engine').describe('Image of `clickhouse.embedded`.'),
-      digest: digest.default('').describe('Digest of the image, `sha256:…`. Replaces the tag.'),
+      repository: z.string().min(1).default('standin-engine').describe('Image for `clickhouse.embedded`.'),
+      digest: digest.default('').describe('Image digest, `sha256:…`. Replaces the tag.'),
     }),
-    pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent').describe('When images are pulled.'),
+    pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent').describe('Image pull policy.'),
     pullSecrets: kubernetesList.default([]).describe('Secrets for the image registry.'),
   }),
   crds: group({
     enabled: enabled(
       true,
-      'Install the CRDs with this chart. False: install them separately, from charts/standin/charts/standin-crds.',
+      'Install the CRDs with this chart. If false, install them separately from charts/standin/charts/standin-crds.',
     ),
     keep: z
       .boolean()
       .default(true)
-      .describe('Keep the CRDs, and all resources with them, when the release is uninstalled.'),
-    // Helm adds it: these are the values of a subchart.
+      .describe('Keep the CRDs, and therefore all custom resources, when the release is uninstalled.'),
+    // Helm adds this value, because these are the values of a subchart.
     global: z.looseObject({}).optional(),
   }),
   watch: group({
@@ -229,7 +228,7 @@ export const chartValues = z.strictObject({
       .meta({ uniqueItems: true })
       .default([])
       .describe(
-        'Existing namespaces of your teams. Operator and dashboard get Roles in these namespaces and no ClusterRole. If `rbac.people.create` and `crds.enabled` are also false, no cluster-wide rights are required. Empty: all namespaces.',
+        'Existing namespaces of your teams. The operator and the dashboard get Roles in these namespaces, and no ClusterRole. If `rbac.people.create` and `crds.enabled` are also false, no cluster-wide rights are required. Empty: all namespaces.',
       ),
   }),
   openshift: group({
@@ -239,39 +238,42 @@ export const chartValues = z.strictObject({
     .enum(['0.0.0.0', '::'])
     .default('0.0.0.0')
     .describe('Address on which all processes listen. Use `::` if pods have IPv6 addresses, with or without IPv4.'),
-  extraObjects: kubernetesList.default([]).describe('Additional objects of this release, as templates.'),
-  clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster.'),
+  extraObjects: kubernetesList.default([]).describe('Additional objects for this release, as templates.'),
+  clusterDomain: z.string().min(1).default('cluster.local').describe('The cluster’s DNS domain.'),
   clickhouse,
   tls,
   egress: group({
     allow: z
       .array(z.string().refine(isCidr).meta({ pattern: CIDR_PATTERN }))
       .default([])
-      .describe('CIDRs of private networks that Forward and replays may reach.'),
+      .describe('Private networks in CIDR notation that Forward and replays may reach.'),
     allowPrivate: z
       .boolean()
       .default(false)
-      .describe('Let Forward and replays reach all private addresses. Metadata addresses are always refused.'),
+      .describe('Let Forward and replays reach all private addresses. Metadata addresses are always blocked.'),
     refuse: z
       .array(z.string().refine(isTarget).meta({ pattern: TARGET_PATTERN }))
       .default([])
       .describe(
-        'Hosts with ports, such as `db.example.com:5432`, that Forward and replays may never reach. ClickHouse, the Service of the API server, the operators and all metrics ports are always refused.',
+        'Hosts with ports, such as `db.example.com:5432`, that Forward and replays must not reach. ClickHouse, the API server’s Service, the operators and all metrics ports are always blocked.',
       ),
-    ca: z.string().default('').describe('PEM certificates of CAs to trust for upstreams, in addition to public CAs.'),
+    ca: z
+      .string()
+      .default('')
+      .describe('PEM certificates of the CAs to trust for upstreams, in addition to public CAs.'),
   }),
   rbac: group({
-    create: z.boolean().default(true).describe('Create and bind the roles of operator and dashboard.'),
+    create: z.boolean().default(true).describe('Create and bind the roles for the operator and the dashboard.'),
     people: group({
       create: z
         .boolean()
         .default(true)
-        .describe('Create the ClusterRoles view, edit and admin for users, without bindings.'),
+        .describe('Create view, edit and admin ClusterRoles for users, without bindings.'),
       aggregate: z
         .boolean()
         .default(false)
         .describe(
-          'Aggregate them to the Kubernetes roles view, edit and admin. Anyone who can view a namespace can then read the requests to its endpoints.',
+          'Aggregate them to the Kubernetes view, edit and admin roles. Anyone who can view a namespace can then read the requests to its endpoints.',
         ),
     }),
   }),
@@ -290,11 +292,11 @@ export const chartValues = z.strictObject({
     orphans: group({
       enabled: enabled(
         true,
-        'Let the operator create a Job that drains the volume of a gateway that was scaled down. Gives it rights on claims, pods and Jobs in its own namespace.',
+        'Let the operator create Jobs that drain the volumes of gateways that were scaled down. Grants it rights on claims, pods and Jobs in its own namespace.',
       ),
       quietSeconds: count
         .default(LIMITS.spoolQuietMs / 1_000)
-        .describe('Seconds without a pod and without writes after which such a volume is drained.'),
+        .describe('Seconds that such a volume must be without a pod and without writes before it is drained.'),
     }),
   }),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { chartValues } from './chart-values.ts';
 
-/** A value of the chart that is not a group of other values. */
+/** A chart value that is not a group of other values. */
 export interface ChartValue {
   readonly path: readonly string[];
   readonly description: string;
@@ -30,14 +30,17 @@ const describe = (schema: z.ZodType, byDefault: unknown, path: readonly string[]
 /** Objects whose fields are defined and documented by Kubernetes. */
 const isKubernetes = (path: readonly string[]): boolean => path.at(-1) === 'resources';
 
-/** The values of a new installation, without the settings of the processes. Those keep their own defaults. */
+/** Returns the values of a new installation, without the process settings, which keep their own defaults. */
 export const defaultValues = (): Readonly<Record<string, unknown>> => chartValues.parse({});
 
-/** Every value, in order. */
+/** Returns every value, in order. */
 export const describeValues = (): readonly ChartValue[] => describe(chartValues, defaultValues(), []);
 
-/** The JSON Schema with which Helm checks values before it renders templates. It rejects unknown (for example, misspelt) values. */
+/**
+ * Returns the JSON Schema that Helm uses to check values before it renders templates. It rejects unknown values, such as misspelt
+ * ones.
+ */
 export const valuesSchema = (): Readonly<Record<string, unknown>> => {
   const { $schema, ...schema } = z.toJSONSchema(chartValues, { io: 'input', target: 'draft-07' });
-  return { $schema, title: 'Values of the chart standin', ...schema };
+  return { $schema, title: 'Values of the standin chart', ...schema };
 };

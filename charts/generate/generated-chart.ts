@@ -4,7 +4,7 @@ import { defaultValues, describeValues, valuesSchema } from './describe-values.t
 import { grafanaDashboard } from './grafana-dashboard.ts';
 
 /**
- * The files of charts/standin that are generated from the code: path relative to the checkout's root, and text.
+ * Returns the files in charts/standin that are generated from the code, as text by path, relative to the checkout's root.
  * crds/src/generate.ts generates the CRDs.
  */
 export const generatedChart = (): ReadonlyMap<string, string> =>
@@ -19,7 +19,7 @@ const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}
 
 const COLUMNS = 118;
 
-const HEADER = ` Generated from charts/generate by \`npm run generate\`; README.md has the same as a table. values.schema.json refuses unknown values.`;
+const HEADER = ` Generated from charts/generate by \`npm run generate\`; README.md contains the same as a table. values.schema.json rejects unknown values.`;
 
 const wrap = (text: string, columns: number): string => {
   const lines: string[] = [];
@@ -31,11 +31,11 @@ const wrap = (text: string, columns: number): string => {
   return lines.map((line) => ` ${line}`).join('\n');
 };
 
-/** values.yaml: every default, each with its description above it. */
+/** Returns values.yaml, which contains every default with its description above it. */
 const valuesYaml = (): string => {
   const document = new Document(defaultValues());
   const comments = new Map(describeValues().map(({ path, description }) => [path.join('.'), description]));
-  const settings = 'Settings of the process, listed in README.md. An unset value keeps its default.';
+  const settings = 'Process settings, listed in README.md. An unset value keeps its default.';
   for (const component of ['operator', 'gateway', 'dashboard']) comments.set(`${component}.settings`, settings);
   comment(document.contents, [], comments);
   document.commentBefore = HEADER;

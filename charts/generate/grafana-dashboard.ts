@@ -1,7 +1,7 @@
 interface Panel {
   readonly title: string;
   readonly unit: string;
-  /** Legend → PromQL. */
+  /** PromQL queries by legend. */
   readonly queries: Readonly<Record<string, string>>;
 }
 
@@ -58,7 +58,7 @@ const PANELS: readonly Panel[] = [
     queries: { '{{pod}}': `standin_config_age_seconds{${WHERE}}` },
   },
   {
-    title: 'Time from a change to all gateways, 95th percentile',
+    title: 'Time for a change to reach all gateways, 95th percentile',
     unit: 's',
     queries: {
       seconds: `histogram_quantile(0.95, sum by (le) (rate(standin_publish_programmed_seconds_bucket{${WHERE}}[$__rate_interval])))`,
@@ -96,7 +96,7 @@ const panel = ({ title, unit, queries }: Panel, index: number) => ({
   })),
 });
 
-/** The Grafana dashboard for the gateways and operators of one installation. */
+/** Returns the Grafana dashboard for an installation's gateways and operators. */
 export const grafanaDashboard = (): Readonly<Record<string, unknown>> => ({
   uid: 'standin',
   title: 'Standin',

@@ -6,7 +6,7 @@ describe.for(Object.keys(CHART_COMPONENTS) as ChartComponentName[])('the setting
   const { schema, byTemplate } = CHART_COMPONENTS[component];
   const paths = describeSettings(schema).map(({ path }) => path);
 
-  it('that the templates set exist', () => {
+  it('exist if the templates set them', () => {
     const stale = byTemplate.filter((entry) =>
       entry.endsWith('.') ? !paths.some((path) => path.startsWith(entry)) : !paths.includes(entry),
     );

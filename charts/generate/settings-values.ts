@@ -4,12 +4,12 @@ import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
 import { z } from 'zod';
 
-/** A process of the chart, and those of its settings that are not part of `<component>.settings`. */
+/** A process in the chart, and those of its settings that are not part of `<component>.settings`. */
 interface ChartComponent {
   readonly schema: SettingsSchema;
   /**
-   * Settings that the templates set, from other values or because of how pods are built. Each is a path, or a path prefix that ends
-   * with a dot.
+   * Settings that the templates set, from other values or because of how pods are built. Each is a path, or a path prefix that
+   * ends with a dot.
    */
   readonly byTemplate: readonly string[];
 }
@@ -52,13 +52,15 @@ export type ChartComponentName = keyof typeof CHART_COMPONENTS;
 const isByTemplate = (path: string, byTemplate: readonly string[]): boolean =>
   byTemplate.some((entry) => (entry.endsWith('.') ? path.startsWith(entry) : path === entry));
 
-/** The settings of a process that are values of the chart. */
+/** Returns the settings of a process that are chart values. */
 export const chartSettings = (component: ChartComponentName): readonly SettingDescription[] => {
   const { schema, byTemplate } = CHART_COMPONENTS[component];
   return describeSettings(schema).filter(({ path }) => !isByTemplate(path, byTemplate));
 };
 
-/** The schema of the value. It matches what the process parses, except for lists and switches, which YAML can write directly. */
+/**
+ * Returns the value's schema. It matches what the process parses, except for lists and switches, which YAML can express directly.
+ */
 const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
   const { success, data } = schema.safeParse(undefined);
   const jsonSchema = collapse(z.toJSONSchema(schema, { io: 'output', target: 'draft-07', unrepresentable: 'any' }));
@@ -73,7 +75,7 @@ const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Keeps what is useful in a field's description. A switch is text or a boolean to the process, and a boolean here. */
+/** Keeps the useful parts of a field's schema. The process parses a switch from text or a boolean. Here, it is a boolean. */
 const collapse = (schema: JsonSchema): JsonSchema => {
   const { anyOf } = schema;
   const whole = Array.isArray(anyOf) ? { ...schema, ...(anyOf[0] as JsonSchema) } : schema;
@@ -91,7 +93,10 @@ const toObject = (tree: Tree): z.ZodType =>
     ),
   );
 
-/** `<component>.settings`: the process's own settings, nested by path. Unset ones keep the process's default. */
+/**
+ * Returns the schema of `<component>.settings`: the process's own settings, nested by path. Unset ones keep the process's
+ * default.
+ */
 export const settingsValues = (component: ChartComponentName): z.ZodType => {
   const tree: Tree = {};
   for (const setting of chartSettings(component)) {

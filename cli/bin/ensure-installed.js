@@ -1,4 +1,4 @@
-// Plain JavaScript without dependencies: it runs on the system's Node before anything is installed.
+// Plain JavaScript without dependencies, because it runs on the system's Node before anything is installed.
 import { spawn } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -8,13 +8,13 @@ export const root = path.resolve(import.meta.dirname, '../..');
 
 const OLDEST_NODE = 20;
 
-/** Node 24 from the dev dependency `node`; this process's Node if it is not installed (production images). */
+/** Returns Node 24 from the dev dependency `node`, or this process's Node if that is not installed (production images). */
 export const nodePath = () => {
   const installed = path.join(root, 'node_modules/node/bin/node');
   return existsSync(installed) ? installed : process.execPath;
 };
 
-/** Whether node_modules matches package-lock.json. npm writes node_modules/.package-lock.json after each install. */
+/** Returns whether node_modules matches package-lock.json. npm writes node_modules/.package-lock.json after each install. */
 const isInstalled = () => {
   const modified = (file) => (existsSync(path.join(root, file)) ? statSync(path.join(root, file)).mtimeMs : undefined);
   const installed = modified('node_modules/.package-lock.json');
@@ -51,7 +51,7 @@ export const ensureInstalled = async () => {
   clearInterval(progress);
   if (code !== 0) {
     fail(
-      'npm could not install the packages: its message is above. Check the network and the npm registry, then try again.',
+      'npm could not install the packages, see its message above. Check the network and the npm registry, then try again.',
     );
   }
 };

@@ -5,7 +5,7 @@ import { nodePath, root } from './ensure-installed.js';
 
 const FIRST_NODE_WITH_TYPE_STRIPPING = [22, 19];
 
-/** Runs cli/src/main.ts in this process if its Node supports that; otherwise, with Node 24 from the dev dependency. */
+/** Runs cli/src/main.ts in this process if its Node version supports that, otherwise with Node 24 from the dev dependency. */
 export const runMain = async (args) => {
   const main = path.join(root, 'cli/src/main.ts');
   const [major, minor] = process.versions.node.split('.').map(Number);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript: it must run on any Node version at least far enough to print the required version.
+// Plain JavaScript, because every Node version must be able to run it at least far enough to print the required version.
 import process from 'node:process';
 
 const OLDEST = [22, 19];

@@ -12,7 +12,7 @@ const CLI = path.resolve(import.meta.dirname, '..');
 const ROOT = path.dirname(CLI);
 const VERSION = `v${packageJson.version}`;
 const ENTRY = 'kubectl-standin.js';
-/** Makes the archive reproducible: the same sources give the same archive. */
+/** Options that make the archive reproducible, so that the same sources produce the same archive. */
 const REPRODUCIBLE = [
   '--sort=name',
   '--mtime=@0',
@@ -26,7 +26,7 @@ const REPRODUCIBLE = [
 const run = promisify(execFile);
 
 export interface PackOptions {
-  /** Folder for archive and manifest. Created if missing. */
+  /** Folder for the archive and the manifest. Created if it does not exist. */
   readonly outDir: string;
   /** URL of the folder that serves the archive. */
   readonly url: string;
@@ -35,13 +35,13 @@ export interface PackOptions {
 export interface PackedPlugin {
   /** Path of the archive. */
   readonly archive: string;
-  /** Path of krew's manifest, which contains the archive's digest. */
+  /** Path of the krew manifest, which contains the archive's digest. */
   readonly manifest: string;
 }
 
 /**
- * Packs `kubectl standin` for krew: one archive for all platforms, which needs only Node. krew unpacks only plain files, not links,
- * and Node does not strip types in `node_modules`, so all code is bundled. Requires GNU tar.
+ * Packs `kubectl standin` for krew: one archive for all platforms, which needs only Node. krew unpacks only plain files, not
+ * links, and Node does not strip types in `node_modules`, so all code is bundled. Requires GNU tar.
  */
 export const packPlugin = async ({ outDir, url }: PackOptions): Promise<PackedPlugin> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-plugin-'));
@@ -67,7 +67,7 @@ const fill = async (folder: string): Promise<void> => {
   await bundle(path.join(folder, 'lib'));
   await cp(path.join(CLI, 'plugin', ENTRY), path.join(folder, ENTRY));
   await chmod(path.join(folder, ENTRY), 0o755);
-  // Next to lib/, where the bundled code expects them.
+  // The bundled code expects these files next to lib/.
   await cp(path.join(ROOT, 'packages/logstore/migrations'), path.join(folder, 'migrations'), { recursive: true });
   await cp(path.join(ROOT, 'LICENSE'), path.join(folder, 'LICENSE'));
   await writeFile(

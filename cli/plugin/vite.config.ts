@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vite';
 /** ES modules have no `require`, but some bundled packages call it to load code on demand. */
 const banner = `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`;
 
-/** Puts the licences of the bundled packages next to the code. */
+/** Writes the licences of the bundled packages next to the code. */
 const withLicences: Plugin = {
   name: 'with-licences',
   async generateBundle() {
@@ -18,9 +18,9 @@ const withLicences: Plugin = {
 export default defineConfig({
   root: path.join(import.meta.dirname, '..'),
   plugins: [withLicences],
-  // chdb is the engine of `standin dev`, which the plugin does not include.
+  // chdb is the engine for `standin dev`, which the plugin does not include.
   ssr: { noExternal: true, external: ['chdb'] },
-  // `ws` uses optional native modules where they are installed. In a bundle it would find empty modules instead.
+  // `ws` uses optional native modules where they are installed. In a bundle, it would find empty modules instead.
   define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' },
   build: {
     ...{ ssr: 'plugin/main.ts', emptyOutDir: true, target: 'node22', minify: false },

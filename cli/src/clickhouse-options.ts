@@ -2,7 +2,7 @@ import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE } from '@standin/contract';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 
-/** The parsed options of `addClickHouseOptions`. */
+/** The parsed options from `addClickHouseOptions`. */
 export const clickHouseSchema = z.object({
   clickhouseUrl: z.string(),
   clickhouseUser: z.string(),
@@ -12,7 +12,7 @@ export const clickHouseSchema = z.object({
 });
 export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
 
-/** A URL of ClickHouse's HTTP interface. Throws an `InvalidArgumentError`. */
+/** Parses a URL of ClickHouse's HTTP interface. Throws an `InvalidArgumentError`. */
 export const parseClickHouseUrl = (text: string): string => {
   const protocol = URL.canParse(text) ? new URL(text).protocol : '';
   if (protocol !== 'http:' && protocol !== 'https:') {
@@ -21,38 +21,45 @@ export const parseClickHouseUrl = (text: string): string => {
   return text;
 };
 
-/** A database's or a cluster's name. Throws an `InvalidArgumentError`. */
+/** Parses the name of a database or a cluster. Throws an `InvalidArgumentError`. */
 export const parseClickHouseName = (text: string): string => {
   if (!CLICKHOUSE_NAME.test(text)) throw new InvalidArgumentError(`must be ${CLICKHOUSE_NAME_RULE}.`);
   return text;
 };
 
-/** The process list does not show environment variables. */
+/** Returns the password option. Unlike options, environment variables do not appear in the process list. */
 export const clickHousePassword = (): Option =>
   new Option(
     '--clickhouse-password <password>',
-    'its password; prefer the environment variable, because command lines are not secret',
+    'ClickHouse password; prefer the environment variable, because other users can see command lines',
   )
     .env('STANDIN_CLICKHOUSE_PASSWORD')
     .default('', 'none');
 
-/** Options of a command that connects to ClickHouse directly. The environment variables are those of the processes of a cluster. */
+/**
+ * Adds the options of a command that connects to ClickHouse directly. The environment variables are those of the cluster's
+ * processes.
+ */
 export const addClickHouseOptions = (command: Command, { urlIsMandatory = true } = {}): Command =>
   command
     .addOption(
-      new Option('--clickhouse-url <url>', 'ClickHouse’s HTTP interface')
+      new Option('--clickhouse-url <url>', 'URL of ClickHouse’s HTTP interface')
         .env('STANDIN_CLICKHOUSE_URL')
         .argParser(parseClickHouseUrl)
         .makeOptionMandatory(urlIsMandatory),
     )
-    .addOption(new Option('--clickhouse-user <name>', 'its user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'))
+    .addOption(
+      new Option('--clickhouse-user <name>', 'ClickHouse user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'),
+    )
     .addOption(clickHousePassword())
     .addOption(
-      new Option('--database <name>', 'its database')
+      new Option('--database <name>', 'ClickHouse database')
         .env('STANDIN_CLICKHOUSE_DATABASE')
         .argParser(parseClickHouseName)
         .default('standin'),
     )
     .addOption(
-      new Option('--cluster <name>', 'its cluster').env('STANDIN_CLICKHOUSE_CLUSTER').argParser(parseClickHouseName),
+      new Option('--cluster <name>', 'ClickHouse cluster')
+        .env('STANDIN_CLICKHOUSE_CLUSTER')
+        .argParser(parseClickHouseName),
     );

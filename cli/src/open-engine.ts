@@ -4,17 +4,17 @@ import type { Logger } from 'pino';
 import { PlainError } from './plain-error.ts';
 
 export interface OpenEngineOptions {
-  /** Folder of the log. Only one process at a time can use it. */
+  /** Folder that contains the log. Only one process can use it at a time. */
   readonly dataDir: string;
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
 }
 
-/** A `standin logs` uses the folder for a second; a `standin dev` that was stopped or killed, for a few seconds. */
+/** `standin logs` uses the folder for a second, and a stopped or killed `standin dev` for a few seconds. */
 const BUSY_MS_MAX = 8_000;
 const TRY_AGAIN_MS = 200;
 
-/** Starts ClickHouse on a folder, and waits if another process uses it. Rejects with a `PlainError`. */
+/** Starts ClickHouse on a folder. Waits if another process is using it. Rejects with a `PlainError`. */
 export const openEngine = async ({ dataDir, logger, signal }: OpenEngineOptions): Promise<EmbeddedEngine> => {
   const deadline = performance.now() + BUSY_MS_MAX;
   for (;;) {

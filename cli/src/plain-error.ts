@@ -9,7 +9,7 @@ export class PlainError extends Error {
   }
 }
 
-/** Errors of other packages whose messages are for users, by name. Loading their classes would slow the start of every command. */
+/** Names of errors from other packages whose messages are for users. Loading their classes would slow down every command. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'ApiError',
   'EngineStartError',
@@ -19,20 +19,21 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'SourceError',
 ]);
 
-/** The port may have been free when it was chosen. */
+/** Returns whether a port is in use, although it may have been free when it was chosen. */
 export const isPortTaken = (error: unknown): error is Error & { readonly port: number } =>
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
 
-/** Undefined for an unexpected error, which is shown with its stack. */
+/** Returns the error as a `PlainError`, or undefined for an unexpected error, which is shown with its stack. */
 export const plainErrorOf = (error: unknown): PlainError | undefined => {
   if (error instanceof PlainError) return error;
-  if (isPortTaken(error)) return new PlainError(`port ${error.port} is in use: stop what uses it, or choose another`);
+  if (isPortTaken(error))
+    return new PlainError(`port ${error.port} is in use: stop the process that uses it, or choose another port`);
   return error instanceof Error && FOR_PEOPLE.has(error.name)
     ? new PlainError(error.message, { cause: error })
     : undefined;
 };
 
-/** The end of a sentence that begins with the file's name, by error code. */
+/** The end of a sentence that begins with the file name, by error code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'is not a directory',
@@ -43,7 +44,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: 'cannot be written: the disk is full',
 };
 
-/** `does not exist`, for an error of node:fs. */
+/** Returns text such as `does not exist` for an error from node:fs. */
 export const refusal = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code ?? String(error);
   return REFUSALS[code] ?? `cannot be used (${code})`;

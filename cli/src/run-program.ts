@@ -17,7 +17,7 @@ import { addValidateCommand } from './validate/validate-command.ts';
 export interface ProgramOptions {
   /** The program's name, as users type it. */
   readonly name: string;
-  /** Whether the output may have colours. */
+  /** Whether the output may contain colours. */
   readonly colour: boolean;
   /** Adds commands that only this program has. */
   readonly addMore?: (program: Command, colour: boolean) => void;
@@ -25,19 +25,19 @@ export interface ProgramOptions {
 
 /** Runs the command line to completion. */
 export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Promise<void> => {
-  // `standin logs | head`, or a full disk: the output is closed or cannot be written.
+  // The output is closed, as by `standin logs | head`, or cannot be written because the disk is full.
   stdout.onError((error) => {
     if (error.code === 'EPIPE') process.exit(0);
     stderr.line(`standin: the output cannot be written (${error.code ?? error.message})`);
     process.exit(1);
   });
-  // As Node does, but printable: an error message may contain untrusted text.
+  // Prints the error as Node does, but in printable form, because the message may contain untrusted text.
   process.on('uncaughtException', (error) => {
     stderr.lines(inspect(error));
     process.exit(1);
   });
   const program = new Command(name)
-    .description('HTTP endpoints that stand in for the real thing: mock or forward, and remember every request.')
+    .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every request.')
     .version(packageJson.version)
     .configureOutput({ writeOut: stdout.lines, writeErr: stderr.lines })
     .showHelpAfterError(`(${name} --help lists the commands)`)

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 
-/** The folder for the CLI's state between runs (XDG Base Directory Specification). It may not exist yet. */
+/** Returns the folder for the CLI's state between runs (XDG Base Directory Specification), which may not exist yet. */
 export const stateFolder = (): string => {
   const named = process.env['XDG_STATE_HOME'] ?? '';
   return path.join(path.isAbsolute(named) ? named : path.join(homedir(), '.local/state'), 'standin');

@@ -5,11 +5,11 @@ export interface Stop {
   readonly signal: AbortSignal;
   /** Has the same effect as a signal. */
   request(): void;
-  /** Everything is closed: signals have their default effect again. */
+  /** Must be called when everything is closed. Signals then have their default effect again. */
   done(): void;
 }
 
-/** A terminal and a wrapper may both forward the same Ctrl-C. Only a later signal counts as a second one. */
+/** A terminal and a wrapper may both forward the same Ctrl-C, so only a later signal counts as a second one. */
 const SAME_SIGNAL_MS = 500;
 
 /** Turns SIGINT, SIGTERM, SIGHUP, and the end of the parent process into an `AbortSignal`. A second signal exits immediately. */
@@ -31,7 +31,7 @@ export const awaitStop = (): Stop => {
     request: () => controller.abort(),
     done: () => {
       for (const event of events) process.off(event, onSignal);
-      // The channel to cli/bin/run-main.js must not keep this process alive.
+      // The channel to cli/bin/run-main.js must not keep this process running.
       process.channel?.unref();
     },
   };

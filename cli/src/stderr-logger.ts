@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino';
 
 const STDERR_FD = 2;
 
-/** Log lines as JSON on standard error. */
+/** Writes log lines as JSON to standard error. */
 export const stderrLogger = (): Logger =>
   pino(
     { level: 'info', base: null, hooks: { streamWrite: printableJson } },

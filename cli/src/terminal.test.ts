@@ -5,7 +5,7 @@ import { formatLine, outputTo, styled, wantsColour } from './terminal.ts';
 const HOSTILE = 'a\x1b[31m\r\n\x9b2J\u202eb';
 const SHOWN = String.raw`a\x1b[31m\x0d\x0a\x9b2J\u202eb`;
 
-/** The printed text. */
+/** Returns the printed text. */
 const printed = (print: (out: ReturnType<typeof outputTo>) => void): string => {
   const chunks: Buffer[] = [];
   const stream = new Writable({
@@ -18,7 +18,7 @@ const printed = (print: (out: ReturnType<typeof outputTo>) => void): string => {
   return Buffer.concat(chunks).toString();
 };
 
-test('a line escapes control characters in its parts, and has no other escape sequences than its styles', () => {
+test('a line escapes control characters in its parts, and contains no escape sequences except for its styles', () => {
   expect(formatLine(HOSTILE, true)).toBe(SHOWN);
   expect(formatLine(['! ', styled('red', HOSTILE)])).toBe(`! ${SHOWN}`);
   expect(formatLine(['! ', styled('red', HOSTILE)], true)).toBe(`! \x1b[31m${SHOWN}\x1b[39m`);
@@ -33,7 +33,7 @@ test('an output prints lines, JSON on one line, and unchanged bytes', () => {
   expect(printed((out) => out.bytes(Buffer.from(HOSTILE)))).toBe(HOSTILE);
 });
 
-// Prevents: a CI log interprets the name of a file or an object as a command.
+// Otherwise, a CI log could interpret the name of a file or an object as a command.
 test('no line is a command for a CI system', () => {
   expect(formatLine('::error::a.yaml:1: b')).toBe(':\\x3aerror::a.yaml:1: b');
   expect(formatLine(['  ', styled('dim', ':'), ':stop-commands::x'])).toBe('  :\\x3astop-commands::x');
@@ -58,6 +58,6 @@ test.each([
   [{ isTerminal: true }, { NO_COLOR: '' }, true],
   [{ isTerminal: true }, { NO_COLOR: '1' }, false],
   [{ isTerminal: false }, {}, false],
-])('colour for %j with %j: %s', (stream, env, wanted) => {
+])('whether colour is used for %j with %j: %s', (stream, env, wanted) => {
   expect(wantsColour(stream, env)).toBe(wanted);
 });

@@ -7,13 +7,13 @@ import { PlainError } from './plain-error.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** A part of a line with a style, which is shown if colour is enabled. */
+/** A part of a line with a style, which is applied if colour is enabled. */
 export interface Styled {
   readonly style: Style;
   readonly text: string;
 }
 
-/** One line, in parts. Any part may contain untrusted text: a line break in it does not end the line. */
+/** One line, in parts. Any part may contain untrusted text, in which a line break does not end the line. */
 export type Line = string | readonly (string | Styled)[];
 
 export const styled = (style: Style, text: string): Styled => ({ style, text });
@@ -24,7 +24,7 @@ const formatPiece = (piece: string | Styled, colour: boolean): string => {
   return colour ? styleText(piece.style, text, { validateStream: false }) : text;
 };
 
-/** The line without its line break. Its only escape sequences are those of its styles. */
+/** Returns the line without its line break. The only escape sequences in it are those of its styles. */
 export const formatLine = (line: Line, colour = false): string =>
   (typeof line === 'string' ? [line] : line)
     .map((piece) => formatPiece(piece, colour))
@@ -39,15 +39,18 @@ export const formatLine = (line: Line, colour = false): string =>
  */
 const CI_PREFIX = /##(?=\w*\[)/g;
 
-/** Where a command prints. All output goes through it: text from manifests, callers and servers must not control the terminal. */
+/**
+ * Where a command prints. All output goes through it, so that text from manifests, callers and servers cannot control the
+ * terminal.
+ */
 export interface Output {
   readonly isTerminal: boolean;
   readonly line: (line: Line, colour?: boolean) => void;
-  /** Text with trusted line breaks. A line break at its end adds no empty line. */
+  /** Prints text with trusted line breaks. A line break at its end does not add an empty line. */
   readonly lines: (text: string) => void;
-  /** The value on one line. */
+  /** Prints the value as JSON on one line. */
   readonly json: (value: unknown) => void;
-  /** Unchanged bytes, for a pipe. */
+  /** Writes unchanged bytes, for a pipe. */
   readonly bytes: (bytes: Uint8Array) => void;
   /** Called when output fails. Replaces the previous handler. */
   readonly onError: (handle: (error: NodeJS.ErrnoException) => void) => void;
@@ -75,9 +78,9 @@ export const stdout = outputTo(process.stdout);
 export const stderr = outputTo(process.stderr);
 
 /**
- * Asks at the terminal; true for yes. Rejects with a `PlainError` if there is no terminal.
+ * Asks at the terminal. Resolves with true for yes. Rejects with a `PlainError` if there is no terminal.
  *
- * @param otherwise the message of that error: what to do without a terminal
+ * @param otherwise the error message, which says what to do without a terminal
  */
 export const isConfirmed = async (question: string, otherwise: string): Promise<boolean> => {
   if (!process.stdin.isTTY) throw new PlainError(otherwise);
@@ -89,7 +92,7 @@ export const isConfirmed = async (question: string, otherwise: string): Promise<
   }
 };
 
-/** Colour is used on a terminal, unless the user disables it (https://no-color.org). */
+/** Returns whether to use colour: on a terminal, unless the user disables it (https://no-color.org). */
 export const wantsColour = (
   { isTerminal }: Pick<Output, 'isTerminal'>,
   env: Readonly<Record<string, string | undefined>>,

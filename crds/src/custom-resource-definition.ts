@@ -7,7 +7,10 @@ import { celValidation } from './rules.ts';
 
 type JsonSchema = Record<string, unknown>;
 
-/** An annotation of each CRD with the digest of its schema. An operator compares it with its own to detect another version. */
+/**
+ * An annotation on each CRD that contains the digest of its schema. An operator compares it with its own to detect another
+ * version.
+ */
 export const SCHEMA_DIGEST_ANNOTATION = `${API_GROUP}/schema-digest`;
 
 /** `kubectl` shows the first words of an object, so the type comes first and long parts come last. */
@@ -21,7 +24,10 @@ const ordered = (schema: JsonSchema): JsonSchema =>
     }),
   );
 
-/** The structural schema of a zod type. Unknown fields are pruned (or refused, `--validate=strict`) without being listed. */
+/**
+ * Returns the structural schema of a zod type. Unknown fields are pruned (or rejected with `--validate=strict`) without being
+ * listed.
+ */
 const structuralSchema = (schema: z.ZodType): JsonSchema => {
   const result = z.toJSONSchema(schema, {
     target: 'openapi-3.0',
@@ -80,14 +86,14 @@ const versionOf = (definition: AnyKindDefinition) => ({
   additionalPrinterColumns: definition.printerColumns,
 });
 
-/** 12 hex digits of the SHA-256 of everything that the API server receives about the version. */
+/** Returns 12 hex digits of the SHA-256 of everything that the API server receives about the version. */
 export const schemaDigest = (definition: AnyKindDefinition): string =>
   createHash('sha256')
     .update(JSON.stringify(versionOf(definition)))
     .digest('hex')
     .slice(0, 12);
 
-/** The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind. */
+/** Returns the CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind. */
 export const customResourceDefinition = (definition: AnyKindDefinition) => {
   const { plural, singular, shortName } = RESOURCES[definition.kind];
   return {

@@ -19,9 +19,9 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
   readonly status: Status;
   /** The initial conditions, all Unknown. Default: the conditions of served kinds. */
   readonly conditions?: readonly ConditionType[];
-  /** Rules for the name of the object. */
+  /** Rules for the object's name. */
   readonly nameRules: readonly Rule<string>[];
-  /** Rules for changes of `spec`. */
+  /** Rules for changes to `spec`. */
   readonly transitions: readonly TransitionRule<z.output<Spec>>[];
   readonly printerColumns: readonly PrinterColumn[];
   /** For `kubectl get --field-selector`. */
@@ -43,7 +43,7 @@ export const MESSAGE_COLUMN: PrinterColumn = {
   priority: 1,
 };
 
-/** A definition of any kind, limited to what can be used without knowing the kind. */
+/** A definition of any kind, limited to the properties that can be used without knowing the kind. */
 export type AnyKindDefinition = Omit<KindDefinition, 'transitions'> & {
   readonly transitions: readonly TransitionRule<never>[];
 };

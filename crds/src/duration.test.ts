@@ -8,7 +8,7 @@ it.each([
   ['2h', 7_200_000],
   ['1m1ms', 60_001],
   ['0s', 0],
-])('%s is %d ms', (text, ms) => {
+])('%s is parsed as %d ms', (text, ms) => {
   expect(durationMs(text)).toBe(ms);
 });
 

@@ -2,7 +2,7 @@ import { CONDITION_REASONS, CONDITION_TYPES, type ConditionType } from '@standin
 import { z } from 'zod';
 import { matches, withRules } from './rules.ts';
 
-/** Kubernetes counts characters as code points, zod as UTF-16 units: an emoji counts as one and as two. */
+/** Counts characters as code points, as Kubernetes does. zod counts UTF-16 units, so an emoji would count as two. */
 const codePoints = (text: string): number => {
   let count = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -14,20 +14,20 @@ const codePoints = (text: string): number => {
   return count;
 };
 
-/** A string of bounded length, in characters. */
+/** Returns the schema of a string of limited length, in characters. */
 export const text = ({ min = 0, max }: { min?: number; max: number }) =>
   z
     .string()
     .superRefine((value, context) => {
       const length = codePoints(value);
-      // Like the API server, check no rules on a value of the wrong size.
+      // Like the API server, this does not check rules on a value of the wrong size.
       const refuse = (message: string): void => context.addIssue({ code: 'custom', message, continue: false });
       if (length > max) refuse(`Too long: may not be more than ${max} characters`);
       if (length < min) refuse(min === 1 ? 'must not be empty' : `should be at least ${min} characters long`);
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
 
-/** A whole number. `max` keeps it in the range that all JSON parsers read alike. */
+/** Returns the schema of an integer. `max` keeps it in the range that all JSON parsers read in the same way. */
 export const integer = (min: number, max: number) =>
   z
     .int()
@@ -38,7 +38,7 @@ export const integer = (min: number, max: number) =>
 export const SUBDOMAIN_PATTERN = '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*';
 export const NAME_LENGTH_MAX = 253;
 
-/** The name of another object in the same namespace. */
+/** Returns the schema of the name of another object in the same namespace. */
 export const objectName = (noun: string) =>
   withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
     matches(
@@ -47,7 +47,7 @@ export const objectName = (noun: string) =>
     ),
   ]);
 
-/** `{name}`: a reference to an object in the same namespace. */
+/** Returns the schema of `{name}`, which is a reference to an object in the same namespace. */
 export const reference = (noun: string) =>
   z.strictObject({ name: objectName(noun).describe(`Name of ${noun} in the same namespace.`) });
 
@@ -55,13 +55,13 @@ const TIME_OF_DAY = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?';
 const DATE = '(20[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
 export const INSTANT_PATTERN = `${DATE}T${TIME_OF_DAY}Z`;
 
-/** An RFC 3339 time in UTC, as people and programs write it into a spec. */
+/** Returns the schema of an RFC 3339 time in UTC, as users and programs write it in a spec. */
 export const instant = () =>
   withRules(text({ min: 1, max: 32 }), [
     matches(INSTANT_PATTERN, 'must be an absolute time in UTC: 2026-11-21T09:00:00Z'),
   ]);
 
-/** An id of the log: a UUID, in lower case. */
+/** Returns the schema of a log id, which is a UUID in lower case. */
 export const logId = () =>
   withRules(text({ min: 1, max: 36 }), [
     matches('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'must be the id of a log entry, as the log shows it'),
@@ -104,7 +104,7 @@ export const commonStatus = {
 };
 
 /**
- * The status of an object before the operator has seen it, so that `kubectl get` reveals an unavailable operator.
+ * Returns the initial status of an object, so that `kubectl get` shows whether no operator has processed it.
  * Gateway API does the same.
  */
 export const initialStatus = (types: readonly ConditionType[]) => ({

@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseManifest } from './manifest.ts';
 
-/** One file of crds/testdata: an object and the problems that it must produce. */
+/** A file in crds/testdata: an object and the problems that it must produce. */
 export interface Fixture {
-  /** File name without `.yaml`. */
+  /** The file name without `.yaml`. */
   readonly name: string;
   readonly object: Readonly<Record<string, unknown>>;
-  /** From the comments at the top, `# PATH: MESSAGE`. The actual message may be longer. */
+  /** From the comments at the top, in the form `# PATH: MESSAGE`. The actual message may be longer. */
   readonly expected: readonly { readonly path: string; readonly message: string }[];
 }
 
 const FOLDER = path.join(import.meta.dirname, '../testdata');
 
-/** All fixtures that the schemas must accept, or must refuse. */
+/** Reads all fixtures that the schemas must accept, or all that they must reject. */
 export const fixtures = (which: 'accepted' | 'refused'): Fixture[] =>
   readdirSync(path.join(FOLDER, which)).map((file) => {
     const text = readFileSync(path.join(FOLDER, which, file), 'utf8');

@@ -24,7 +24,7 @@ const rootOf = (kind: (typeof KINDS)[number]): Schema => {
   return version?.schema.openAPIV3Schema as Schema;
 };
 
-/** Every node below spec and status, with its path. */
+/** Yields every node below spec and status, with its path. */
 const nodes = (schema: Schema, at = ''): (readonly [path: string, schema: Schema])[] => [
   [at, schema],
   ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => nodes(field, `${at}.${name}`)),
@@ -43,11 +43,11 @@ it('the committed manifests are up to date with the schemas', () => {
   }
 });
 
-it('every manifest fits into the annotation of kubectl apply', () => {
+it('every manifest fits into the annotation that kubectl apply writes', () => {
   for (const content of generateManifests().values()) expect(content.length).toBeLessThan(200_000);
 });
 
-it('the digest changes only with the schema', () => {
+it('the digest changes only when the schema changes', () => {
   const digests = KINDS.map((kind) => schemaDigest(DEFINITIONS[kind]));
   expect(new Set(digests).size).toBe(KINDS.length);
   const { Endpoint } = DEFINITIONS;
@@ -56,24 +56,24 @@ it('the digest changes only with the schema', () => {
 });
 
 describe('the schemas', () => {
-  it('bound every string', () => {
+  it('limit the length of every string', () => {
     expect(pathsWhere(({ type, enum: values, maxLength }) => type === 'string' && !values && !maxLength)).toEqual([]);
   });
 
-  it('bound every list and state how it is merged', () => {
+  it('limit the length of every list and specify how it is merged', () => {
     const isOpen = (schema: Schema) => !schema.maxItems || !schema['x-kubernetes-list-type'];
     expect(pathsWhere((schema) => schema.type === 'array' && isOpen(schema))).toEqual([]);
   });
 
-  it('bound every number and allow no fractions', () => {
+  it('limit the range of every number and do not allow fractions', () => {
     expect(pathsWhere(({ type, maximum }) => type === 'number' || (type === 'integer' && !maximum))).toEqual([]);
   });
 
-  it('have no booleans, because an enum can grow', () => {
+  it('do not use booleans, because an enum can be extended', () => {
     expect(pathsWhere(({ type }) => type === 'boolean')).toEqual([]);
   });
 
-  it('have no defaults in list items, which Argo CD would always show as a difference', () => {
+  it('do not set defaults in list items, which Argo CD would always show as a difference', () => {
     expect(allNodes.filter(([at, schema]) => at.includes('[]') && schema.default !== undefined)).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe('the schemas', () => {
     expect(JSON.stringify(allNodes)).not.toContain('additionalProperties');
   });
 
-  it('describe every field of spec', () => {
+  it('describe every field in spec', () => {
     const unexplained = pathsWhere(({ description }) => !description).filter((at) => at.includes('.spec'));
     expect(unexplained).toEqual([]);
   });

@@ -7,10 +7,12 @@ import { DEFINITIONS } from './kinds.ts';
 
 const HEADER = '# Generated from crds/src by `npm run generate`; edit the zod schemas there.\n';
 
-/** For kubectl, and for Helm, which reads only files inside a chart. */
+/** The output folders for kubectl, and for Helm, which reads only files inside a chart. */
 export const MANIFEST_FOLDERS = ['crds/manifests', 'charts/standin/charts/standin-crds/files'] as const;
 
-/** Path below the repository root → content, for each CRD. `npm run check` compares them with the committed files. */
+/**
+ * Returns the content of each CRD file by path below the repository root. `npm run check` compares them with the committed files.
+ */
 export const generateManifests = (): Map<string, string> =>
   new Map(
     KINDS.flatMap((kind) => {

@@ -4,8 +4,8 @@ import { lacks, matches, type Rule } from './rules.ts';
 const PATH_CHARACTER = "([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})";
 
 /**
- * A path that reaches the gateway unchanged. Clients resolve `.` and `..` segments (also percent-encoded ones) before they send a
- * request, and some clients read `//` at the start of a target as a host. No client could call such an endpoint.
+ * Rules for a path that reaches the gateway unchanged. Clients resolve `.` and `..` segments (also percent-encoded ones) before
+ * they send a request, and some clients read `//` at the start of a target as a host, so no client could call such an endpoint.
  */
 export const pathRules: readonly Rule<string>[] = [
   { cel: "self.startsWith('/')", holds: (self) => self.startsWith('/'), message: 'must begin with /' },
@@ -41,7 +41,9 @@ export const headerValueRules: readonly Rule<string>[] = [
   lacks('^[ \\t]|[ \\t]$', 'must not begin or end with a space or tab: HTTP removes them'),
 ];
 
-/** The gateway writes these headers itself. A mock that set them would break the connection or misdescribe the response. */
+/**
+ * The gateway writes these headers itself. A mock that sets them would break the connection or describe the response incorrectly.
+ */
 const RESERVED_HEADERS = [
   'connection',
   'content-length',
@@ -63,7 +65,7 @@ export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
   },
 ];
 
-/** An absolute URL that JavaScript, Go and curl read alike. */
+/** Rules for an absolute URL that JavaScript, Go and curl interpret in the same way. */
 export const upstreamUrlRules: readonly Rule<string>[] = [
   matches(
     'https?://([^/?#]*@)?([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?#][\\s\\S]*)?',

@@ -19,8 +19,8 @@ describe('parseManifest', () => {
     expect(problems.map(({ line }) => line)).toEqual([4, 6, 8]);
   });
 
-  // Prevents: a RangeError, because a call takes at most about 100,000 arguments.
-  it('splits a List of very many items', () => {
+  // Otherwise, this would be a RangeError, because a call takes at most about 100,000 arguments.
+  it('splits a List with very many items', () => {
     const { documents, problems } = parseManifest(`apiVersion: v1\nkind: List\nitems:\n${'- 1\n'.repeat(150_000)}`);
     expect([documents.length, problems]).toEqual([150_000, []]);
   });
@@ -41,7 +41,7 @@ describe('parseManifest', () => {
     expect(document?.lineOf(['z'])).toBe(1);
   });
 
-  it('survives an alias bomb', () => {
+  it('rejects an alias bomb quickly', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
       ...'bcdefgh'.split('').map((name, level) => {
@@ -60,7 +60,7 @@ describe('parseManifest', () => {
       'its aliases stand for more than 250000 values',
     ],
     ['a duplicate key in a mapping', 'a: 1\nb: 2\na: 3', 'Map keys must be unique'],
-  ])('refuses %s', (_, text, message) => {
+  ])('rejects %s', (_, text, message) => {
     const { documents, problems } = parseManifest(`${text}\n---\nok: true\n`);
     expect(problems).toMatchObject([{ message }]);
     expect(documents).toMatchObject([{ value: { ok: true } }]);
@@ -70,8 +70,8 @@ describe('parseManifest', () => {
     ['collections', '['.repeat(110) + ']'.repeat(110)],
     ['collections that are never closed', '['.repeat(100_000)],
     ['mappings', '{a: '.repeat(110) + '}'.repeat(110)],
-    ['mappings by indentation', Array.from({ length: 110 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
-    ['lists by dashes', '- '.repeat(110)],
+    ['indented mappings', Array.from({ length: 110 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
+    ['lists of dashes', '- '.repeat(110)],
   ])('does not read %s that are nested deeper than 100 levels', (_, text) => {
     const { documents, problems } = parseManifest(`ok: true\n---\n${text}`);
     expect(documents).toMatchObject([{ value: { ok: true } }]);
@@ -89,7 +89,7 @@ describe('parseManifest', () => {
     expect(valueOf('{"a": [1, "2"], "b": {"c": null}}')).toEqual({ a: [1, '2'], b: { c: null } });
   });
 
-  it('keeps a block of text unchanged', () => {
+  it('does not change a block of text', () => {
     expect(valueOf('body: |\n  {\n    "a": 1.0\n  }\n')).toEqual({ body: '{\n  "a": 1.0\n}\n' });
   });
 });

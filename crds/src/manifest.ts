@@ -4,9 +4,9 @@ import { yamlDocuments, type YamlFault } from './yaml-documents.ts';
 export interface ManifestDocument {
   /** Plain data that has not been validated. */
   readonly value: unknown;
-  /** Line of the document's first key, from 1. */
+  /** The line of the document's first key. Starts at 1. */
   readonly line: number;
-  /** Line of a field's value, or of its nearest existing parent. */
+  /** Returns the line of a field's value, or of its nearest existing parent. */
   readonly lineOf: (path: readonly (string | number)[]) => number;
 }
 
@@ -17,13 +17,13 @@ export interface ManifestProblem {
 
 export interface Manifest {
   readonly documents: readonly ManifestDocument[];
-  /** YAML that cannot be used. Its document is left out; the others are kept. */
+  /** A problem with YAML that cannot be used. Its document is left out. The others are kept. */
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * kubectl reads YAML 1.1 (`on` is a boolean, `017` is 15), but supports neither its dates nor its base-60 numbers. The
- * integration test compares this parser with kubectl.
+ * kubectl reads YAML 1.1 (`on` is a boolean, `017` is 15), but supports neither dates nor base-60 numbers. The integration test
+ * compares this parser with kubectl.
  */
 const UNKNOWN_TO_KUBECTL = new Set(['timestamp', 'binary', 'set', 'omap', 'pairs']);
 const customTags = (tags: Tags): Tags =>
@@ -35,8 +35,8 @@ const customTags = (tags: Tags): Tags =>
 const YAML_OPTIONS = { version: '1.1', customTags, prettyErrors: false, logLevel: 'error' } as const;
 
 /**
- * Reads the documents of a YAML stream like kubectl. Leaves out empty documents and returns each item of a `List` as its own
- * document. Never throws.
+ * Reads the documents in a YAML stream as kubectl does. Leaves out empty documents and returns each item in a `List` as a
+ * separate document. Never throws.
  */
 export const parseManifest = (text: string): Manifest => {
   const stream = yamlDocuments(text, YAML_OPTIONS);
@@ -51,7 +51,7 @@ export const parseManifest = (text: string): Manifest => {
     try {
       for (const read of readDocument(document, lineAt)) documents.push(read);
     } catch (error) {
-      // An alias has no anchor.
+      // This is an alias without an anchor.
       const offset = (document as Document).contents?.range?.[0] ?? 0;
       faults.push({ offset, message: error instanceof Error ? error.message : String(error) });
     }
@@ -82,7 +82,7 @@ const readDocument = (document: Document.Parsed, lineAt: (offset: number) => num
   }));
 };
 
-/** Values of a mapping by key, built on the first lookup of a line in it. Each problem of a document needs a lookup. */
+/** The values of each mapping by key, built on the first lookup of a line in it. Each problem in a document needs a lookup. */
 const members = new WeakMap<YAMLMap, ReadonlyMap<unknown, unknown>>();
 
 const childOf = (node: Node | null | undefined, step: string | number): Node | undefined => {
@@ -94,7 +94,7 @@ const childOf = (node: Node | null | undefined, step: string | number): Node | u
   return known.get(step) as Node | undefined;
 };
 
-/** Items of the `List` that `kubectl get -o yaml` prints for several objects. */
+/** Returns the items of the `List` that `kubectl get -o yaml` prints for several objects. */
 const itemsOf = (value: unknown): readonly unknown[] | undefined => {
   const { apiVersion, kind, items } = value as { apiVersion?: unknown; kind?: unknown; items?: unknown };
   return apiVersion === 'v1' && kind === 'List' && Array.isArray(items) ? (items as unknown[]) : undefined;

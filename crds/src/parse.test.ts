@@ -20,7 +20,7 @@ describe('the fixtures', () => {
     expect(problemsOf(object)).toEqual([]);
   });
 
-  it.each(fixtures('refused'))('refuses $name', ({ object, expected }) => {
+  it.each(fixtures('refused'))('rejects $name', ({ object, expected }) => {
     expect(expected).not.toEqual([]);
     expect(problemsOf(object)).toEqual(
       expected.map(({ path, message }) => ({ path, message: expect.stringContaining(message) as string })),
@@ -39,7 +39,7 @@ describe('an object of another type', () => {
     [{ apiVersion: 'standin.dev/v1alpha1' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'Mock' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'toString' }, 'kind'],
-  ])('%j is refused because of its %s', (object, path) => {
+  ])('%j is rejected because of its %s', (object, path) => {
     expect(problemsOf(object)).toEqual([expect.objectContaining({ path })]);
   });
 
@@ -49,8 +49,8 @@ describe('an object of another type', () => {
   });
 });
 
-// Prevents: a RangeError, because a call takes at most about 100,000 arguments.
-it('finds all problems of an object with very many problems', () => {
+// Otherwise, this would be a RangeError, because a call takes at most about 100,000 arguments.
+it('finds all problems in an object with very many problems', () => {
   const fields = Array.from({ length: 150_000 }, (_, index) => [`unknown${index}`, 1] as const);
   const problems = problemsOf(endpoint(Object.fromEntries(fields)));
   expect(problems.filter(({ message }) => message.startsWith('unknown field'))).toHaveLength(150_000);
@@ -59,7 +59,7 @@ it('finds all problems of an object with very many problems', () => {
 describe('the size of a mock', () => {
   const ofBytes = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2));
 
-  it('can be as large as the annotation of kubectl allows', () => {
+  it('can be as large as the annotation that kubectl writes allows', () => {
     expect(problemsOf(endpoint({ json: { body: ofBytes(LIMITS.mockBodyBytesMax) } }))).toEqual([]);
   });
 
@@ -95,7 +95,7 @@ describe('updates', () => {
     ['a pinned uri to no uri', { ...project, uri: 'a'.repeat(16) }, project, ['spec.uri']],
     ['no uri to a pinned one', project, { ...project, uri: 'a'.repeat(16) }, []],
     ['the retention', project, { ...project, retentionDays: 1 }, []],
-  ])('of a Project may or may not change %s', (_, before, after, paths) => {
+  ])('to a Project are checked for changes to %s', (_, before, after, paths) => {
     expect(checkUpdate('Project', before, after).map(({ path }) => path)).toEqual(paths);
   });
 });

@@ -10,11 +10,11 @@ import type { ReplaySpec } from './v1alpha1/replay.ts';
 import type { ShareSpec } from './v1alpha1/share.ts';
 
 /**
- * A problem with an object. `message` says what to change. Where the API server would refuse the object in plain words, `message`
- * uses the same words.
+ * A problem with an object. `message` says what to change. If the API server would reject the object with a clear message,
+ * `message` is the same.
  */
 export interface Problem {
-  /** `spec.json.headers[0].name` */
+  /** For example, `spec.json.headers[0].name`. */
   readonly path: string;
   readonly message: string;
 }
@@ -47,13 +47,13 @@ export const parseObject = (object: unknown): ParseResult => {
   const spec = DEFINITIONS[kind].spec.safeParse(withoutNulls(object['spec']), {
     error: messageOf,
   });
-  // Not `push(...)`: a malformed object can have more problems than a call can have arguments.
+  // This is not `push(...)`, because a malformed object can have more problems than a call can have arguments.
   const problems = spec.success ? own : own.concat(spec.error.issues.flatMap(problemsOf));
   if (!spec.success || problems.length > 0) return failed(problems);
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
 };
 
-/** The reasons why an object's spec must not change from `before` to `after`. Both specs are valid. */
+/** Returns the reasons why an object's spec must not change from `before` to `after`. Both specs are valid. */
 export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Specs[K]): Problem[] =>
   DEFINITIONS[kind].transitions
     .filter(({ holds }) => !(holds as (self: Specs[K], oldSelf: Specs[K]) => boolean)(after, before))
@@ -124,7 +124,10 @@ const RFC_1123 =
 type Issue = z.core.$ZodIssue;
 type RawIssue = z.core.$ZodRawIssue;
 
-/** The API server's wording, so that a message is the same everywhere. `text` has plainer messages for values that are too short. */
+/**
+ * Returns the API server's wording, so that a message is the same everywhere. `text` has clearer messages for values that are too
+ * short.
+ */
 const messageOf = (issue: RawIssue): string | undefined => {
   switch (issue.code) {
     case 'invalid_type':
@@ -145,14 +148,14 @@ const messageOf = (issue: RawIssue): string | undefined => {
 };
 const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };
 
-/** The type's name in JSON Schema. */
+/** Returns the type's name in JSON Schema. */
 const typeName = (value: unknown): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
 };
 
-/** Values are untrusted, so they are truncated before they are shown. */
+/** Describes an unsupported value. Values are untrusted, so they are truncated before they are shown. */
 const unsupported = (value: unknown, values: readonly unknown[]): string => {
   const shown = (JSON.stringify(value) as string | undefined) ?? '""';
   const listed = values.map((option) => JSON.stringify(option)).join(', ');

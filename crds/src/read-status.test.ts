@@ -17,8 +17,8 @@ describe('the status of an object', () => {
     expect(readStatus('Account', status)).toEqual(status);
   });
 
-  // Prevents: after a downgrade, one new field hides the usage, and the shown usage of the month decreases.
-  it('is read in spite of fields that this version does not know', () => {
+  // Otherwise, one new field would hide the usage after a downgrade, and the shown usage for the month would decrease.
+  it('is read despite fields that this version does not know', () => {
     const status = { usage: { accepted: 7, newer: 1 }, conditions: [{ ...READY, newer: 1 }], newer: {} };
     expect(readStatus('Account', status)).toEqual({ usage: { accepted: 7 }, conditions: [READY] });
     expect(conditionsIn(status)).toEqual([READY]);
@@ -29,7 +29,7 @@ describe('the status of an object', () => {
     ['an object', { usage: 7, apiKey: { fingerprint: 'ab' } }, { apiKey: { fingerprint: 'ab' } }],
     ['a required field of an object', { apiKey: { regenerating: { name: 1, uid: 'u' } } }, { apiKey: {} }],
     ['an item of a list', { apiKey: { regenerations: ['2026', 1] } }, { apiKey: {} }],
-  ])('is read without %s that is invalid', (_, status, expected) => {
+  ])('is read without %s if that is invalid', (_, status, expected) => {
     expect(readStatus('Account', status)).toEqual(expected);
   });
 
@@ -40,7 +40,7 @@ describe('the status of an object', () => {
 });
 
 describe('the conditions', () => {
-  it('can be read before the operator has written any', () => {
+  it('are empty before the operator has written any', () => {
     expect(conditionsIn(initialStatus(['Ready']))).toMatchObject([{ type: 'Ready', status: 'Unknown' }]);
   });
 

@@ -5,7 +5,7 @@ import { DEFINITIONS } from './kinds.ts';
 
 type StatusOf<K extends Kind> = z.output<(typeof DEFINITIONS)[K]['status']>;
 
-/** The same schema, but it ignores unknown fields, and optional fields with invalid values. */
+/** Returns the same schema, except that it ignores unknown fields, and optional fields with invalid values. */
 const tolerant = (schema: z.core.$ZodType): z.ZodType => {
   if (schema instanceof z.ZodOptional) return tolerant(schema.unwrap()).optional().catch(undefined);
   if (schema instanceof z.ZodArray) return z.array(tolerant(schema.element));
@@ -20,13 +20,13 @@ const SCHEMAS = new Map(Object.values(DEFINITIONS).map(({ kind, status }) => [ki
 const COMMON_SCHEMA = tolerant(z.object(commonStatus));
 
 /**
- * The status of an object, as far as it can be read. Other versions of the operator may have written fields that this version does
- * not know.
+ * Returns an object's status, as far as it can be read. Other versions of the operator may have written fields that this version
+ * does not know.
  */
 export const readStatus = <K extends Kind>(kind: K, status: unknown): StatusOf<K> =>
   (SCHEMAS.get(kind)?.safeParse(status).data ?? {}) as StatusOf<K>;
 
-/** The conditions in the status of any kind. Empty if they cannot be read. */
+/** Returns the conditions in the status of any kind, or no conditions if they cannot be read. */
 export const conditionsIn = (status: unknown): readonly Condition[] =>
   (COMMON_SCHEMA.safeParse(status).data as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ??
   [];

@@ -2,9 +2,9 @@ import { LIMITS, type ResourceObject } from '@standin/contract';
 import { readStatus } from './read-status.ts';
 
 export interface RegenerationWindow {
-  /** RFC 3339, oldest first: the regenerations that still count. */
+  /** The times of the regenerations that still count, in RFC 3339, oldest first. */
   readonly recent: readonly string[];
-  /** RFC 3339: when the oldest of them stops counting. Undefined: none counts. */
+  /** When the oldest of them stops counting, in RFC 3339. Undefined: none counts. */
   readonly resetsAt: string | undefined;
   /** How many more regenerations are allowed now. */
   readonly left: number;
@@ -13,7 +13,7 @@ export interface RegenerationWindow {
 }
 
 /**
- * How often an Account's key may be regenerated now.
+ * Returns how often an Account's key may be regenerated now.
  *
  * @param now milliseconds since the epoch
  */

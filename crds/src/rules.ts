@@ -2,18 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 
 /**
- * One rule for a value in two forms: CEL for the API server, and a predicate for everything else (directory source, `standin
+ * A rule for a value in two forms: CEL for the API server, and a predicate for everything else (directory source, `standin
  * validate`, dashboard). Message and path are the same in both; test/integration/crds.test.ts compares them on a real API server.
  */
 export interface Rule<T> {
-  /** CEL; `self` is the value. */
+  /** The CEL expression, in which `self` is the value. */
   readonly cel: string;
   readonly holds: (self: T) => boolean;
-  /** What to change, in plain English. It begins in lower case and has no full stop. */
+  /** What to change, in plain English. Begins in lower case, without a full stop. */
   readonly message: string;
-  /** Field below the value that the message is about. */
+  /** The field below the value that the message is about. */
   readonly field?: string;
-  /** The field is missing. Otherwise its value is wrong. */
+  /** Whether the field is missing. Otherwise, its value is wrong. */
   readonly required?: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface TransitionRule<T> extends Omit<Rule<T>, 'holds'> {
   readonly holds: (self: T, oldSelf: T) => boolean;
 }
 
-/** Requires fields to keep their values. A missing field must stay missing. */
+/** Returns a rule that requires fields to keep their values. A missing field must stay missing. */
 export const immutable = <T extends object>(
   fields: readonly (keyof T & string)[],
   optional: ReadonlySet<keyof T & string>,
@@ -37,7 +37,7 @@ export const immutable = <T extends object>(
     field,
   }));
 
-/** An entry of `x-kubernetes-validations`. */
+/** An entry in `x-kubernetes-validations`. */
 export const celValidation = (rule: Omit<Rule<never>, 'holds'>) => ({
   rule: rule.cel,
   message: rule.message,
@@ -45,7 +45,7 @@ export const celValidation = (rule: Omit<Rule<never>, 'holds'>) => ({
   ...(rule.required && { reason: 'FieldValueRequired' }),
 });
 
-/** The schema with `rules` as checks, and with their CEL in its JSON schema. */
+/** Returns the schema with `rules` as checks, and with their CEL in its JSON schema. */
 export const withRules = <S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S =>
   schema
     .superRefine((value, context) => {
@@ -55,16 +55,16 @@ export const withRules = <S extends z.ZodType>(schema: S, rules: readonly Rule<z
     })
     .meta({ 'x-kubernetes-validations': rules.map(celValidation) });
 
-/** A CEL string literal. */
+/** Returns a CEL string literal. */
 const celString = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** The whole string matches `source`, a regular expression that RE2 and JavaScript interpret alike. */
+/** Requires the whole string to match `source`, a regular expression that RE2 and JavaScript interpret in the same way. */
 export const matches = (source: string, message: string): Rule<string> => {
   const expression = new RegExp(`^(?:${source})$`, 'u');
   return { cel: `self.matches(${celString(`^(?:${source})$`)})`, holds: (self) => expression.test(self), message };
 };
 
-/** No part of the string matches `source`. */
+/** Requires that no part of the string matches `source`. */
 export const lacks = (source: string, message: string): Rule<string> => {
   const expression = new RegExp(source, 'u');
   return { cel: `!self.matches(${celString(source)})`, holds: (self) => !expression.test(self), message };

@@ -31,8 +31,8 @@ it.each<[string, unknown]>([
   }
 });
 
-// kubectl refuses the block.
-it('writes no block that begins with a tab', () => {
+// kubectl rejects such a block.
+it('does not write a block that begins with a tab', () => {
   expect(written({ a: '\n\ta\n' })).toBe('a: "\\n\\ta\\n"\n');
 });
 
@@ -41,7 +41,7 @@ it('keeps spaces at the beginning of a block that is indented by 4', () => {
   expect(parse(written(value, { indent: 4 }), OPTIONS)).toEqual(value);
 });
 
-it('writes a text of several lines as a block, or line by line', () => {
+it('writes multi-line text as a block, or line by line', () => {
   const lines = '{\n  "a": 1\n}\n';
   const long = '0123456789'.repeat(4);
   expect(written({ a: { b: lines, c: `${long}\r\n  \u007f\r\n` } })).toBe(
@@ -49,13 +49,13 @@ it('writes a text of several lines as a block, or line by line', () => {
   );
 });
 
-it('keeps the quotes, blocks and comments of the author', () => {
+it('keeps the author’s quotes, blocks and comments', () => {
   const text = `a: 'x' # why\nb: "on"\nc: |\n  {\n    1\nd: >-\n  x\n\n  y\ne: ' '\nf: 017\n`;
   expect(writeYaml(parseDocument(text, OPTIONS))).toBe(text);
 });
 
-// Prevents: an edit that leaves the style of the earlier text, which cannot carry the new one.
-it('writes every string so that it is read back unchanged, whatever its earlier style', () => {
+// Otherwise, an edit could keep the style of the earlier text, which cannot represent the new text.
+it('writes every string so that it is read back unchanged, regardless of its earlier style', () => {
   const unit = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom('a', ' ', '\n', '\t') },
     {

@@ -2,32 +2,35 @@ import { hasControls, printable } from '@standin/contract';
 import { Scalar, type Document, type ScalarTag, type ToStringOptions } from 'yaml';
 import { stringifyString, type StringifyContext } from 'yaml/util';
 
-/** A byte order mark, and characters that kubectl refuses. In double quotes, they can be escaped. */
+/** A byte order mark, and characters that kubectl rejects. In double quotes, they can be escaped. */
 const UNREADABLE = /[\ufeff\ufffe\uffff]/g;
-/** A longer string in double quotes gets one line for each of its own. `yaml` has the same limit. */
+/** A longer string in double quotes is written with one line for each of its own lines. `yaml` has the same limit. */
 const ONE_LINE_CHARS_MAX = 40;
 
 const BLANK = /^[ \t\n]*$/;
 
-/** Whether `yaml` could write the string as a plain scalar or a block that it or kubectl reads as another string. */
+/** Returns whether `yaml` could write the string as a plain scalar or a block that `yaml` or kubectl reads as another string. */
 const needsQuotes = (text: string, indent: number): boolean =>
   hasControls(text.replaceAll(/[\n\t]/g, '')) ||
   text.search(UNREADABLE) !== -1 ||
-  // kubectl refuses a block that begins with a tab.
+  // kubectl rejects a block that begins with a tab.
   /^\n*\t/.test(text) ||
-  // A block that begins with a space states its indentation, and `yaml` always states 2.
+  // A block that begins with a space specifies its indentation, and `yaml` always specifies 2.
   (indent !== 2 && /^\n* /.test(text));
 
 const typeFor = (text: string, { type }: Scalar, indent: number): Scalar['type'] => {
-  // A block of blank lines loses the blanks.
+  // A block of blank lines loses its blanks.
   if (BLANK.test(text)) return type === Scalar.QUOTE_SINGLE ? type : Scalar.QUOTE_DOUBLE;
   if (needsQuotes(text, indent)) return Scalar.QUOTE_DOUBLE;
-  // `yaml` does not check whether these styles, which the author chose for an earlier text, suit this one.
+  // `yaml` does not check whether these styles, which the author chose for an earlier text, are valid for this one.
   if (type === Scalar.PLAIN && text.includes('\n')) return undefined;
   return type === Scalar.BLOCK_FOLDED && /^[ \t]/m.test(text) ? Scalar.BLOCK_LITERAL : type;
 };
 
-/** In double quotes, YAML has the escapes of JSON, and `\` at the end of a line that is only there for the reader. */
+/**
+ * Writes the string in double quotes, where YAML has the same escapes as JSON, and `\` at the end of a line that is only for
+ * readability.
+ */
 const doubleQuoted = (text: string, { implicitKey, indent }: StringifyContext): string => {
   const escape = (part: string): string =>
     printable(JSON.stringify(part).slice(1, -1)).replaceAll(
@@ -35,12 +38,12 @@ const doubleQuoted = (text: string, { implicitKey, indent }: StringifyContext): 
       (found) => `\\u${found.charCodeAt(0).toString(16)}`,
     );
   if (implicitKey === true || text.length < ONE_LINE_CHARS_MAX) return `"${escape(text)}"`;
-  // The reader skips the blanks at the beginning of a line up to the first `\`.
+  // Parsers skip the blanks at the beginning of a line up to the first `\`.
   const lines = text.split(/(?<=\n)/).map((line) => escape(line).replace(/^ /, '\\ '));
   return `"${lines.join(`\\\n${indent === '' ? '  ' : indent}`)}"`;
 };
 
-/** Writes strings so that all readers of YAML 1.1 and 1.2 read them back. */
+/** Writes strings so that all YAML 1.1 and 1.2 parsers read them back unchanged. */
 const STRING: ScalarTag = {
   tag: 'tag:yaml.org,2002:str',
   default: true,
@@ -56,8 +59,9 @@ const STRING: ScalarTag = {
 };
 
 /**
- * The text of a document. Long strings are not folded: a body reads as it is sent. Strings that a block or a plain scalar would change are in
- * double quotes. Control characters in strings are escaped: pasted into a terminal, a DEL would erase the characters before it.
+ * Returns the text of a document. Long strings are not folded, so a body reads as it is sent. Strings that a block or a plain
+ * scalar would change are in double quotes. Control characters in strings are escaped, because a DEL pasted into a terminal would
+ * erase the characters before it.
  */
 export const writeYaml = (document: Document, options: ToStringOptions = {}): string => {
   document.schema.tags = document.schema.tags.map((tag) => (tag.tag === STRING.tag ? STRING : tag));

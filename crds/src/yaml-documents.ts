@@ -16,13 +16,13 @@ import {
   type SchemaOptions,
 } from 'yaml';
 
-/** More levels than any kind of Standin or Kubernetes has. Within this limit, code that reads a document may be recursive. */
+/** More levels than any Standin or Kubernetes kind has. Within this limit, code that reads a document may be recursive. */
 const DEPTH_MAX = 100;
 /** The parser's stack holds the open collections, with a document below and a scalar above them. */
 const STACK_MAX = DEPTH_MAX + 2;
-/** References to anchors in one document. */
+/** Maximum number of references to anchors in one document. */
 const ALIASES_MAX = 1_000;
-/** Values in one document, including those that its aliases stand for. */
+/** Maximum number of values in one document, including those that its aliases stand for. */
 const EXPANDED_VALUES_MAX = 250_000;
 
 export interface YamlFault {
@@ -32,24 +32,23 @@ export interface YamlFault {
 
 interface YamlDocument {
   readonly document: Document.Parsed;
-  /** Why the document cannot be used. */
+  /** The reason why the document cannot be used. */
   readonly fault: YamlFault | undefined;
 }
 
 export interface YamlStream {
   readonly documents: readonly YamlDocument[];
-  /** Where the stream is nested too deep. `documents` leaves out everything from the beginning of that document. */
+  /** Where the stream is nested too deeply. `documents` leaves out everything from the beginning of that document. */
   readonly tooDeep: YamlFault | undefined;
-  /** Line of an offset, from 1. */
+  /** Returns the line of an offset. Starts at 1. */
   readonly lineAt: (offset: number) => number;
 }
 
 type YamlOptions = Omit<ParseOptions & DocumentOptions & SchemaOptions, 'uniqueKeys' | 'lineCounter'>;
 
 /**
- * Reads the documents of a YAML stream in time linear in its length, even if the stream is hostile. By itself, `yaml` compares
- * each key of a mapping with all others, reads nested collections until the call stack overflows, and searches the document for
- * each alias.
+ * Reads the documents in a YAML stream in linear time, even if the stream is hostile. On its own, `yaml` compares each key of a
+ * mapping with all others, reads nested collections until the call stack overflows, and searches the document for each alias.
  */
 export const yamlDocuments = (text: string, options: YamlOptions): YamlStream => {
   const lines = new LineCounter();
@@ -59,7 +58,7 @@ export const yamlDocuments = (text: string, options: YamlOptions): YamlStream =>
   return { documents, tooDeep: tokens.tooDeep, lineAt: (offset) => Math.max(1, lines.linePos(offset).line) };
 };
 
-/** The tokens of a stream for the composer, up to the point where the nesting is too deep. */
+/** Yields a stream's tokens for the composer, up to the point where the nesting is too deep. */
 class ShallowTokens implements Iterable<CST.Token> {
   tooDeep: YamlFault | undefined;
   readonly #text: string;
@@ -99,9 +98,9 @@ const faultOf = (document: Document.Parsed): YamlFault | undefined => {
 /** Visits each node of a document once, in order. */
 class Reading {
   aliases = 0;
-  /** Includes the values that aliases stand for. */
+  /** The number of values, including those that aliases stand for. */
   values = 0;
-  /** Offset of the first key that repeats an earlier key of the same mapping. */
+  /** Offset of the first key that repeats an earlier key in the same mapping. */
   repeated: number | undefined;
   /** How many values the last anchor of each name stands for. */
   readonly #anchors = new Map<string, number>();

@@ -60,7 +60,7 @@ beforeEach(() => {
 const open = (query: string) => get(`http://127.0.0.1:${(server.address() as AddressInfo).port}/?${query}`);
 const fails = [
   ['load', 'page failed'],
-  ['stream', 'page failed while it was streamed'],
+  ['stream', 'page failed while streaming'],
 ] as const;
 
 /** For `stream` the page has begun when it arrives. */

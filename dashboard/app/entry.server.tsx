@@ -32,8 +32,8 @@ const handleRequest = (
         ...(waitForAll ? { onAllReady: respond } : { onShellReady: respond }),
         onShellError: reject,
         onError: (error) => {
-          // An error before the shell is ready rejects and is logged once. A client that disconnected is not an error.
-          if (answered && !request.signal.aborted) logger.error({ err: error }, 'page failed while it was streamed');
+          // An error before the shell is ready rejects and is logged once. A disconnected client is not an error.
+          if (answered && !request.signal.aborted) logger.error({ err: error }, 'page failed while streaming');
         },
       },
     );
@@ -47,7 +47,7 @@ export const handleError = (
   { request, context }: { readonly request: Request; readonly context: AppLoadContext },
 ): void => {
   if (request.signal.aborted) return;
-  // Remix itself refuses the request (405). Anyone can send any number of these.
+  // Remix itself rejected the request, for example with 405. Not logged, because anyone can send any number of these.
   if (isRouteErrorResponse(error) && error.status < 500) return;
   context.logger.error({ err: error, method: request.method, path: new URL(request.url).pathname }, 'page failed');
 };

@@ -1,9 +1,9 @@
 import type { EndpointName, ProjectName, ReplayName, RequestName } from '../src/resources/names.ts';
 
-/** All URLs of the dashboard. Links are built only here, so that none is dead (paths.test.ts compares them with routes.ts). */
+/** Joins path segments. All links are built in this file, so that paths.test.ts can compare them with routes.ts. */
 const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
-/** Undefined and empty values are left out. */
+/** Query parameters. Undefined and empty values are omitted. */
 type Query = Readonly<Record<string, string | undefined>>;
 
 const withQuery = (path: string, query: Query): string => {
@@ -47,15 +47,15 @@ export const paths = {
   exchangeCopy: (params: RequestName, query: Query = {}) => withQuery(exchange(params, 'copy'), query),
   exchangeFile: (params: RequestName, query: Query = {}) => withQuery(exchange(params, 'file'), query),
   shareExchange: (params: RequestName) => exchange(params, 'share'),
-  /** The links are below it. The server creates them, each with its token. */
+  /** The parent path of share links. The server creates the links with their tokens. */
   sharedPages: () => '/s',
   mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
-  /** `like`: an earlier Replay of the request, whose edits are copied. */
+  /** `like` is an earlier Replay of the request whose edits are copied. */
   replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
     withQuery(exchange(params, 'replay'), query),
   exchangeReplays: (params: RequestName) => exchange(params, 'replays'),
   replays: (params: ProjectName) => project(params, 'replays'),
-  /** `q`, `from`, `to`: as on the Traffic screen. */
+  /** `q`, `from` and `to` are the same as on the Traffic screen. */
   newReplay: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'replays', 'new'), query),
   replay: (params: ReplayName, query: Query = {}) => withQuery(project(params, 'replays', params.replay), query),
   replayResult: (params: ReplayName & RequestName) => project(params, 'replays', params.replay, 'results', params.id),
@@ -68,7 +68,7 @@ export const paths = {
   previewEndpoint: (params: ProjectName) => project(params, 'preview'),
   events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
   preferences: () => '/preferences',
-  /** `to`: the path to open afterwards. `reason`: why the login page is shown. */
+  /** `to` is the path to open afterwards. `reason` is why the login page is shown. */
   login: (query: { readonly to?: string; readonly reason?: string } = {}) => withQuery('/login', query),
   oidc: (query: { readonly to?: string } = {}) => withQuery('/login/oidc', query),
   oidcCallback: () => '/login/oidc/callback',

@@ -1,6 +1,6 @@
 /**
- * Everything that components take from Remix. Besides this file, only routes, root and entries import Remix, so that the move to React Router is a
- * change of these imports (ADR 004).
+ * Everything that components use from Remix. Only this file, the routes, the root and the entries import Remix, so that moving to React Router only
+ * changes these imports (ADR 004).
  */
 export {
   Form,

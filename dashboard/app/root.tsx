@@ -53,7 +53,7 @@ interface LayoutProps {
   readonly children: ReactNode;
 }
 
-/** For pages with `export const handle = { isPublic: true }`: users without a session, and no scripts. */
+/** The layout of pages with `export const handle = { isPublic: true }`, which have no session and no scripts. */
 const PublicLayout = ({ children }: LayoutProps) => (
   <html lang="en" data-theme="system">
     <Head />
@@ -68,7 +68,7 @@ const isPublicHandle = (handle: unknown): boolean =>
 
 export { unlessQueryOnly as shouldRevalidate } from './shell/revalidation.ts';
 
-/** Around every page, including those that failed. */
+/** The HTML document of every page, including error pages. */
 export const Layout = ({ children }: LayoutProps) =>
   useMatches().some(({ handle }) => isPublicHandle(handle)) ? (
     <PublicLayout>{children}</PublicLayout>
@@ -76,7 +76,7 @@ export const Layout = ({ children }: LayoutProps) =>
     <DashboardLayout>{children}</DashboardLayout>
   );
 
-/** The parts around a page stay usable if its data is unavailable. */
+/** The layout around a page. It stays usable if the page's data is unavailable. */
 const DashboardLayout = ({ children }: LayoutProps) => {
   const nonce = useNonce();
   const root = useRouteLoaderData<typeof loader>('root');

@@ -1,4 +1,4 @@
-/** URL → module. The URL is the state: every page can be reloaded, bookmarked and shared. */
+/** Maps a URL to a module. The URL contains the state, so every page can be reloaded, bookmarked and shared. */
 interface RouteEntry {
   readonly path?: string;
   readonly index?: boolean;
@@ -42,7 +42,7 @@ export default [
       route('shares', 'settings-shares.tsx'),
     ]),
   ]),
-  // Not nested, because these return data, not pages.
+  // Not nested, because these routes return data instead of pages.
   route('p/:namespace/:project/traffic/rows', 'traffic-rows.ts'),
   route('p/:namespace/:project/traffic/stream', 'traffic-stream.ts'),
   route('p/:namespace/:project/traffic/histogram', 'traffic-histogram.ts'),

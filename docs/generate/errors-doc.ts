@@ -17,7 +17,7 @@ HTTP/1.1 404 Not Found
 content-type: application/problem+json
 ${REJECTED_HEADER}: endpoint_not_found
 
-{"type":"https://standin.dev/errors#endpoint_not_found","title":"No endpoint of this project has this path","status":404,"code":"endpoint_not_found","detail":"…"}
+{"type":"https://standin.dev/errors#endpoint_not_found","title":"No endpoint in this project has this path","status":404,"code":"endpoint_not_found","detail":"…"}
 \`\`\`
 
 ${table(

@@ -77,7 +77,7 @@ test('a stopping gateway finishes running requests, serves late ones, and delive
   await expect(RawClient.connect(gateway.url)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('a request that does not end in time is disconnected, and its response logged as unknown', async () => {
+test('a request that does not end in time is disconnected, and its response is logged as unknown', async () => {
   await using stand = await start({ drainTimeoutMs: 200 });
   const client = await RawClient.connect(stand.gateway.url);
   client.send(request('POST', `/${URI}/f?stuck`, [HOST, WITH_KEY]));
@@ -90,7 +90,7 @@ test('a request that does not end in time is disconnected, and its response logg
   ]);
 });
 
-test('metrics count responses, refusals, deliveries and configured objects', async () => {
+test('metrics count responses, rejections, deliveries and configured objects', async () => {
   await using stand = await start({});
   const client = await RawClient.connect(stand.gateway.url);
   client.send(request('POST', PATH, [HOST, WITH_KEY]) + request('POST', PATH, [HOST]));

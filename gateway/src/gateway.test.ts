@@ -59,7 +59,7 @@ describe('a mock', () => {
     expect(headerOf(answer, 'content-type')).toBe('application/json');
   });
 
-  test('keeps the order and case of headers, separate cookies, and UTF-8 bytes', async () => {
+  test('keeps the order and case of headers, repeated cookies, and UTF-8 bytes', async () => {
     const answer = await send('POST', `/${URI}/headers`);
     expect(answer.status).toBe(201);
     expect(answer.headers.slice(0, 6)).toEqual([
@@ -88,7 +88,7 @@ describe('a mock', () => {
     expect((await send('POST', `/${URI}/large`)).body.length).toBe(200_000);
   });
 
-  test('is sent over HTTP/1.0, and the connection closed', async () => {
+  test('is sent over HTTP/1.0, and the connection is closed', async () => {
     const answer = await exchange(stand.gateway.url, `POST ${PATH} HTTP/1.0\r\n${HOST}\r\n${WITH_KEY}\r\n\r\n`);
     expect([answer.status, answer.isClosed]).toEqual([200, true]);
   });
@@ -106,7 +106,7 @@ describe('the log', () => {
     return found[0];
   };
 
-  test('has the exchange byte for byte, except for the key, which is replaced by its fingerprint', async () => {
+  test('contains the exchange byte for byte, except that the key is replaced by its fingerprint', async () => {
     const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('latin1');
     const answer = await send(
       'POST',
@@ -157,7 +157,7 @@ describe('the log', () => {
     expect((row?.expiresAtS ?? 0) - Math.floor((row?.receivedAtUs ?? 0) / 1e6)).toBe(30 * 24 * 60 * 60);
   });
 
-  test('has a body of exactly the limit, chunked bodies joined, and trailers', async () => {
+  test('contains a body of exactly the maximum size, joined chunked bodies, and trailers', async () => {
     expect((await send('POST', `${PATH}?limit`, [`Content-Length: ${BODY_MAX}`], 'x'.repeat(BODY_MAX))).status).toBe(
       200,
     );
@@ -178,7 +178,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('does not have a key that was sent in a trailer', async () => {
+  test('does not contain a key that was sent in a trailer', async () => {
     const body = `1\r\na\r\n0\r\nX-Api-Key: ${KEY}\r\nx-t: 1\r\n\r\n`;
     await send('POST', `${PATH}?trailer`, ['Transfer-Encoding: chunked'], body);
     expect((await rowOf('trailer'))?.requestTrailers).toEqual([
@@ -187,12 +187,12 @@ describe('the log', () => {
     ]);
   });
 
-  test('has the body of a GET', async () => {
+  test('contains the body of a GET request', async () => {
     await send('GET', `${PATH}?get`, ['Content-Length: 2'], 'hi');
     expect(Buffer.from((await rowOf('get'))?.requestBody ?? []).toString()).toBe('hi');
   });
 
-  test('does not have a request whose caller disconnected before its end', async () => {
+  test('does not contain a request whose caller disconnected before its end', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `${PATH}?gone`, [HOST, WITH_KEY, 'Content-Length: 100']) + 'x');
     await delay(20);
@@ -222,7 +222,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  test('ignores bytes after a request that ends it', async () => {
+  test('ignores bytes after a request that ends the connection', async () => {
     for (const [index, ending] of [
       request('POST', PATH, [HOST, HOST, WITH_KEY]),
       request('POST', PATH, [HOST, WITH_KEY, 'Expect: 200-ok']),
@@ -240,7 +240,7 @@ describe('a connection', () => {
     expect(stand.sink.rows.filter(({ query }) => query.startsWith('behind'))).toEqual([]);
   });
 
-  test('answers invalid bytes after the requests before them', async () => {
+  test('responds to invalid bytes after responding to the requests before them', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(
       request('POST', `/${URI}/large`, [HOST, WITH_KEY]) + request('GET', PATH, [HOST, WITH_KEY]) + 'garbage\r\n\r\n',
@@ -257,7 +257,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  test('gets 100 Continue once key and path are accepted', async () => {
+  test('gets 100 Continue when the key and the path are accepted', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `${PATH}?continue`, [HOST, WITH_KEY, 'Content-Length: 2', 'Expect: 100-continue']));
     while (!client.received.toString().startsWith('HTTP/1.1 100 Continue\r\n\r\n')) await delay(5);

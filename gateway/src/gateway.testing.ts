@@ -15,12 +15,12 @@ export const KEY = 'sk_0123456789abcdef0123456789abcdef';
 export const OTHER_KEY = 'sk_fedcba9876543210fedcba9876543210';
 export const URI = 'k3v9k3v9k3v9k3v9';
 
-/** The path of the mock that `BASIC_OBJECTS` has at POST. */
+/** The path of the mock for POST in `BASIC_OBJECTS`. */
 export const PATH = `/${URI}/v1/orders`;
 export const HOST = 'Host: gateway';
 export const WITH_KEY = `x-api-key: ${KEY}`;
 
-/** The bytes of a request, latin1. */
+/** Returns the latin1 text of a request. */
 export const request = (method: string, target: string, lines: readonly string[], body = ''): string =>
   `${method} ${target} HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n${body}`;
 
@@ -70,7 +70,7 @@ export const endpoint = (
   };
 };
 
-/** Two accounts, a project of each, and one mock. */
+/** Two accounts with a project each, and one mock. */
 export const BASIC_OBJECTS: readonly ConfigObject[] = [
   account('own', KEY),
   account('other', OTHER_KEY),
@@ -96,7 +96,7 @@ export interface TestGatewayOptions {
   readonly onRejected?: GatewayOptions['onRejected'];
 }
 
-/** A folder with the files that `operator.tls.dir` names. */
+/** Creates a folder with the files that `operator.tls.dir` needs. */
 export const writeCertificates = async (dir: string, { ca, client }: StreamCertificates): Promise<void> => {
   await mkdir(dir, { recursive: true });
   await writeFile(join(dir, 'ca.crt'), ca);
@@ -104,7 +104,7 @@ export const writeCertificates = async (dir: string, { ca, client }: StreamCerti
   await writeFile(join(dir, 'tls.key'), client.key);
 };
 
-/** Settings of a gateway that listens on free ports and keeps everything below `dir`. */
+/** Returns settings for a gateway that listens on free ports and keeps everything below `dir`. */
 export const testSettings = (dir: string, more: Record<string, unknown> = {}): GatewaySettings =>
   gatewaySettings.parse({
     host: '127.0.0.1',
@@ -112,7 +112,7 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
     admin: { host: '127.0.0.1', port: 0 },
     name: `gateway-${randomUUID().slice(0, 8)}`,
     dataDir: join(dir, 'data'),
-    // The tests of the spool cover durability on disk.
+    // The spool tests cover durability on disk.
     durability: 'process',
     drainMs: 0,
     drainTimeoutMs: 2_000,
@@ -122,7 +122,7 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
 
 export const quiet = pino({ level: 'silent' });
 
-/** A gateway with a fake operator and an in-memory log. It has acknowledged `objects`. */
+/** Starts a gateway with a fake operator and an in-memory log. Resolves when it has acknowledged `objects`. */
 export const startTestGateway = async (options: TestGatewayOptions = {}): Promise<TestGateway> => {
   const dir = await mkdtemp(join(tmpdir(), 'standin-gateway-'));
   const certificates = await makeStreamCertificates();

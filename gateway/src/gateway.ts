@@ -26,26 +26,26 @@ import type { GatewaySettings } from './settings.ts';
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly logger: Logger;
-  /** Receives the log instead of the ClickHouse of the settings. Closed on `stop`. */
+  /** Receives the log instead of the ClickHouse server in the settings. Closed on `stop`. */
   readonly logSink?: LogSink;
-  /** The file system of the spool instead of the machine's own. Tests inject faults here. */
+  /** The file system for the spool, instead of the machine's own. Tests inject faults here. */
   readonly spoolDisk?: SpoolDisk;
-  /** Targets that no endpoint may call, besides those that the gateway adds. */
+  /** Targets that no endpoint may call, in addition to those that the gateway adds. */
   readonly refused?: RefusedTargets;
-  /** Further metrics to show on `/metrics`: those of the process, if the gateway owns the process. */
+  /** More metrics to show on `/metrics`: those of the process, if the gateway owns the process. */
   readonly registry?: Registry;
   /** Called for each refused request. Must not throw. The metrics count refused requests in any case. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
 
 export interface Gateway {
-  /** The URL for callers, without a slash at the end. */
+  /** The URL for callers, without a trailing slash. */
   readonly url: string;
   /** The URL of /metrics, /healthz and /readyz. */
   readonly adminUrl: string;
   /**
-   * Drains, delivers as much of the log as it can, and sends the operator a goodbye message. Takes at most `drainMs` + 2 × `drainTimeoutMs`
-   * and a few seconds.
+   * Drains the gateway, delivers as much of the log as it can, and sends the operator a goodbye message. Takes no longer than
+   * `drainMs` + 2 × `drainTimeoutMs` plus a few seconds.
    */
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget
   return Spool.open({ dir, durability, bytesMax, ...limits, budget, logger, ...(disk !== undefined && { disk }) });
 };
 
-/** The active configuration, the client that updates it, and the gate that gets permits through that client. */
+/** Returns the active configuration, the client that updates it, and the gate that gets permits through that client. */
 const openConfig = ({ settings, logger }: GatewayOptions, instance: string, unsettled: Barrier) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
@@ -77,7 +77,7 @@ const openConfig = ({ settings, logger }: GatewayOptions, instance: string, unse
   return { store, client, gate };
 };
 
-/** Targets that no endpoint may call: components of Standin, and those that the administrator specifies. */
+/** Returns the targets that no endpoint may call: Standin's own components, and those that the administrator specifies. */
 const refusedBy = ({ settings, refused = new RefusedTargets([]) }: GatewayOptions): RefusedTargets => {
   const { egress, clickhouse, operator } = settings;
   for (const target of egress.refuse.map(parseTarget)) refused.add(target);
@@ -90,7 +90,7 @@ const openEgress = ({ egress }: GatewaySettings, refused: RefusedTargets, logger
   return createEgress({ policy: egress, refused, logger, ...(ca !== undefined && { ca }) });
 };
 
-/** A log sink for the ClickHouse of the settings. */
+/** Opens a log sink for the ClickHouse server in the settings. */
 const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink => {
   const store = openLogStore({ ...clickhouse, logger });
   const closing = new AbortController();
@@ -113,7 +113,7 @@ const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracin
   return new Tracing({ url, sampleRatio, name: settings.name, logger });
 };
 
-/** Resolves when the gateway listens. `/readyz` reports whether it has a configuration by then. */
+/** Resolves when the gateway is listening. `/readyz` reports whether it already has a configuration. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
@@ -172,7 +172,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
 
   const stop = async (): Promise<void> => {
     logger.info({ runningRequests: pipeline.running }, 'gateway stopping');
-    // The readiness probe informs load balancers, and `connection: close` informs callers. New requests still get responses.
+    // The readiness probe informs load balancers, and `connection: close` informs callers. New requests are still served.
     pipeline.isDraining = true;
     await delay(settings.drainMs);
 
@@ -188,7 +188,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     await egress.close();
     const bytes = await delivery.stop(settings.drainTimeoutMs);
     if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'undelivered rows remain on disk until the next start');
-    // If permits could not be returned, the folder stays, so that the next process settles them.
+    // If permits could not be returned, the folder stays so that the next process can settle them.
     if (await gate.close()) await spool.removeFolder();
     await client.stop();
     await starting;

@@ -3,14 +3,14 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { runGateway } from './gateway.ts';
 import { gatewaySettings } from './settings.ts';
 
-/** The gateway of a cluster: `node gateway/src/main.ts`. */
+/** Runs the gateway in a cluster: `node gateway/src/main.ts`. */
 await runProcess(
   {
     name: 'gateway',
     settings: gatewaySettings,
     start: (settings, logger) => {
       const registry = new Registry();
-      // Measuring the event loop takes half a percent of a core, so `standin dev` does not do it.
+      // Measuring the event loop takes half a percent of a CPU core, so `standin dev` does not do it.
       collectDefaultMetrics({ register: registry });
       return runGateway({ settings, logger, registry });
     },

@@ -29,7 +29,7 @@ import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import { Refusal } from './request/refusal.ts';
 
-/** A recorder whose results the test decides. */
+/** A recorder whose results are decided by the test. */
 class HeldRecorder implements Recorder {
   readonly calls: { readonly method: 'request' | 'exchange'; readonly row: LogRow; decide(isKept: boolean): void }[] =
     [];
@@ -66,7 +66,7 @@ class HeldRecorder implements Recorder {
 class CountingGate implements QuotaGate {
   permits = 10;
   used = 0;
-  /** Requests are admitted or refused only after this resolves. */
+  /** Requests are admitted or refused only after this promise resolves. */
   asking: Promise<void> | undefined;
 
   admit(): Permit | Refusal | Promise<Permit | Refusal> {
@@ -152,7 +152,7 @@ const post = (path: string, body = ''): string =>
 test('a key that is replaced while the body arrives is refused', async () => {
   const client = await RawClient.connect(url);
   client.send(request('POST', PATH, [HOST, WITH_KEY, 'Content-Length: 4', 'Expect: 100-continue']));
-  // The head is authenticated and matched.
+  // Wait until the head is authenticated and matched.
   await expect.poll(() => client.received.toString()).toContain('100 Continue');
   config.begin({ revision: '1.2', snapshot: true });
   for (const object of [...BASIC_OBJECTS, account('own', 'sk_another-key-of-the-same-account')]) config.put(object);
@@ -164,7 +164,7 @@ test('a key that is replaced while the body arrives is refused', async () => {
   client.destroy();
 });
 
-describe('a revoked key and a recalled permit wait for the requests admitted with them', () => {
+describe('a revoked key and a recalled permit', () => {
   const isPassed = async (passed: Promise<void>): Promise<boolean> => {
     const soon = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 50));
     return Promise.race([passed.then(() => true), soon]);
@@ -175,12 +175,12 @@ describe('a revoked key and a recalled permit wait for the requests admitted wit
     ['a mock that is refused', PATH, false],
     ['a forwarded request', `/${URI}/f`, true],
     ['a forwarded request that is refused', `/${URI}/f`, false],
-  ])('until the recorder has decided: %s', async (_, path, isKept) => {
+  ])('wait until the recorder has decided about %s', async (_, path, isKept) => {
     const client = await RawClient.connect(url);
     client.send(post(path));
     const first = await recorder.call(0);
     const passed = unsettled.passed();
-    // Requests that are admitted later are not waited for.
+    // The barrier does not wait for requests that are admitted later.
     const other = await RawClient.connect(url);
     other.send(post(PATH));
     await recorder.call(1);
@@ -192,7 +192,7 @@ describe('a revoked key and a recalled permit wait for the requests admitted wit
     other.destroy();
   });
 
-  test('but not after the recorder has failed', async () => {
+  test('do not wait after the recorder has failed', async () => {
     recorder.exchange = () => Promise.reject(new Error('broken'));
     const client = await RawClient.connect(url);
     client.send(post(PATH));
@@ -213,7 +213,7 @@ describe('a mock', () => {
     client.destroy();
   });
 
-  test('that cannot be recorded is refused, and its permit returned', async () => {
+  test('that cannot be recorded is refused, and its permit is returned', async () => {
     const answer = exchange(url, post(PATH, 'body'));
     (await recorder.call(0)).decide(false);
     expect([(await answer).status, headerOf(await answer, 'standin-rejected')]).toEqual([503, 'log_unavailable']);
@@ -261,8 +261,8 @@ describe('a Forward', () => {
   });
 });
 
-describe('memory', () => {
-  test('a body that does not fit is refused, with and without a known length', async () => {
+describe('the memory budget', () => {
+  test('refuses a body that does not fit, whether or not its length is known', async () => {
     const known = await exchange(url, post(PATH, 'x'.repeat(BUDGET_BYTES + 1)));
     expect([known.status, headerOf(known, 'standin-rejected')]).toEqual([503, 'overloaded']);
     const head = request('POST', PATH, [HOST, WITH_KEY, 'Transfer-Encoding: chunked']);
@@ -274,7 +274,7 @@ describe('memory', () => {
     expect(budget.receivedBytes).toBe(0);
   });
 
-  test('the heads of running requests count until their responses end', async () => {
+  test('includes the heads of running requests until their responses end', async () => {
     const long = request('POST', PATH, [HOST, WITH_KEY, ...Array.from({ length: 50 }, (_, index) => `h${index}: v`)]);
     const first = await RawClient.connect(url);
     first.send(long);
@@ -287,7 +287,7 @@ describe('memory', () => {
     first.destroy();
   });
 
-  test('pipelined requests are bounded', async () => {
+  test('limits pipelined requests', async () => {
     const client = await RawClient.connect(url);
     client.send(post(PATH).repeat(CONNECTIONS_MAX + 1) + post('/unknown'));
     for (let index = 0; index < CONNECTIONS_MAX; index++) (await recorder.call(index)).decide(true);
@@ -300,14 +300,14 @@ describe('memory', () => {
     client.destroy();
   });
 
-  test('requests that wait for the decision about an earlier request are bounded', async () => {
+  test('limits the requests that wait for the decision about an earlier one', async () => {
     const asking = Promise.withResolvers<undefined>();
     gate.asking = asking.promise;
     const some = await RawClient.connect(url);
     some.send(post('/unknown').repeat(500) + post(PATH) + post('/unknown').repeat(500));
     const many = await RawClient.connect(url);
     many.send(post(PATH));
-    // The gateway reads each of these in at most one read.
+    // The gateway reads all of these at once.
     for (let read = 0; read < 50 && !many.isClosed; read++) {
       many.send('GET / HTTP/1.1\r\n\r\n'.repeat(200));
       await new Promise(setImmediate);
@@ -320,13 +320,13 @@ describe('memory', () => {
     many.destroy();
   });
 
-  test('the refusal is log_unavailable if undelivered rows use it up', async () => {
+  test('refuses requests as log_unavailable if undelivered rows use it up', async () => {
     budget.addRow(BUDGET_BYTES - 1);
     expect(headerOf(await exchange(url, post(PATH, 'body')), 'standin-rejected')).toBe('log_unavailable');
   });
 });
 
-test('without a configuration, a request is refused as not_ready', async () => {
+test('a request without an active configuration is refused as not_ready', async () => {
   const settings = testSettings('/nowhere');
   const config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
   const pipeline = new Pipeline({

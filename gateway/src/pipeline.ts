@@ -29,12 +29,12 @@ export interface PipelineParts {
   readonly config: ConfigStore;
   readonly budget: ByteBudget;
   readonly gate: QuotaGate;
-  /** Requests that are admitted, and neither recorded nor refused yet. A revoked key and a recalled permit wait for them. */
+  /** Admitted requests that are neither recorded nor refused yet. A revoked key and a recalled permit wait for them. */
   readonly unsettled: Barrier;
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly metrics: Metrics;
-  /** Undefined without tracing. */
+  /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
   /** See `GatewayOptions`. */
@@ -53,15 +53,15 @@ const pairsOf = (raw: readonly string[]): readonly HeaderPair[] => {
 };
 
 /**
- * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. Once `record` has stored a request,
- * it is not refused.
+ * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. After `record` has stored a request,
+ * it can no longer be refused.
  */
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #captureBytesMax: number;
-  /** While true, every response ends its connection. */
+  /** If true, every response ends its connection. */
   isDraining = false;
-  /** Requests between the arrival of their head and the end of their response. */
+  /** The number of requests whose head has arrived and whose response has not ended. */
   running = 0;
   #onIdle: (() => void) | undefined;
 
@@ -70,7 +70,7 @@ export class Pipeline {
     this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
   }
 
-  /** `target` is the request target as received, `verdict` the scanner's. Never throws. */
+  /** Handles one request. `target` is the request target as received, and `verdict` comes from the scanner. Never throws. */
   handle(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): void {
     this.running++;
     void this.#run(exchange, target, verdict);
@@ -130,7 +130,7 @@ export class Pipeline {
 
     const table = config.tableAt(exchange.startedMs);
     if (table === undefined) return retryLater('not_ready');
-    // The listener bounds connections, but one connection may send many requests without waiting for responses.
+    // The listener limits connections, but one connection may send many requests without waiting for responses.
     if (this.running > settings.limits.connections) return retryLater('overloaded');
     const authenticated = authenticate(head, table, settings.apiKeyHeader.name);
     if (authenticated instanceof Refusal) return authenticated;
@@ -162,7 +162,7 @@ export class Pipeline {
   }
 
   /**
-   * Spends one permit, and enters the barrier. Waiting for a permit may take time, in which the key may be replaced, as while a body
+   * Spends one permit and enters the barrier. The key may be replaced while this waits for a permit, as it may while a body
    * arrives.
    */
   #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {
@@ -179,7 +179,7 @@ export class Pipeline {
     });
   }
 
-  /** A body may take half a minute to arrive. A key that is replaced in the meantime is no longer valid. */
+  /** Refuses a key that was replaced while the body arrived, which can take half a minute. */
   #revoked({ keySha256 }: Authenticated, { account }: Route): Refusal | undefined {
     const table = this.#parts.config.tableAt(performance.now());
     if (table === undefined) return retryLater('not_ready');
@@ -187,8 +187,8 @@ export class Pipeline {
   }
 
   /**
-   * Records the request: a mock with its response, a forwarded request before its upstream is called. From then on it counts, whatever
-   * happens next. False: it is not recorded, so it is not accepted.
+   * Records the request: a mock with its response, a forwarded request before its upstream is called. After that it counts,
+   * whatever happens next. Returns false if it is not recorded, and therefore not accepted.
    */
   async #record(accepted: Accepted): Promise<boolean> {
     const { recorder, gate } = this.#parts;
@@ -219,7 +219,7 @@ export class Pipeline {
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {
-    // The rest of a request that timed out is not awaited.
+    // Do not wait for the rest of a request that timed out.
     if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
     const { metrics, onRejected } = this.#parts;

@@ -5,12 +5,12 @@ import { connect, type Socket } from 'node:net';
 export interface RawAnswer {
   readonly status: number;
   readonly reason: string;
-  /** In order and case. */
+  /** In wire order, with their original case. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Buffer;
 }
 
-/** The value of a header, by its name in any case. */
+/** Returns the value of a header. The name may have any case. */
 export const headerOf = ({ headers }: RawAnswer, name: string): string | undefined =>
   headers.find(([known]) => known.toLowerCase() === name)?.[1];
 
@@ -36,7 +36,7 @@ const parseAnswers = (bytes: Buffer): RawAnswer[] => {
 export class RawClient {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
-  /** The last request's response has no body, regardless of its length. */
+  /** Whether the last request is a HEAD request, so its response has no body regardless of its length. */
   #isHead = false;
   #change = Promise.withResolvers<undefined>();
 
@@ -69,13 +69,13 @@ export class RawClient {
     return this.socket.readableEnded || this.socket.destroyed;
   }
 
-  /** Latin1. */
+  /** Sends text as latin1. */
   send(text: string | Buffer): void {
     this.#isHead = text.toString().startsWith('HEAD ');
     this.socket.write(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
   }
 
-  /** The first `count` responses. */
+  /** Resolves with the first `count` responses. */
   async answers(count = 1): Promise<RawAnswer[]> {
     for (;;) {
       const answers = parseAnswers(this.#received).filter(({ status }) => status >= 200);
@@ -97,7 +97,7 @@ export class RawClient {
   }
 }
 
-/** Sends bytes on a new connection, and resolves with the first final response. */
+/** Sends bytes on a new connection and resolves with the first final response. */
 export const exchange = async (url: string, bytes: string | Buffer): Promise<RawAnswer & { isClosed: boolean }> => {
   const client = await RawClient.connect(url);
   try {

@@ -23,7 +23,7 @@ const BODY_MAX = 64 * 1024;
 const objects = [...BASIC_OBJECTS, endpoint('/v1/orders', {}, { method: 'GET' })];
 
 let stand: TestGateway;
-/** The refusals that the embedding process received. */
+/** The refusals that the embedding process has received. */
 const told: RejectedRequest[] = [];
 beforeAll(async () => {
   stand = await startTestGateway({
@@ -70,11 +70,11 @@ test('a connection reset during CONNECT does not crash the gateway', async () =>
 const problem = ({ body }: RawAnswer): Record<string, unknown> =>
   JSON.parse(body.toString()) as Record<string, unknown>;
 
-describe('a refused request is answered and never logged:', () => {
+describe('a refused request gets a response and is never logged:', () => {
   type Case = readonly [name: string, bytes: string, status: number, code: RejectionCode];
   const post = (...lines: string[]) => request('POST', PATH, [HOST, ...lines]);
 
-  /** Valid HTTP: the connection stays open. */
+  /** Valid HTTP, so the connection stays open. */
   const wellFormed: readonly Case[] = [
     ['no key', post(), 401, 'api_key_missing'],
     ['an empty key', post('x-api-key:'), 401, 'api_key_invalid'],
@@ -91,10 +91,10 @@ describe('a refused request is answered and never logged:', () => {
     ['a tab before the key', post(`x-api-key:\t${KEY}`), 401, 'api_key_whitespace'],
     ['the key of another account', post(`x-api-key: ${OTHER_KEY}`), 401, 'api_key_other_account'],
     ['an unknown project', request('POST', '/unknown/v1/orders', [HOST, WITH_KEY]), 404, 'project_not_found'],
-    ['no project at all', request('POST', '/', [HOST, WITH_KEY]), 404, 'project_not_found'],
-    ['a project alone', request('POST', `/${URI}`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
+    ['no project', request('POST', '/', [HOST, WITH_KEY]), 404, 'project_not_found'],
+    ['only a project', request('POST', `/${URI}`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['an unknown path', request('POST', `/${URI}/v2`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
-    ['an escaped path', request('POST', `/${URI}/v1/%6Frders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
+    ['a percent-encoded path', request('POST', `/${URI}/v1/%6Frders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['a path with dots', request('POST', `/${URI}/v1/../v1/orders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['another method', request('PUT', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
     ['HEAD', request('HEAD', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
@@ -104,14 +104,14 @@ describe('a refused request is answered and never logged:', () => {
     ['TRACE without a key', request('TRACE', PATH, [HOST]), 401, 'api_key_missing'],
   ];
 
-  /** Whatever follows on the connection cannot be trusted to be a request. */
+  /** The bytes that follow on the connection cannot be trusted to be a request. */
   const malformed: readonly Case[] = [
     ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 400, 'bad_request'],
     ['CONNECT', request('CONNECT', 'gateway:443', [HOST, WITH_KEY]), 400, 'target_invalid'],
-    ['a body over the limit', post(WITH_KEY, `content-length: ${BODY_MAX + 1}`), 413, 'body_too_large'],
+    ['a body that is too large', post(WITH_KEY, `content-length: ${BODY_MAX + 1}`), 413, 'body_too_large'],
     ['a length of 2^63', post(WITH_KEY, 'content-length: 9223372036854775808'), 413, 'body_too_large'],
     [
-      'chunks over the limit',
+      'chunks that are too large',
       post(WITH_KEY, 'transfer-encoding: chunked') +
         `${(BODY_MAX + 1).toString(16)}\r\n${'x'.repeat(BODY_MAX + 1)}\r\n`,
       413,
@@ -184,7 +184,7 @@ describe('a refused request is answered and never logged:', () => {
     expect(headerOf(await check(one), 'connection')).toBe('close');
   });
 
-  test('the log has only the accepted request after all of them', async () => {
+  test('only the accepted request is in the log afterwards', async () => {
     await send('POST', `${PATH}?after`);
     await stand.sink.until(({ rows }) => rows.some(({ query }) => query === 'after'));
     expect(stand.sink.rows.filter(({ target }) => target === PATH)).toEqual([]);
@@ -199,7 +199,7 @@ describe('a refused request is answered and never logged:', () => {
     expect(new Set(bodies).size).toBe(1);
   });
 
-  test('a 405 lists the allowed methods, and a 404 suggests a similar path', async () => {
+  test('a 405 response lists the allowed methods, and a 404 response suggests a similar path', async () => {
     expect(headerOf(await send('PUT', PATH), 'allow')).toBe('GET, POST');
     expect(problem(await send('POST', `/${URI}/V1/orders/`))['detail']).toContain('at /v1/orders,');
   });
@@ -216,7 +216,7 @@ test.each([
   [
     'a header name with a space',
     request('POST', PATH, [HOST, 'a b: c', WITH_KEY]),
-    'has a character that is not allowed in headers',
+    'contains a character that is not allowed in headers',
   ],
   ['HTTP/1.2', `POST ${PATH} HTTP/1.2\r\n${HOST}\r\n\r\n`, 'see RFC 9112'],
 ])('the response explains %s', async (_name, bytes, detail) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOST, PATH, request, startTestGateway, WITH_KEY, type TestGateway } from './gateway.testing.ts';
 import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
 
-/** From here on, the chunks of a body need a size of 64 bytes on average. */
+/** Beyond this number, the chunks of a body must average at least 64 bytes. */
 const SMALL_CHUNKS_MAX = 65_536;
 const LAST_CHUNK = '0\r\n\r\n';
 
@@ -25,7 +25,7 @@ const bytesHeld = async (): Promise<number> => {
 };
 
 describe('a body in chunks of one byte', () => {
-  // Prevents: a body of 10 MiB that takes 5 GB, because each chunk is an object.
+  // Prevents a regression in which a body of 10 MiB took 5 GB, because each chunk was an object.
   test('needs little more memory than its bytes while it arrives', async () => {
     const COUNT = 60_000;
     const before = usedBytes();
@@ -52,7 +52,7 @@ describe('a body in chunks of one byte', () => {
     expect(stand.sink.rows.find(({ query }) => query === 'whole')?.requestBody).toHaveLength(SMALL_CHUNKS_MAX);
   });
 
-  test('is refused beyond it, and the connection closes', async () => {
+  test('is refused beyond the limit, and the connection closes', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(head(PATH, WITH_KEY) + chunks(2 * SMALL_CHUNKS_MAX));
     const [answer] = await client.answers();

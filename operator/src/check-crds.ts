@@ -4,7 +4,7 @@ import type { KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 
-/** The parts of an OpenAPI schema that are needed to find fields. */
+/** The parts of an OpenAPI schema that are needed to compare fields. */
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>> | undefined;
   readonly items?: Schema | undefined;
@@ -24,7 +24,7 @@ const documentSchema = z.looseObject({
   }),
 });
 
-/** Paths of the fields that `own` has and `installed` does not. For nested fields, only the outermost. */
+/** Returns the paths of the fields that `own` has and `installed` does not. For nested fields, returns only the outermost. */
 const missingIn = (own: Schema, installed: Schema | undefined, path: string): string[] => {
   if (installed === undefined) return [path];
   const { properties = {}, items } = own;
@@ -44,9 +44,9 @@ const ownSchema = (kind: Kind): Schema => {
 };
 
 /**
- * The fields that this operator knows and the API server's CRDs lack. The API server drops them on every write. Reads the OpenAPI
- * document, which every authenticated client may read, so no right to CRDs is necessary. Rejects with `ApiError`, also if no
- * Standin CRD is installed.
+ * Resolves with the fields that this operator knows and that the installed CRDs lack. The API server drops such fields on every
+ * write. Reads the OpenAPI document, which every authenticated client can read, so access to CRDs is not required. Rejects with
+ * `ApiError`, also if no Standin CRD is installed.
  */
 export const missingFields = async (client: KubeClient): Promise<ReadonlyMap<Kind, readonly string[]>> => {
   const { components } = documentSchema.parse(await client.get(`/openapi/v3/apis/${API_GROUP}/${API_VERSION}`));
@@ -64,7 +64,7 @@ export const missingFields = async (client: KubeClient): Promise<ReadonlyMap<Kin
   return new Map(missing.filter(([, fields]) => fields.length > 0));
 };
 
-/** Logs at start what to do if the cluster's CRDs are older than this operator. */
+/** Logs what to do if the cluster's CRDs are older than this operator. Called at startup. */
 export const checkCrds = async (client: KubeClient, logger: Logger): Promise<void> => {
   try {
     for (const [kind, fields] of await missingFields(client)) {
@@ -74,7 +74,7 @@ export const checkCrds = async (client: KubeClient, logger: Logger): Promise<voi
       );
     }
   } catch (error) {
-    // The sources also report problems with the API server, and they retry.
+    // The sources also report problems with the API server, and retry.
     logger.info({ err: error }, 'cannot compare the CRDs with this operator');
   }
 };

@@ -33,12 +33,12 @@ const managerOf = (...controllers: Controller[]): ControllerManager =>
 const never = new AbortController().signal;
 const account = new MemorySource().put('Account', 'a', {});
 
-test('all controllers prepare before the first starts, in the order of their list', async () => {
+test('all controllers prepare, in the order of the list, before the first one starts', async () => {
   await managerOf(controller('a'), { name: 'none' }, controller('b')).start(never);
   expect(calls).toEqual(['a prepare', 'b prepare', 'a start', 'b start']);
 });
 
-test('before the start, controllers get removals and changes of gateways only', async () => {
+test('before the start, controllers are notified only of removals and gateway changes', async () => {
   const manager = managerOf(controller('a', { prepare: () => Promise.resolve() }));
   const passAll = (): void => {
     manager.changed(account);
@@ -53,7 +53,7 @@ test('before the start, controllers get removals and changes of gateways only', 
   expect(calls).toEqual(['a start', 'a changed', 'a removed', 'a translated', 'a gatewaysChanged']);
 });
 
-test('nothing starts if the term ends first, or a controller cannot prepare', async () => {
+test('nothing starts if the term ends first or a controller fails to prepare', async () => {
   const ended = managerOf(controller('a'));
   await ended.start(AbortSignal.abort());
   const failed = managerOf(controller('b', { prepare: () => Promise.reject(new Error('no API server')) }));
@@ -61,7 +61,7 @@ test('nothing starts if the term ends first, or a controller cannot prepare', as
   expect([ended.isStarted, failed.isStarted, calls]).toEqual([false, false, ['a prepare']]);
 });
 
-test('a controller that hangs does not prevent the end of the term', async () => {
+test('a hanging controller does not prevent the term from ending', async () => {
   const manager = managerOf(controller('a', { stop: () => new Promise(() => undefined) }), controller('b'));
   await manager.start(never);
   await manager.stop();

@@ -4,14 +4,14 @@ import type { Logger } from 'pino';
 import type { Controller } from './controller.ts';
 import type { Changes } from './translate/index.ts';
 
-/** The time that remains of a lease that was not renewed in time. */
+/** The time that is left on a lease that was not renewed in time. */
 const STOP_MS_MAX = LIMITS.leaseDurationMs - LIMITS.leaseRenewDeadlineMs;
 
 /** Runs controllers for one leader's term, in the order of their list. */
 export class ControllerManager {
   readonly #controllers: readonly Controller[];
   readonly #logger: Logger;
-  /** Earlier changes are not passed on individually: the controllers start with everything. */
+  /** Earlier changes are not passed on individually, because the controllers start with everything. */
   #isStarted = false;
 
   constructor(controllers: readonly Controller[], logger: Logger) {
@@ -23,11 +23,11 @@ export class ControllerManager {
     return this.#isStarted;
   }
 
-  /** Rejects if a controller cannot prepare. Starts nothing if `signal` aborts first. */
+  /** Prepares and starts the controllers. Rejects if one fails to prepare. Starts nothing if `signal` aborts first. */
   async start(signal: AbortSignal): Promise<void> {
     for (const controller of this.#controllers) await controller.prepare?.(signal);
     if (signal.aborted) return;
-    // Runs synchronously, so no change is lost between the first revision and the first call of `translated`.
+    // Runs synchronously, so no change is lost between the first revision and the first call to `translated`.
     this.#isStarted = true;
     for (const controller of this.#controllers) controller.start?.();
   }
@@ -49,8 +49,8 @@ export class ControllerManager {
   }
 
   /**
-   * Resolves when nothing of this term is running, or after `STOP_MS_MAX`. A call that hangs must not prevent this operator from
-   * leading again. It does no harm later, since its write is conditional on the version that it read.
+   * Resolves when nothing from this term is running, or after `STOP_MS_MAX`. A hanging call must not prevent this operator from
+   * leading again. It does no harm later, because its write is conditional on the version that it read.
    */
   async stop(): Promise<void> {
     this.#isStarted = false;

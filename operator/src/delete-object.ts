@@ -1,6 +1,6 @@
 import { SourceError, type ResourceObject, type ResourceSource } from '@standin/contract';
 
-/** Deletes an object, unless it is already gone or another object has its name now. */
+/** Deletes an object, unless it is already gone or another object now has its name. */
 export const deleteObject = async (
   source: Pick<ResourceSource, 'get' | 'delete'>,
   { kind, metadata: { namespace, name, uid } }: ResourceObject,

@@ -54,7 +54,7 @@ beforeEach(() => {
 const verdicts = (): string[] =>
   changes.flatMap((each) => each.verdicts.map(({ ref, generation }) => `${ref.name} ${generation}`));
 
-test('changes within the hold-off come out together, and a flush ends the hold-off', async () => {
+test('changes within the hold-off are emitted together, and a flush ends the hold-off', async () => {
   desired.put(endpoint('a'));
   desired.put(endpoint('b'));
   expect([seen, changes, desired.hasPending]).toEqual([['a', 'b'], [], true]);
@@ -73,7 +73,7 @@ test('an object without relevant changes is reported and changes nothing', () =>
   expect([seen.length, changes.length, desired.objects.size]).toEqual([2, 1, 1]);
 });
 
-test('objects return to earlier generations when the database is restored', () => {
+test('objects return to earlier generations when the API server’s database is restored', () => {
   desired.put(endpoint('a', 7));
   desired.flush();
   desired.put(endpoint('a', 5));
@@ -81,7 +81,7 @@ test('objects return to earlier generations when the database is restored', () =
   expect(verdicts()).toEqual(['a 7', 'a 5']);
 });
 
-test('a removed object is reported, and its successor of the same name is another object', () => {
+test('a removed object is reported, and a successor with the same name is a different object', () => {
   desired.put(endpoint('a'));
   desired.remove(endpoint('a'));
   desired.put({ ...endpoint('a'), metadata: { ...endpoint('a').metadata, uid: 'uid-successor' } });
@@ -89,7 +89,7 @@ test('a removed object is reported, and its successor of the same name is anothe
   expect([removed, [...desired.objects.keys()]]).toEqual([['a'], ['uid-successor']]);
 });
 
-test('an object that the translation fails on gets a condition and does not affect others', () => {
+test('an object whose translation fails gets a condition and does not affect others', () => {
   desired = desiredState({
     checkUpstream: () => {
       throw new Error('a bug');
@@ -104,7 +104,7 @@ test('an object that the translation fails on gets a condition and does not affe
   expect(good?.accepted.ok).toBe(true);
 });
 
-test('there is no output after the end', () => {
+test('nothing is emitted after the end', () => {
   vi.useFakeTimers();
   desired.put(endpoint('a'));
   desired.close();

@@ -22,8 +22,8 @@ export interface DesiredStateOptions {
 }
 
 /**
- * The translated state of the sources. Each object goes to the translator immediately. The resulting changes come out together,
- * `holdOffMs` after the first of them (design §6).
+ * The translated state of the sources. Each object goes to the translator immediately. The resulting changes are emitted
+ * together, `holdOffMs` after the first of them (design §6).
  */
 export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;
@@ -39,7 +39,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     return this.#objects;
   }
 
-  /** A hold-off is running. */
+  /** Whether a hold-off is running. */
   get hasPending(): boolean {
     return this.#timer !== undefined;
   }
@@ -48,7 +48,8 @@ export class DesiredState implements SourceListener, ServiceListener {
     const { translator, onSeen } = this.#options;
     const { uid, generation } = object.metadata;
     const known = this.#objects.get(uid);
-    // Generations decrease only after the API server's database was restored. The translator would ignore the object as outdated.
+    // Generations decrease only when the API server's database is restored. Otherwise, the translator would ignore the object as
+    // outdated.
     if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
     this.#objects.set(uid, object);
     translator.put(object);

@@ -23,7 +23,7 @@ import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
 import type { Translator } from './translate/index.ts';
 
-/** The operator's parts, and what exists for its lifetime. */
+/** The operator's parts, and what exists as long as it runs. */
 export interface LeaderParts extends OperatorParts {
   readonly desired: DesiredState;
   readonly translator: Translator;
@@ -97,7 +97,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
       await controllers.start(signal);
       if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');
     },
-    /** Every account's key has been read, and at least one gateway holds the newest revision. */
+    /** Returns whether every account's key has been read and at least one gateway holds the latest revision. */
     isSettled: (): boolean =>
       controllers.isStarted &&
       !desired.hasPending &&

@@ -74,7 +74,7 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
   if (logStore !== undefined) {
     void checkSchema(logStore, { process: 'operator', migrates: clickhouse.migrate, logger, signal: ending.signal });
   }
-  logger.info({ stream: operator.streamUrl, admin: operator.adminUrl, server: client.server }, 'operator listens');
+  logger.info({ stream: operator.streamUrl, admin: operator.adminUrl, server: client.server }, 'operator listening');
 
   const stop = async (): Promise<void> => {
     ending.abort();
@@ -84,5 +84,5 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
   return { stop, stopMsMax: STOP_MS_MAX, ended: operator.ended };
 };
 
-/** The operator of a cluster: `node operator/src/main.ts`. */
+/** Runs the operator of a cluster: `node operator/src/main.ts`. */
 await runProcess({ name: 'operator', settings: operatorSettings, start }, process.env);

@@ -16,12 +16,12 @@ interface Stored {
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** A source in memory that tests can disturb. test/integration/source-conformance defines the rules of the port. */
+/** An in-memory source that tests can disturb. test/integration/source-conformance defines the port's rules. */
 export class MemorySource implements ResourceSource {
   readonly events: (SourceEvent & { readonly name: string })[] = [];
   readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
-  /** The marks that `replaceSecret` writes. */
+  /** The marks written by `replaceSecret`. */
   readonly marks = new Map<string, string>();
   /** Called before each call to the source; may throw, or wait. */
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
@@ -73,7 +73,7 @@ export class MemorySource implements ResourceSource {
     return this.#stored.has(keyOf({ kind, namespace: 'default', name }));
   }
 
-  /** The stored object, whether or not the listener has received it. */
+  /** Returns the stored object, whether or not the listener has received it. */
   object(kind: Kind, name: string): ResourceObject {
     const stored = this.#stored.get(keyOf({ kind, namespace: 'default', name }));
     if (stored === undefined) throw new Error(`there is no ${kind} ${name}`);
@@ -86,13 +86,13 @@ export class MemorySource implements ResourceSource {
   }
 
   apply(): Promise<ResourceObject> {
-    return Promise.reject(new Error('the operator writes no objects'));
+    return Promise.reject(new Error('the operator does not write objects'));
   }
 
-  /** Applies to the kinds that the operator may delete. */
+  /** Deletes only the kinds that the operator may delete. */
   async delete({ kind, name }: ObjectRef): Promise<void> {
     await this.disturb('delete', name);
-    if (kind !== 'Replay') throw new Error(`the operator deletes no ${kind}`);
+    if (kind !== 'Replay') throw new Error(`the operator does not delete objects of kind ${kind}`);
     this.remove(kind, name);
   }
 

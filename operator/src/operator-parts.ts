@@ -20,20 +20,20 @@ export interface OperatorParts {
   readonly source: ResourceSource;
   /** Undefined: there are no Services, and `serviceRef` is not checked. */
   readonly services?: ServiceSource | undefined;
-  /** Targets that no replay may reach, in addition to the operator's own. */
+  /** Targets that replays must not reach, in addition to the operator's own. */
   readonly refused?: RefusedTargets;
   readonly certificates: CertificateSource;
   readonly leadership: Leadership;
   readonly gatewayMemory: GatewayMemory;
   /** Whether a disconnected gateway has stopped running. */
   readonly isGatewayGone: IsGatewayGone;
-  /** The permits that were granted of each account's quota. */
+  /** The permits granted from each account's quota. */
   readonly ledgers: LedgerStore;
-  /** Volumes of gateways that were scaled down. Undefined: they are not drained. */
+  /** The volumes of gateways that were scaled down. Undefined: they are not drained. */
   readonly spoolVolumes?: SpoolVolumes | undefined;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** The store of captured requests and of replay results. Without it, Replays report that it is missing, and wait. */
+  /** Stores captured requests and replay results. Without it, Replays report that it is missing, and wait. */
   readonly logStore?: LogStore | undefined;
   /** Called with every status that is written. */
   readonly onStatus?: (written: StatusWritten) => void;

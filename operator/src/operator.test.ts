@@ -37,7 +37,7 @@ class ManualLeadership implements Leadership {
   /** Resolves with a function that ends the term, once the operator leads. */
   async lead(): Promise<{ readonly term: Term; readonly done: Promise<void>; readonly end: () => Promise<void> }> {
     const callbacks = await vi.waitFor(() => {
-      if (this.#callbacks === undefined) throw new Error('the operator does not take part in the election');
+      if (this.#callbacks === undefined) throw new Error('the operator is not taking part in the election');
       return this.#callbacks;
     });
     const ending = new AbortController();
@@ -130,7 +130,7 @@ const call = async (method: string, path: string, body?: unknown): Promise<Incom
   return response;
 };
 
-/** A gateway that stores what it receives, and acknowledges it unless the test pauses it. */
+/** Connects a gateway that stores what it receives, and acknowledges it unless the test pauses it. */
 const connectGateway = async (name: string) => {
   const held = new Map<string, ConfigObject>();
   const gateway = { held, acks: true, response: await call('GET', `/v1/config?gateway=${name}&instance=i`) };
@@ -165,7 +165,7 @@ const responseOf = async (path: string): Promise<unknown> => {
 };
 
 describe('a leader', () => {
-  test('creates the key, publishes, and reports when gateways have acknowledged', async () => {
+  test('creates the key, publishes the configuration, and reports when gateways have acknowledged it', async () => {
     await start();
     const { end } = await leadership.lead();
     const gateway = await connectGateway('g');
@@ -180,7 +180,7 @@ describe('a leader', () => {
     await end();
   });
 
-  test('reports that no gateway is connected, and which gateways it waits for', async () => {
+  test('reports that no gateway is connected, and which gateways it is waiting for', async () => {
     await start();
     await leadership.lead();
     await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NoGateway'));
@@ -191,7 +191,7 @@ describe('a leader', () => {
     await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NotProgrammed'));
   });
 
-  test('writes no status after a restart without changes, although its gateways connect late', async () => {
+  test('does not write a status after a restart without changes, even if its gateways connect late', async () => {
     memory = { read: () => Promise.resolve([{ name: 'g', maxStalenessMs: 0 }]), write: () => Promise.resolve() };
     await start();
     const first = await leadership.lead();
@@ -226,7 +226,7 @@ describe('a leader', () => {
     await counts(0, 0);
   });
 
-  test('restores a status that another client changed', async () => {
+  test('restores a status after another client changed it', async () => {
     await start();
     await leadership.lead();
     await connectGateway('g');
@@ -237,7 +237,7 @@ describe('a leader', () => {
   });
 });
 
-describe('a key that is replaced while a gateway is disconnected', () => {
+describe('when a key is replaced while a gateway is disconnected', () => {
   const [OLD, NEW] = ['old-own-key-of-at-least-32-characters', 'new-own-key-of-at-least-32-characters'];
   let isGone: boolean;
   const settings = operatorSettings.parse({
@@ -265,7 +265,7 @@ describe('a key that is replaced while a gateway is disconnected', () => {
   });
 
   test.each(['acknowledged', 'read'])(
-    'the Account names the gateway until it is gone, after it %s the old key',
+    'the Account names the gateway until it is gone, if it %s the old key',
     async (what) => {
       const cutOff = await connectGateway('b');
       if (what === 'read') {
@@ -298,8 +298,8 @@ describe('a key that is replaced while a gateway is disconnected', () => {
   );
 });
 
-describe('a change while a leader starts', () => {
-  test('is part of the first revision', async () => {
+describe('when something changes while a leader starts', () => {
+  test('the change is part of the first revision', async () => {
     await start();
     const reading = Promise.withResolvers<undefined>();
     const came = Promise.withResolvers<undefined>();
@@ -349,7 +349,7 @@ describe('a change while a leader starts', () => {
     expect(gateway.held.get('Account/recreated')).toMatchObject({ uid });
   });
 
-  test('a term that ends during the start serves no gateway', async () => {
+  test('a term that ends during the start does not serve gateways', async () => {
     await start();
     const reading = Promise.withResolvers<undefined>();
     source.disturb = (callName) => (callName === 'readSecret' ? reading.promise : undefined);
@@ -363,7 +363,7 @@ describe('a change while a leader starts', () => {
 });
 
 describe('one problem affects one object only', () => {
-  test('an Account whose Secret is forbidden reports it, and the others are served', async () => {
+  test('an Account reports that access to its Secret is forbidden, and the others are served', async () => {
     source.put('Account', 'closed', { plan: 'Free' });
     source.disturb = (callName, name) => {
       if (callName === 'readSecret' && name === 'closed-api-key')
@@ -378,10 +378,10 @@ describe('one problem affects one object only', () => {
     await vi.waitFor(() => expect(conditionOf('Account', 'closed')).toBe('True Ready'), { timeout: 5_000 });
   });
 
-  test('a listener that throws does not affect the statuses', async () => {
+  test('an error in a listener does not affect the statuses', async () => {
     await start({
       onStatus: () => {
-        throw new Error('a bug of the listener');
+        throw new Error('a bug in the listener');
       },
     });
     await leadership.lead();
@@ -392,7 +392,7 @@ describe('one problem affects one object only', () => {
 });
 
 describe('terms', () => {
-  test('a leader whose start fails gives up, and can lead again', async () => {
+  test('a leader gives up when its start fails, and can lead again', async () => {
     await start();
     source.disturb = (callName) => {
       if (callName === 'get') throw new SourceError('Unavailable', 'unavailable');
@@ -422,15 +422,15 @@ describe('terms', () => {
   });
 });
 
-describe('the end', () => {
-  test('a source that can never be read ends the operator with its error', async () => {
+describe('the end of the operator', () => {
+  test('an unreadable source stops the operator with its error', async () => {
     source.starting = () => Promise.reject(new Error('the directory cannot be read'));
     await start();
     await expect(operator.synced).rejects.toThrow('cannot be read');
     await expect(operator.ended).rejects.toThrow('cannot be read');
   });
 
-  test('a stop before the sources are read is not a failure', async () => {
+  test('stopping before the sources are read is not a failure', async () => {
     source.starting = async (signal) => {
       await once(signal, 'abort');
       throw new Error('stopped');
@@ -440,7 +440,7 @@ describe('the end', () => {
     await operator.ended;
   });
 
-  test('a port in use is an error', async () => {
+  test('the operator rejects with an error when a port is in use', async () => {
     await start();
     const { port } = new URL(operator.adminUrl);
     const settings = operatorSettings.parse({ admin: { host: '127.0.0.1', port } });

@@ -21,7 +21,7 @@ export interface Operator {
   /** URL of the config stream. */
   readonly streamUrl: string;
   readonly adminUrl: string;
-  /** Resolves when the sources have been read once. Rejects if they never can be. */
+  /** Resolves when the sources have been read once. Rejects if they can never be read. */
   readonly synced: Promise<void>;
   /** Resolves when the operator has stopped. Rejects on a fatal error. */
   readonly ended: Promise<void>;
@@ -29,7 +29,7 @@ export interface Operator {
   readonly objects: ReadonlyMap<string, ResourceObject>;
   /** The verdict on each object, and the gateways' configuration. */
   readonly translator: Translator;
-  /** Whether this operator leads, has read every account's key, and at least one gateway holds the newest revision. */
+  /** Returns whether this operator leads, has read every account's key, and at least one gateway holds the latest revision. */
   isSettled(): boolean;
   /** Resolves when everything is closed. The leader's lease is released first. */
   stop(): Promise<void>;
@@ -52,8 +52,8 @@ const openAudit = (
 };
 
 /**
- * The operator: sources → translate → publish → status (design §2). Every replica reads and translates. The leader creates keys,
- * publishes, and writes status. Rejects if it cannot listen.
+ * Runs the operator: sources → translate → publish → status (design §2). Every replica reads and translates. The leader creates
+ * keys, publishes, and writes status. Rejects if it cannot listen.
  */
 export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { settings, source, logger, registry, logStore } = parts;
@@ -99,7 +99,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     }
   };
   const onNewLeader = ({ url }: { readonly url: string | undefined }): void => {
-    // This operator's own URL is ignored: it is outdated as soon as this operator no longer leads.
+    // This operator's own URL is ignored because it is outdated as soon as this operator no longer leads.
     server.leaderUrl = url === settings.stream.url ? undefined : url;
   };
   const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));

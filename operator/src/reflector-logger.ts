@@ -1,10 +1,10 @@
 import { ApiError, type KubeLogger } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** A lasting refusal is logged again after this time. */
+/** How often a missing right is logged while it persists. */
 const REPEAT_MS = 300_000;
 
-/** Logs a missing right in one line that names it, and repeats the line while it is missing. */
+/** Logs a missing right in one line that names it, and repeats the line as long as the right is missing. */
 export const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
   let logged = { message: '', at: 0 };
   const logRefusal = (fields: object): void => {

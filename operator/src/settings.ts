@@ -12,13 +12,13 @@ import {
 import { z } from 'zod';
 import type { TranslateSettings } from './translate/index.ts';
 
-/** All settings of the operator. docs/configuration.md is generated from this schema. */
+/** All of the operator's settings. docs/configuration.md is generated from this schema. */
 export const operatorSettings = z.object({
   name: z
     .string()
     .min(1)
     .default(hostname())
-    .describe('Name of this operator, unique among its replicas. Usually the name of the pod.'),
+    .describe('Name of this operator, unique among its replicas. Usually the pod’s name.'),
   namespace: z
     .string()
     .min(1)
@@ -31,7 +31,7 @@ export const operatorSettings = z.object({
         .describe('Namespaces whose resources are reconciled, separated by commas. Empty: all.'),
     })
     .prefault({}),
-  kubeconfig: z.string().optional().describe('Path of a kubeconfig. Unset: the ServiceAccount of the pod.'),
+  kubeconfig: z.string().optional().describe('Path of a kubeconfig. Unset: the pod’s ServiceAccount.'),
   stream: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address on which the config stream for gateways listens.'),
@@ -44,13 +44,13 @@ export const operatorSettings = z.object({
         .string()
         .min(1)
         .default('standin-stream-tls')
-        .describe('Secret in which the operator stores the stream’s CA and certificates.'),
+        .describe('Secret where the operator stores the stream’s CA and certificates.'),
       certificateDir: z
         .string()
         .min(1)
         .optional()
         .describe(
-          'Folder with ca.crt, tls.crt and tls.key of the stream. Changes are detected. Unset: the operator creates certificates.',
+          'Folder with the stream’s ca.crt, tls.crt and tls.key. Changes are detected. Unset: the operator creates certificates.',
         ),
       gatewayForgetMs: z.coerce
         .number()
@@ -58,7 +58,7 @@ export const operatorSettings = z.object({
         .min(1_000)
         .default(LIMITS.gatewayForgetMs)
         .describe(
-          'Milliseconds after which the operator no longer waits for a gateway without a stream. A revoked key waits until the pod is gone.',
+          'Milliseconds after which the operator no longer waits for a gateway without a stream. The revocation of a key waits until the pod is gone.',
         ),
     })
     .prefault({}),
@@ -71,30 +71,30 @@ export const operatorSettings = z.object({
   gatewayUrl: httpUrlSetting
     .default('http://standin-gateway.standin-system.svc.cluster.local')
     .transform((url) => url.replace(/\/+$/, ''))
-    .describe('Base URL at which callers reach the gateways. The URLs in status start with it.'),
+    .describe('Base URL at which callers reach the gateways. URLs in status fields start with it.'),
   clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster, for serviceRef.'),
   egress: z
     .object({
       allowPrivate: booleanSetting
         .default(false)
-        .describe('Accept upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
+        .describe('Allow upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
-        .describe('CIDRs of allowed private upstreams. Must be the same in the gateways.'),
+        .describe('Private networks in CIDR notation that upstreams may be in. Must be the same in the gateways.'),
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
-          'Hosts with ports, separated by commas, that are never accepted, in addition to ClickHouse and the operator. Must be the same in the gateways.',
+          'Hosts with ports, separated by commas, that are never allowed as upstreams, in addition to ClickHouse and the operator. Must be the same in the gateways.',
         ),
       ca: z
         .string()
         .optional()
-        .describe('PEM certificates of CAs to trust for replay targets, in addition to the system’s CAs.'),
+        .describe('PEM certificates of the CAs to trust for replay targets, in addition to the system’s CAs.'),
     })
     .prefault({}),
   clickhouse: z
     .object({
-      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface. Unset: replays are not possible.'),
+      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface. Unset: replays are unavailable.'),
       username: z
         .string()
         .default('default')
@@ -124,13 +124,13 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(100_000)
-        .describe('Requests per month that an account on the Free plan without monthlyQuota may accept. 0: unlimited.'),
+        .describe('Monthly request quota of accounts on the Free plan without monthlyQuota. 0: unlimited.'),
       pro: z.coerce
         .number()
         .int()
         .min(0)
         .default(10_000_000)
-        .describe('Requests per month that an account on the Pro plan without monthlyQuota may accept. 0: unlimited.'),
+        .describe('Monthly request quota of accounts on the Pro plan without monthlyQuota. 0: unlimited.'),
     })
     .prefault({}),
   retention: z
@@ -142,7 +142,7 @@ export const operatorSettings = z.object({
         .max(LIMITS.retentionDaysMax)
         .default(LIMITS.retentionDaysMax)
         .describe(
-          'Maximum number of days that log entries are kept, which limits every project’s setting. Existing entries are not affected.',
+          'Maximum number of days that log entries are kept. Limits every project’s setting. Existing entries are not affected.',
         ),
     })
     .prefault({}),
@@ -153,7 +153,7 @@ export const operatorSettings = z.object({
         .min(1)
         .optional()
         .describe(
-          'File with the template of the Job that drains the volume of a removed gateway. CLAIM stands for the name of the claim. Unset: no Jobs are created.',
+          'File with the template for the Job that drains a removed gateway’s volume. CLAIM is the placeholder for the claim’s name. Unset: no Jobs are created.',
         ),
       statefulSet: z
         .string()
@@ -170,7 +170,9 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(LIMITS.spoolQuietMs)
-        .describe('Milliseconds without a pod after which a volume beyond the StatefulSet’s replicas is drained.'),
+        .describe(
+          'Milliseconds that a volume beyond the StatefulSet’s replicas must be without a pod before it is drained.',
+        ),
     })
     .prefault({}),
   secretPollMs: z.coerce
@@ -178,24 +180,26 @@ export const operatorSettings = z.object({
     .int()
     .min(500)
     .default(10_000)
-    .describe('Interval at which the Secret of each account’s key is read, in milliseconds.'),
+    .describe('Interval at which the Secret with each account’s key is read, in milliseconds.'),
   writesPerSecond: z.coerce
     .number()
     .min(1)
     .default(200)
-    .describe('Maximum number of writes per second to the API server, mostly statuses. Bursts may be twice as high.'),
-  logLevel: logLevelSetting.describe('Lowest level that is logged.'),
+    .describe(
+      'Maximum number of writes to the API server per second. Most are status writes. Bursts may be twice as high.',
+    ),
+  logLevel: logLevelSetting.describe('Lowest level to log.'),
 });
 
 export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;
 
-/** Targets that are never upstreams, in addition to the addresses on which this process listens. */
+/** Targets that are never allowed as upstreams, in addition to the addresses on which this process listens. */
 export const refusedTargets = ({ egress, clickhouse }: OperatorSettings): readonly Target[] => [
   ...egress.refuse.map(parseTarget),
   ...(clickhouse.url === undefined ? [] : [targetOf(new URL(clickhouse.url))]),
 ];
 
-/** The settings that the translator needs. */
+/** Returns the settings that the translator needs. */
 export const translateSettings = (settings: OperatorSettings): TranslateSettings => {
   const refused = new RefusedTargets(refusedTargets(settings));
   return {

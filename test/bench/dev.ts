@@ -46,7 +46,7 @@ const load = async (run: DashboardRun, count: number): Promise<Loaded> => {
     seconds += round.seconds;
     refused += round.refused;
   }
-  if (refused > 0) throw new Error(`${refused} of ${requests} requests were refused`);
+  if (refused > 0) throw new Error(`${refused} of ${requests} requests were rejected`);
   const store = await openDevLog(run.data);
   await eventually('every request in the log', () => store.count({ projectUid: EVERY_PROJECT }), {
     ...{ accept: (rows) => rows === requests, timeoutMs: DELIVERED_MS_MAX, intervalMs: 1_000 },
@@ -91,7 +91,7 @@ export const benchDev = async ({ requests: count }: BenchOptions): Promise<boole
     const measurements = [
       idle('idle before any request, with the tail', idleBefore),
       figure(`${requests} requests, ${CONNECTIONS} connections`, `${perSecond.toFixed(0)} requests/s`),
-      figure('CPU of a request, until it is in the log, with the tail', `${cpuPerRequest.toFixed(0)} µs`),
+      figure('CPU per request, until it is in the log, with the tail', `${cpuPerRequest.toFixed(0)} µs`),
       idle(`idle ${REST_MS / 1_000} s after the requests, with the tail`, idleAfter),
       memory('memory before the requests', memoryBefore),
       memory('memory after the requests', memoryAfter),

@@ -73,7 +73,7 @@ export const benchDrain = async (options: BenchOptions): Promise<boolean> => {
     const stored = await stand.countRows();
     const measurements: Measurement[] = [
       drained,
-      { what: 'requests refused in the meantime', measured: String(refused), target: '0', met: refused === 0 },
+      { what: 'requests rejected in the meantime', measured: String(refused), target: '0', met: refused === 0 },
       {
         what: 'rows of accepted requests',
         measured: `${stored} of ${load.accepted}`,

@@ -94,7 +94,7 @@ const printLatencies = (results: Results, offeredTo: (contender: Contender) => n
       'p50 ms': round.p50Ms.toFixed(2),
       'p99 ms': round.p99Ms.toFixed(2),
       'p99.9 ms': round.p999Ms.toFixed(2),
-      'of it sent late, p99 ms': round.lateP99Ms.toFixed(2),
+      'sent late, p99 ms': round.lateP99Ms.toFixed(2),
       'ran %': percent(round.ran),
       'others on its core %': percent(round.others),
       'generator busy %': percent(round.generatorBusy),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startEmbeddedEngine } from '@standin/engine';
 import { openLogStore, rowSize } from '@standin/logstore';
-import { queryOf, type Query } from '../../test/bench/logstore/query.ts';
+import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { deliverBacklog, writeBacklog } from './backlog.ts';
 import { cpuSeconds, printMeasurements, residentMiB, type Measurement } from './machine.ts';
@@ -71,10 +71,10 @@ export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
         figure('CPU per row, the engine, until acknowledged', `${insertUs.toFixed(1)} µs`),
         figure('… with the merges that follow', `${withMergesUs.toFixed(1)} µs`),
         figure('CPU per row, the sender', `${((user + system) / rows).toFixed(1)} µs`),
-        figure("the engine's memory after that", `${memoryMiB.toFixed(0)} MiB`),
+        figure("the engine's memory afterwards", `${memoryMiB.toFixed(0)} MiB`),
         figure('a row, raw (RowBinary, as recorded)', perRow(rawBytes)),
         figure(`a row on disk, ${disk.parts} parts`, perRow(disk.bytes)),
-        figure('… of it search indexes', perRow(disk.indexBytes)),
+        figure('… search indexes', perRow(disk.indexBytes)),
         figure('raw to disk', `${(rawBytes / disk.bytes).toFixed(1)} ×`),
         figure('… without the indexes', `${(rawBytes / (disk.bytes - disk.indexBytes)).toFixed(1)} ×`),
         {

@@ -14,7 +14,7 @@ const STATUS_AT = 'HTTP/1.1 '.length;
 const READ_BYTES = 65_536;
 
 /**
- * One connection of the load generator, with one request at a time. It reads only status and Content-Length of a response. If a response is as
+ * One connection of the load generator, with one request at a time. It reads only a response's status and Content-Length. If a response is as
  * long as the previous one, it is treated as equal. This is cheap, so that the benchmark measures the server.
  */
 export class LoadConnection {

@@ -74,7 +74,7 @@ export const benchMemory = async ({ minutes }: BenchOptions): Promise<boolean> =
         target: `≤ ${GROWTH_MAX * 100} % more`,
         met: growth <= GROWTH_MAX,
       },
-      { what: 'requests refused under that load', measured: String(refused), target: '0', met: refused === 0 },
+      { what: 'requests rejected under that load', measured: String(refused), target: '0', met: refused === 0 },
     ];
     printMeasurements(measurements);
     return measurements.every(({ met }) => met);

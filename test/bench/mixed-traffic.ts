@@ -27,7 +27,7 @@ const WORDS = 'order customer parcel refund delivery express paid open returned 
 );
 
 /**
- * Generates rows of realistic traffic, identical for the same number of rows: webhooks and calls of JSON APIs with their own ids, lists, forms,
+ * Generates rows of realistic traffic, identical for the same number of rows: webhooks and JSON API calls with their own ids, lists, forms,
  * forwarded calls, errors, and uploads that cannot be compressed.
  */
 export class MixedTraffic {

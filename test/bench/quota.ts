@@ -115,15 +115,15 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
     console.log(`Other processes used ${(disturbed * 100).toFixed(0)} % of its core. Measure again.`);
   const admission = await admissionMicros();
   return [
-    { what: 'CPU of a request, no quota', measured: `${none.toFixed(1)} µs`, target: '', met: true },
+    { what: 'CPU per request, no quota', measured: `${none.toFixed(1)} µs`, target: '', met: true },
     {
-      what: 'CPU of a request, quota',
+      what: 'CPU per request, quota',
       measured: `${quota.toFixed(1)} µs, × ${ratio.toFixed(3)}`,
       target: `≤ × ${CPU_RATIO_MAX}`,
       met: ratio <= CPU_RATIO_MAX,
     },
     {
-      what: 'of it the admission alone',
+      what: '… for the admission alone',
       measured: `${admission.toFixed(2)} µs, ${((admission / none) * 100).toFixed(1)} %`,
       target: '',
       met: true,
@@ -156,7 +156,7 @@ const load = async (
 const measureWrites = async (stand: QuotaStand, plenty: Caller): Promise<Measurement[]> => {
   const most = await load(stand, plenty, { seconds: 5 });
   const perGateway = Math.min(PER_GATEWAY, Math.floor((most.perSecond * LOAD_SHARE) / GATEWAYS));
-  // The first request of the account is part of the measurement.
+  // The account's first request is part of the measurement.
   const fresh = await addAccount(stand, 'fresh', PLENTY);
   const busy = await load(stand, fresh, { seconds: LOAD_SECONDS, perSecond: perGateway });
   const last = await addAccount(stand, 'last', LAST_PERMITS);
@@ -195,7 +195,7 @@ const measureIdle = async (stand: QuotaStand): Promise<Measurement[]> => {
   return [{ what, measured: String(writes), target: '0', met: writes === 0 && before >= IDLE_ACCOUNTS }];
 };
 
-/** Measures the cost of quotas: CPU of a request, and writes to the API server. */
+/** Measures the cost of quotas: CPU per request, and writes to the API server. */
 export const benchQuota = async (): Promise<boolean> => {
   await using stand = await QuotaStand.start({
     ...{ operators: 1, gateways: GATEWAYS },

@@ -16,7 +16,7 @@ export interface BackgroundCommand {
 const STOP_TIMEOUT_MS = 15_000;
 const LOG_TAIL_CHARS = 3_000;
 
-/** Starts a program of the cluster with its output in `DIRECTORY/NAME.log`. Does not wait until it is ready. */
+/** Starts one of the cluster's programs with its output in `DIRECTORY/NAME.log`. Does not wait until it is ready. */
 export const startInBackground = ({ name, program, args, directory }: BackgroundCommand): ChildProcess => {
   const log = openSync(path.join(directory, `${name}.log`), 'a');
   try {

@@ -15,7 +15,7 @@ const DEBIAN_RELEASE = 'bookworm';
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PULL_TIMEOUT_MS = 10 * 60_000;
 const BUILD_TIMEOUT_MS = 10 * 60_000;
-/** Part of the substitute's tag, so that a change of the recipe builds another one. */
+/** Part of the substitute's tag, so that a changed recipe builds a new one. */
 const RECIPE = 1;
 
 /**

@@ -26,7 +26,7 @@ const main = async (): Promise<void> => {
     }
     if (docker.isOwn && values.save === undefined)
       console.log(
-        'The images are in the Docker engine of the tests, which stops now. Use --save DIR to write them to files.',
+        "The images are in the tests' own Docker engine, which stops now. Use --save DIR to write them to files.",
       );
   } finally {
     await docker.stop();

@@ -23,6 +23,8 @@ export interface ControlPlane {
 
 const READY_TIMEOUT_MS = 90_000;
 const READY_POLL_MS = 100;
+/** In kube-apiserver's log. */
+const PORT_IS_TAKEN = 'bind: address already in use';
 /** Without nodes, these addresses only appear in objects. */
 const SERVICE_RANGE = '10.0.0.0/24';
 
@@ -35,7 +37,7 @@ export interface ControlPlaneOptions {
   readonly apiServerArgs?: readonly string[];
 }
 
-/** The location of all files of one control plane. */
+/** The location of a control plane's files. */
 interface Layout extends Required<ControlPlaneOptions> {
   readonly directory: string;
   readonly programPath: string;
@@ -68,8 +70,15 @@ export const startControlPlane = async (
   };
   const startApiServer = async (): Promise<void> => {
     if (apiServer !== undefined) throw new Error('the API server is running');
-    apiServer = startProgram(layout, 'api', allApiServerArgs(layout));
-    await untilReady(layout, apiServer);
+    const start = async (): Promise<void> => {
+      apiServer = startProgram(layout, 'api', allApiServerArgs(layout));
+      await untilReady(layout, apiServer);
+    };
+    // etcd chooses a random free port, which may be the one that the API server binds next. At the next start, it chooses another.
+    await start().catch((error: unknown) => {
+      if (!String(error).includes(PORT_IS_TAKEN)) throw error;
+      return start();
+    });
   };
   const stop = async (): Promise<void> => {
     await Promise.all([stopInBackground(controllerManager, 'SIGKILL'), stopApiServer()]);

@@ -14,9 +14,9 @@ import { runCommand } from './run-command.ts';
 export interface DockerEngine {
   /** `unix:///…/docker.sock`; undefined if docker finds it by its own defaults. */
   readonly host: string | undefined;
-  /** Whether it is the engine of the tests, which usually cannot pull missing images. */
+  /** Whether it is the tests' own engine, which usually cannot pull missing images. */
   readonly isOwn: boolean;
-  /** Releases the engine. The engine of the tests ends with all its containers when no process holds it. */
+  /** Releases the engine. The tests' own engine stops with all its containers when no process holds it. */
   stop(): Promise<void>;
 }
 
@@ -34,9 +34,9 @@ const inFolder = (name: string): string => path.join(folder(), name);
 const ownHost = (): string => `unix://${inFolder('docker.sock')}`;
 
 /**
- * Starts the Docker engine of this machine (DOCKER_HOST, or docker's default). Otherwise, as root on Debian, starts the engine of the tests: it
- * is installed from Debian's packages if missing, and shared by all processes that hold it. It has no bridge and does not change iptables:
- * containers use the host's network. Throws MissingToolError if neither is possible.
+ * Uses this machine's Docker engine (DOCKER_HOST, or docker's default) if it is running. Otherwise, as root on Debian, starts the tests' own
+ * engine, which is installed from Debian's packages if missing and shared by all processes that hold it. It has no bridge and does not change
+ * iptables: containers use the host's network. Throws MissingToolError if neither is possible.
  */
 export const startDockerEngine = async (log: Progress): Promise<DockerEngine> => {
   if (await isRunning(undefined)) {
@@ -88,7 +88,7 @@ const hold = async (log: Progress): Promise<string> => {
   await mkdir(inFolder('holders'), { recursive: true, mode: 0o700 });
   const unlock = await lock(log);
   try {
-    // An engine without holders is left from a killed run, possibly with its containers.
+    // An engine without holders is left over from a killed run, possibly with its containers.
     if ((await removeDeadHolders()) === 0) await endEngine();
     if (!(await isRunning(ownHost()))) {
       await launch();

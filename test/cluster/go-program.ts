@@ -118,7 +118,7 @@ export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Pro
   await mkdir(cacheFolder(), { recursive: true });
   // The lock only avoids a second build. The rename alone keeps the cache consistent.
   const release = await acquireLock(`${binary}.lock`, {
-    onWait: (owner) => onProgress(`waiting for the build of process ${owner}`),
+    onWait: (owner) => onProgress(`waiting for the build in process ${owner}`),
     timeoutMs: BUILD_TIMEOUT_MS,
   });
   try {

@@ -37,7 +37,7 @@ ENTRYPOINT ["/bin/sleep", "infinity"]
 `;
 
 /**
- * Builds the images of this checkout with this machine's Docker or the engine of the tests (startDockerEngine). The first build takes minutes.
+ * Builds the images of this checkout with this machine's Docker or the tests' own engine (startDockerEngine). The first build takes minutes.
  * If nothing has changed, it takes seconds, because the engine keeps the layers. Throws MissingToolError if the build is impossible.
  */
 export const buildImages = async (log: Progress): Promise<Images> => {

@@ -1,4 +1,4 @@
-/** Returns whether a process with this id runs, even if it belongs to another user. */
+/** Returns whether a process with this id is running, even if it belongs to another user. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);

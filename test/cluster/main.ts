@@ -50,7 +50,7 @@ const claimFolder = async (): Promise<void> => {
     const pid = Number(await readFile(PID_FILE, 'utf8'));
     if (pid > 0 && isAlive(pid)) {
       throw new MissingToolError(
-        `A cluster of this checkout is already running (process ${pid}): KUBECONFIG=${KUBECONFIG}`,
+        `A cluster for this checkout is already running (process ${pid}): KUBECONFIG=${KUBECONFIG}`,
       );
     }
   }

@@ -48,7 +48,7 @@ const inPhase = (name: string, phase: string): Promise<ApiAnswer> =>
     accept: ({ json }) => (json as Replay).status.phase === phase,
   });
 
-describe('replays', () => {
+describe('the replay API', () => {
   test('sends one request to its endpoint, captures it and stores the response', async () => {
     const spec = { requestId: id, target: { kind: 'Endpoint' } };
     const { name } = expectAnswer('createReplay', 201, await send('POST', `${dev.shop}/replays`, { spec })) as Replay;
@@ -64,7 +64,7 @@ describe('replays', () => {
     expect(expectAnswer('listReplays', 200, await ask(`${dev.shop}/replays`))).toMatchObject({ items: [{ name }] });
   });
 
-  test('starts suspended, is cancelled and cannot be resumed', async () => {
+  test('starts a replay suspended, cancels it, and cannot resume it', async () => {
     const filter = { from: '2026-01-01T00:00:00Z', to: '2090-01-01T00:00:00Z', search: 'method:POST' };
     const spec = { filter, target: { kind: 'Endpoint' }, state: 'Suspended' };
     const created = await send('POST', `${dev.shop}/replays`, { name: 'many', spec });
@@ -99,7 +99,7 @@ describe('replays', () => {
     expect(expectAnswer('createReplay', 413, large)).toMatchObject({ code: 'body_too_large' });
   });
 
-  test('does not find a replay of another project', async () => {
+  test('does not find a replay in another project', async () => {
     const other = dev.shop.replace(/shop$/, 'other');
     expect(expectAnswer('getReplay', 404, await ask(`${other}/replays/many`))).toMatchObject({
       code: 'replay_not_found',
@@ -116,7 +116,11 @@ describe('standin replay --server', () => {
     // The mock's own bytes.
     expect(JSON.parse(stdout)).toMatchObject({ id: 1001, status: 'accepted' });
     const unknown = await replay('01931f3e-0000-7000-8000-000000000000');
-    expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no request') as string });
+    expect(unknown).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('there is no request') as string,
+    });
   });
 
   test('sends many requests and reports the result', async () => {
@@ -136,8 +140,8 @@ describe('standin replay --server', () => {
   });
 });
 
-describe('shares', () => {
-  test('need the Pro plan and open without a token until they are revoked', async () => {
+describe('the share API', () => {
+  test('requires the Pro plan and creates links that open without a token until they are revoked', async () => {
     const body = { requestId: id, expiresIn: '1h' };
     const free = await send('POST', `${dev.shop}/shares`, body);
     expect(expectAnswer('createShare', 403, free)).toMatchObject({ code: 'plan_required' });

@@ -68,7 +68,7 @@ describe('the JSON API on a cluster', () => {
     expect(json).toMatchObject({ items: [{ namespace, name: 'shop', displayName: 'Shop' }] });
   });
 
-  test('writes with the permissions of the caller', async () => {
+  test("writes with the caller's permissions", async () => {
     const spec = { requestId: row.id, target: { kind: 'Upstream' } };
     const create = (person: Person): Promise<ApiAnswer> => {
       const headers = { ...bearer(person), 'content-type': 'application/json' };
@@ -93,7 +93,7 @@ describe('the JSON API on a cluster', () => {
 });
 
 describe('API keys', () => {
-  test('are regenerated with the permissions of the caller; showing one needs permission to read the Secret', async () => {
+  test("are regenerated with the caller's permissions; showing one requires permission to read the Secret", async () => {
     const account = {
       apiVersion: 'standin.dev/v1alpha1',
       kind: 'Account',

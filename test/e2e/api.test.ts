@@ -172,7 +172,7 @@ describe('invalid requests', () => {
   test.each([
     ['/requests?q=a%20status:ok', 400, { code: 'search_invalid', position: { from: 9, to: 11 } }],
     ['/requests?limit=0', 400, { code: 'parameter_invalid', errors: [{ name: 'limit' }] }],
-    ['/requests?limit=1&limit=2', 400, { code: 'parameter_invalid', detail: 'limit may be given once' }],
+    ['/requests?limit=1&limit=2', 400, { code: 'parameter_invalid', detail: 'limit must be given only once' }],
     ['/requests?since=1h', 400, { code: 'parameter_invalid' }],
     ['/requests?from=yesterday', 400, { code: 'parameter_invalid', errors: [{ name: 'from' }] }],
     ['/requests?cursor=x', 400, { code: 'parameter_invalid', errors: [{ name: 'cursor' }] }],
@@ -189,7 +189,7 @@ describe('invalid requests', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
-  test('a request of another project is not found', async () => {
+  test('a request in another project is not found', async () => {
     const [other] = await readLog(dev.data, '-p', 'other');
     expect((await ask(`${dev.shop}/requests/${other?.id ?? ''}`)).status).toBe(404);
     expect((await ask(`${dev.shop.replace('shop', 'other')}/requests/${other?.id ?? ''}`)).status).toBe(200);
@@ -264,8 +264,8 @@ describe('the command line with --server', () => {
   });
 
   test.each([
-    [['-p', 'shops'], /you cannot see a project shops on \S+; there are: other, shop\n/],
-    [[], /which project\? -n default -p other, -n default -p shop/],
+    [['-p', 'shops'], /you cannot see project shops on \S+; available projects: other, shop\n/],
+    [[], /specify a project: -n default -p other, -n default -p shop/],
     [['-p', 'shop', '--clickhouse-url', 'http://localhost:1'], /cannot be used with/],
   ])('%j fails with a one-line error', async (args, line) => {
     const { code, stderr } = await standin(['logs', '--server', dev.dashboard, ...args]);
@@ -274,7 +274,7 @@ describe('the command line with --server', () => {
 
   test.each([['logs'], ['tail'], ['replay', '--since', '1h']])('%s lists the existing projects', async (...args) => {
     const { code, stdout, stderr } = await standin([...args, '--server', dev.dashboard, '-n', 'default', '-p', 'nope']);
-    const message = `${new URL(dev.dashboard).host}: Project nope does not exist in namespace default; there are: other, shop`;
+    const message = `${new URL(dev.dashboard).host}: Project nope does not exist in namespace default; available projects: other, shop`;
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `standin: ${message}\n` });
   });
 });

@@ -82,7 +82,7 @@ const operator = (): DeployedOperator => {
   if (first === undefined) throw new Error('no operator is deployed');
   return first;
 };
-/** The number of calls with this method that the API server has refused the operator. */
+/** The number of calls with this method that the API server has denied to the operator. */
 const refusals = async (adminUrl: string, method: string): Promise<number> => {
   const all = await metricOf(adminUrl, 'rest_client_requests_total');
   return [...all]
@@ -104,7 +104,7 @@ interface NeededPermission {
   readonly role: 'standin-operator' | 'standin-operator-resources' | 'standin-dashboard';
   readonly resource: string;
   readonly verb: string;
-  /** The method of the call that is refused without the permission. */
+  /** The method of the call that is denied without the permission. */
   readonly method: string;
   /** Makes the operator use the permission. Called repeatedly, each time with a different number. */
   readonly provoke: (n: number) => Promise<unknown>;
@@ -162,7 +162,7 @@ const withoutPermission = async <T>(
 };
 
 test.for(NEEDED)(
-  'the operator is refused without $verb on $resource and recovers when the verb is granted again',
+  'the operator is denied access without $verb on $resource and recovers when the verb is granted again',
   async (right) => {
     const { adminUrl } = operator();
     const before = await refusals(adminUrl, right.method);
@@ -173,7 +173,7 @@ test.for(NEEDED)(
       return (await refusals(adminUrl, right.method)) > before;
     };
     await withoutPermission(right, async () => {
-      await eventually(`a refused ${right.method}`, isRefused, { timeoutMs: 30_000, intervalMs: 250 });
+      await eventually(`a denied ${right.method}`, isRefused, { timeoutMs: 30_000, intervalMs: 250 });
     });
     await team.mock('orders', `"after ${right.resource}"`);
     await team.untilReason('Endpoint', 'orders', 'Ready', 40_000);
@@ -209,7 +209,7 @@ test.for(START_VERBS)('the operator needs %s on endpoints to become ready', asyn
       },
     });
     onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
-    await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
+    await eventually('a denied GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
     if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
   });
   await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
@@ -223,7 +223,7 @@ test.for(START_VERBS)('the dashboard needs %s on projects to list them', async (
   const late = await withoutPermission({ role: 'standin-dashboard', resource: 'mockprojects', verb }, async () => {
     const started = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
     onTestFinished(() => started.process.kill('SIGKILL').then(() => undefined));
-    await started.process.waitForLine('the refusal', (line) => line.includes(`cannot ${verb} resource`), 30_000);
+    await started.process.waitForLine('the denial', (line) => line.includes(`cannot ${verb} resource`), 30_000);
     return started;
   });
   const headers = { authorization: `Bearer ${person.token}` };

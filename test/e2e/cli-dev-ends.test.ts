@@ -49,7 +49,7 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
     const { data } = await newFolders();
     expectPlain(
       await standin(['dev', '--data', data, '--gateway-port', String(port)]),
-      `port ${port} is in use: stop what uses it, or choose another with --gateway-port`,
+      `port ${port} is in use: stop the process that uses it, or choose another port with --gateway-port`,
     );
     server.close();
     expect(await processesWith(data)).toBe('');
@@ -59,14 +59,14 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
     const missing = path.join(await createTempFolder('dev'), 'missing');
     expectPlain(
       await standin(['dev', missing]),
-      `${missing} does not exist: name a directory of manifests, such as crds/examples/quickstart`,
+      `${missing} does not exist: specify a directory of manifests, such as crds/examples/quickstart`,
     );
   });
 
   test('the manifest directory is a file', async () => {
     expectPlain(
       await standin(['dev', 'README.md']),
-      'README.md is not a directory: name a directory of manifests, such as crds/examples/quickstart',
+      'README.md is not a directory: specify a directory of manifests, such as crds/examples/quickstart',
     );
   });
 
@@ -75,7 +75,7 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
     await mkdir(locked, { mode: 0 });
     expectPlain(
       await standinWithoutPrivileges(['dev', locked]),
-      `${locked} cannot be used: permission denied: name a directory of manifests, such as crds/examples/quickstart`,
+      `${locked} cannot be used: permission denied: specify a directory of manifests, such as crds/examples/quickstart`,
     );
   });
 
@@ -223,7 +223,7 @@ describe('stopping standin dev', () => {
     }
   });
 
-  test('a pending upstream request delays shutdown by seconds; a second Ctrl-C ends it immediately', async () => {
+  test('a pending upstream request delays shutdown by a few seconds; a second Ctrl-C ends it immediately', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;

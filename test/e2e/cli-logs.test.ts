@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readRunFile } from '../../cli/src/server/run-file.ts';
+import { kubeconfigYaml } from '../cluster/kubeconfig.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { eventually } from '../harness/eventually.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
@@ -69,7 +70,7 @@ describe('standin logs and standin tail', () => {
     expect(stdout).toContain('-H "x-api-key: ${STANDIN_API_KEY:?');
   });
 
-  test('without the dashboard, the API serves the other commands of this user only, and no links', async () => {
+  test("without the dashboard, the API serves only this user's other commands, and no links", async () => {
     expect(await standin(['usage', '--data', dev.data])).toMatchObject({ code: 0, stderr: '' });
     const [entry] = await readLog(dev.data, '--limit', '1');
     const share = await standin(['share', entry?.id ?? '', '--data', dev.data]);
@@ -110,10 +111,13 @@ describe('standin logs and standin tail', () => {
       ['-m', 'HEAD'],
       "option '-m, --method <method>' argument 'HEAD' is invalid. must be one of GET, POST, PUT, PATCH, DELETE.",
     ],
-    [['-s', 'ok'], "option '-s, --status <status>' argument 'ok' is invalid. must be like 404, 5xx or 200-299."],
+    [
+      ['-s', 'ok'],
+      "option '-s, --status <status>' argument 'ok' is invalid. must be a status such as 404, 5xx or 200-299.",
+    ],
     [
       ['--since', 'x'],
-      "option '--since <time>' argument 'x' is invalid. must be like 10m, 2h, 1d or 2026-11-21T10:00:00Z.",
+      "option '--since <time>' argument 'x' is invalid. must be a time such as 10m, 2h, 1d or 2026-11-21T10:00:00Z.",
     ],
     [
       ['--filter', 'a status:ok'],
@@ -150,17 +154,19 @@ describe('standin logs and standin tail', () => {
   test('an unknown project is an error, but a deleted project that still has entries is not', async () => {
     const { code, stdout, stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope', '-o', 'json']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe('standin: there is no project "nope"; there are: other, shop\n');
+    expect(stderr).toBe('standin: there is no project "nope"; available projects: other, shop\n');
     const tail = await standin(['tail', '--data', dev.data, '-p', 'shop', '-n', 'nowhere']);
     expect(tail).toMatchObject({ code: 1, stdout: '' });
-    expect(tail.stderr).toContain('no project "shop" in the namespace nowhere; there are: default/other, default/shop');
+    expect(tail.stderr).toContain(
+      'no project "shop" in namespace nowhere; available projects: default/other, default/shop',
+    );
 
     await rm(path.join(dev.manifests, 'elsewhere.json'));
     await rm(path.join(dev.manifests, 'other.json'));
     const last = await eventually('one project', () => standin(['logs', '--data', dev.data, '-p', 'nope']), {
       accept: (result) => !result.stderr.includes('other'),
     });
-    expect(last).toMatchObject({ code: 1, stderr: 'standin: there is no project "nope"; there is: shop\n' });
+    expect(last).toMatchObject({ code: 1, stderr: 'standin: there is no project "nope"; available projects: shop\n' });
     const gone = ['--data', dev.data, '-p', 'other'];
     expect(await standin(['logs', ...gone, '-m', 'PUT'])).toEqual({ code: 0, stdout: '', stderr: '' });
     const tailing = start('tail', '-p', 'other', '--since', '1h');
@@ -182,18 +188,37 @@ describe('standin logs and standin tail', () => {
     expect(await tail.ended()).toEqual({ code: 1, signal: null });
   });
 
+  test('while standin dev waits for its cluster, logs and tail read its ClickHouse', async () => {
+    await dev.process.kill('SIGINT');
+    const kubeconfig = path.join(dev.data, '../unreachable.yaml');
+    await writeFile(
+      kubeconfig,
+      kubeconfigYaml({ server: 'https://127.0.0.1:1', certificate: Buffer.alloc(0), token: '', user: 'ann' }),
+    );
+    const args = ['dev', '--kubeconfig', kubeconfig, '--data', dev.data, '--gateway-port', '0', '--no-dashboard'];
+    const starting = startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });
+    const run = await eventually('the run file', () => readRunFile(dev.data), { timeoutMs: 30_000 });
+    expect(run?.api).toBeUndefined();
+    expect(await listed('--limit', '1', '-m', 'GET')).toEqual(['GET 200 list-orders']);
+    const tail = start('tail', '-m', 'GET', '--since', '1h');
+    await tail.waitForLine('a request', (line) => line.includes('list-orders'));
+    expect(await tail.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    expect((await readRunFile(dev.data))?.api).toBeUndefined();
+    expect(await starting.kill('SIGINT')).toEqual({ code: 0, signal: null });
+  });
+
   test('without standin dev, logs reads the data folder and tail fails', async () => {
     expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
     const { stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope']);
-    expect(stderr).toBe('standin: there is no project "nope"; there is: shop\n');
+    expect(stderr).toBe('standin: there is no project "nope"; available projects: shop\n');
     expect(await standin(['tail', '--data', dev.data])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `standin: no standin dev runs on ${dev.data}: start it first; standin logs lists the captured requests\n`,
+      stderr: `standin: no standin dev is running for ${dev.data}: start it first; standin logs lists the captured requests\n`,
     });
   });
 
-  test('a missing log is an error that says what to do', async () => {
+  test('a missing log causes an error that says what to do', async () => {
     const folder = await createTempFolder('logs');
     await rm(folder, { recursive: true });
     for (const command of ['logs', 'tail']) {
@@ -205,7 +230,7 @@ describe('standin logs and standin tail', () => {
     }
   });
 
-  test('an unreachable ClickHouse is a one-line error', async () => {
+  test('an unreachable ClickHouse causes a one-line error', async () => {
     expect(await standin(['logs', '--clickhouse-url', 'http://127.0.0.1:1'])).toEqual({
       code: 1,
       stdout: '',

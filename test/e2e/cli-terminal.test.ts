@@ -171,7 +171,7 @@ describe('a hostile server', () => {
     await using server = await startHostileServer((_, response) => response.end(JSON.stringify({ items })));
     const result = await standin('logs', '--server', server.url, '--token', 't');
     expectHarmless(result);
-    expect(result.stderr).toContain(`which project? -n ${SHOWN} -p ${SHOWN}`);
+    expect(result.stderr).toContain(`specify a project: -n ${SHOWN} -p ${SHOWN}`);
   });
 
   test('cannot control the terminal with usage, as text or as JSON', async () => {

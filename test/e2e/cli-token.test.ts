@@ -62,14 +62,14 @@ const usageAtTerminal = (server: string, answer: string): Promise<CommandResult>
 
 const MINE = 'Bearer mine';
 
-describe('the token of the kubeconfig', () => {
+describe("the kubeconfig's token", () => {
   test('is not sent to an unknown server without a terminal', async () => {
     await using server = await startHostileServer(dashboard());
     const { code, stdout, stderr } = await usage(server.url);
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
-      stderr: `standin: ${server.url} has never received your token for the cluster https://127.0.0.1:9. Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN\n`,
+      stderr: `standin: ${server.url} has never received your token for the cluster https://127.0.0.1:9. Add --trust-server to send it, or pass a token with --token or STANDIN_TOKEN\n`,
     });
     expect(server.requests).toHaveLength(1);
     expect(server.tokens()).toEqual([]);
@@ -91,7 +91,7 @@ describe('the token of the kubeconfig', () => {
     const refused = await usageAtTerminal(server.url, '');
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stdout).toContain(
-      `${server.url} asks for a token. Send it the token of the context here (cluster https://127.0.0.1:9)? [y/N]`,
+      `${server.url} asks for a token. Send it the token from context here (cluster https://127.0.0.1:9)? [y/N]`,
     );
     expect(refused.stdout).toContain('the token was not sent to');
     expect(server.tokens()).toEqual([]);
@@ -103,7 +103,7 @@ describe('the token of the kubeconfig', () => {
   test.each<[string, { server?: string; ca?: string }]>([
     ['another cluster', { server: 'https://127.0.0.2:9' }],
     ['another authority under the same URL', { ca: 'B' }],
-  ])('of %s is not sent to a server that is known for the first one', async (_what, cluster) => {
+  ])('for %s is not sent to a server that is known for the first cluster', async (_what, cluster) => {
     await using server = await startHostileServer(dashboard());
     await usage(server.url, '--trust-server');
     await useCluster(cluster);
@@ -177,7 +177,7 @@ describe('behind a port-forward', () => {
       const { code, stderr } = await usage(`http://127.0.0.1:${port}`);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: expect.stringContaining('Another user of this machine listens there.') as string,
+        stderr: expect.stringContaining('Another user of this machine is listening there.') as string,
       });
       foreign.stdin.end();
       expect(await lines.next()).toMatchObject({ done: true });
@@ -212,19 +212,19 @@ describe('an explicit token', () => {
 
 describe('plain http', () => {
   const HOSTS = ['127.0.0.1.nip.io', 'localhost.', 'localhost.example', '0.0.0.0', '[::]', '169.254.1.1'];
-  test.each(HOSTS)('to %s is refused before any request', async (host) => {
+  test.each(HOSTS)('to %s is rejected before any request', async (host) => {
     await using server = await startHostileServer(dashboard());
     for (const args of [[], ['--trust-server'], ['--token', 'given']]) {
       const { code, stderr } = await usage(`http://${host}:${server.port}`, ...args);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `standin: --server http://${host}:${server.port} is plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http\n`,
+        stderr: `standin: --server http://${host}:${server.port} uses plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http\n`,
       });
     }
     expect(server.requests).toEqual([]);
   });
 
-  test('is allowed with --dangerously-allow-http; the server still needs consent', async () => {
+  test('is allowed with --dangerously-allow-http, but still requires consent', async () => {
     await using server = await startHostileServer(dashboard());
     const url = `http://0.0.0.0:${server.port}`;
     const { code, stderr } = await usage(url, '--dangerously-allow-http');

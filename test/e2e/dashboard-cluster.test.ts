@@ -196,7 +196,7 @@ describe('resources', () => {
     await leave(page);
   });
 
-  it('are created and changed only with the permissions of the user', async () => {
+  it("are created and changed only with the user's permissions", async () => {
     const page = await open(editor, '/projects/new');
     await page.getByLabel('Name', { exact: true }).fill('Created here');
     await page.getByRole('button', { name: 'Create project' }).click();
@@ -228,7 +228,7 @@ describe('resources', () => {
     const path = page.getByRole('textbox', { name: 'Path', exact: true }).first();
     await path.fill('no-slash');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
-    await eventually('a mistake at the path', () => path.getAttribute('aria-invalid'), {
+    await eventually('an error at the path', () => path.getAttribute('aria-invalid'), {
       accept: (value) => value === 'true',
     });
     await path.fill('/v1/orders');
@@ -237,7 +237,7 @@ describe('resources', () => {
     await leave(page);
   });
 
-  it('show the error message of the API server when it denies access', async () => {
+  it("show the API server's error message when it denies access", async () => {
     const page = await open(viewer, `/p/${namespace}/shop/settings`);
     await page.getByLabel('Name', { exact: true }).fill('Mine now');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -273,7 +273,7 @@ describe('resources', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Not saved. This project changed').waitFor();
     expect(await page.getByLabel('Retention').inputValue()).toBe('9');
-    // A second attempt is also refused.
+    // A second attempt is also rejected.
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');
     await page.getByRole('button', { name: 'Save' }).click();
     await answered;
@@ -298,7 +298,7 @@ describe('resources', () => {
 });
 
 describe('the API key', () => {
-  it('is read with the permission of the user on that Secret', async () => {
+  it("is read with the user's permission on that Secret", async () => {
     await cluster.kubectl([
       'create',
       'secret',

@@ -108,7 +108,7 @@ describe('an endpoint', () => {
   test('keeps its comments and the exact bytes of an unedited body when it is edited', async () => {
     const before = await manifest('create-order.yaml');
     await onPage(`${SHOP}/endpoints/create-order/edit`, async (page) => {
-      await page.getByLabel('Value of header 1').fill('/v1/orders/1002');
+      await page.getByLabel('Header 1 value').fill('/v1/orders/1002');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.waitForURL(at(`${SHOP}/endpoints/create-order`));
       await expect.poll(() => steps(page)).toEqual(DONE);
@@ -139,7 +139,7 @@ describe('an endpoint', () => {
 });
 
 describe('a form', () => {
-  test('shows errors at each field while the user types, and keeps the input when it is rejected', async () => {
+  test('shows errors next to the fields while the user types, and keeps the input when it is rejected', async () => {
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Twice');
       await page.getByLabel('Path', { exact: true }).fill('/v1/orders');
@@ -150,13 +150,13 @@ describe('a form', () => {
       await expect.poll(() => page.getByLabel('Path', { exact: true }).getAttribute('aria-invalid')).toBe(null);
       await typeIntoEditor(page, 'Body', '{"a": 1,}');
       await page.getByText('Is not a JSON document').waitFor();
-      await page.getByLabel('Name of header 1').fill('content length');
+      await page.getByLabel('Header 1 name').fill('content length');
       await page.getByRole('button', { name: 'Create endpoint' }).click();
       await page.getByRole('alert').getByText('Not saved: fix 1 field.').waitFor();
       await page.getByText('Must be an HTTP token').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Twice');
       expect(await page.locator('textarea[name="spec.json.body"]').inputValue()).toBe('{"a": 1,}');
-      expect(await page.getByLabel('Name of header 1').inputValue()).toBe('content length');
+      expect(await page.getByLabel('Header 1 name').inputValue()).toBe('content length');
     });
     expect(await readdir(run.manifests)).not.toContain('endpoint-twice.yaml');
   });

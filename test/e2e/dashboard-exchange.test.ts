@@ -60,8 +60,8 @@ describe('a request', () => {
         'X-Latin',
       ]);
       await headers.getByText('café').waitFor();
-      await headers.getByText("The key's fingerprint: its value is not stored").waitFor();
-      await headers.getByRole('button', { name: 'Copy the value of x-trace', exact: true }).click();
+      await headers.getByText('Fingerprint of the key. The key itself is not stored.').waitFor();
+      await headers.getByRole('button', { name: 'Copy value of x-trace', exact: true }).click();
       await expect.poll(() => copied(page)).toBe('two');
       expect(await page.getByRole('region', { name: /^Query/ }).innerText()).toContain('Jürgen M');
     });
@@ -73,7 +73,7 @@ describe('a request', () => {
       const shown = await bodyText(page, 'Request body');
       for (const line of ['"total": 10.0,', '"id": 1,', '"note": "a \\u00e9",', '"list": [],', '"x": 1e2'])
         expect(shown).toContain(line);
-      await page.getByRole('button', { name: 'Copy the request body' }).click();
+      await page.getByRole('button', { name: 'Copy request body' }).click();
       await expect.poll(() => copied(page)).toBe(JSON_BODY);
     });
   });

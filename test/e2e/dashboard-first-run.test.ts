@@ -18,7 +18,7 @@ afterEach(async () => {
   await Promise.all([browser.close(), run.process.kill()]);
 });
 
-// Goal 8 of the dashboard: less than a minute, and one name is the only typed input.
+// Dashboard goal 8: less than a minute, and one name is the only typed input.
 test('an empty directory shows its first request after seven clicks', { timeout: 60_000 }, async () => {
   const { page, complaints, context } = await watched(browser);
   const clickButton = (name: string): Promise<void> => page.getByRole('button', { name }).click();

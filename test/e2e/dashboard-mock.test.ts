@@ -79,17 +79,17 @@ test('an endpoint cannot forward to the dashboard, whose API needs no login here
 });
 
 describe('a captured response', () => {
-  test('becomes the mock of its endpoint in two clicks, decompressed and byte for byte, after a preview', async () => {
+  test("becomes its endpoint's mock in two clicks, decompressed and byte for byte, after a preview", async () => {
     const page = await captured('copied');
     await onPage(page, async (tab) => {
-      await tab.getByRole('link', { name: 'Make mock' }).click();
-      await tab.getByRole('heading', { name: 'Make this answer the mock of copied' }).waitFor();
+      await tab.getByRole('link', { name: 'Save as mock' }).click();
+      await tab.getByRole('heading', { name: 'Save this response as the mock for copied' }).waitFor();
       const changes = await tab.getByRole('region', { name: 'Manifest changes' }).innerText();
       expect(changes).toContain('action: Forward');
       expect(changes).toContain('action: JSON');
       expect(changes).toContain('12345678901234567890');
       await tab.getByText('it was received as gzip').waitFor();
-      await tab.getByText(/Left out.*content-encoding/).waitFor();
+      await tab.getByText(/Omitted.*content-encoding/).waitFor();
       expect((await call('copied')).headers['content-encoding']).toBe('gzip');
 
       await tab.getByRole('button', { name: 'Save as mock' }).click();
@@ -103,7 +103,7 @@ describe('a captured response', () => {
     // The file keeps the upstream, so changing a single word switches back.
     expect(await readFile(fileOf('copied'), 'utf8')).toContain(`${upstream.url}/copied`);
     await onPage(page, async (tab) => {
-      await tab.getByRole('link', { name: 'Make mock' }).click();
+      await tab.getByRole('link', { name: 'Save as mock' }).click();
       await tab.getByText('The endpoint already returns this response.').waitFor();
     });
   });
@@ -122,8 +122,8 @@ describe('a captured response', () => {
   test('cannot become a mock if it is not JSON or if Flux manages its endpoint', async () => {
     const html = await captured('page');
     await onPage(html, async (tab) => {
-      await tab.getByRole('link', { name: 'Make mock' }).click();
-      await tab.getByText('A mock is a JSON document. The content type of this response is text/html.').waitFor();
+      await tab.getByRole('link', { name: 'Save as mock' }).click();
+      await tab.getByText('A mock must be a JSON document. The content type of this response is text/html.').waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
     });
     const managed = JSON.parse(endpoint('fluxed', forward(`${upstream.url}/fluxed`))) as { metadata: object };

@@ -95,7 +95,7 @@ const open = async (name: string, path = '/projects'): Promise<Page> => {
 };
 
 describe('the identity provider', () => {
-  it('signs users in, who act with the permissions of their groups', async () => {
+  it('signs users in with the permissions of their groups', async () => {
     const page = await open('anna', '/projects/new');
     await page.getByRole('button', { name: 'Signed in as oidc:anna' }).waitFor();
     await page.getByLabel('Name', { exact: true }).fill('Shop');
@@ -147,21 +147,21 @@ describe('an unavailable service', () => {
     process.kill(clickHouse.pid ?? 0, 'SIGSTOP');
     try {
       await page.goto(`${dashboard.url}/projects`);
-      await page.getByText('ClickHouse does not respond').waitFor();
+      await page.getByText('ClickHouse is not responding').waitFor();
       await page.getByRole('link', { name: 'Shop' }).waitFor();
     } finally {
       process.kill(clickHouse.pid ?? 0, 'SIGCONT');
     }
     await eventually('the log to be available again', async () => {
       await page.goto(`${dashboard.url}/projects`);
-      return (await page.getByText('ClickHouse does not respond').count()) === 0;
+      return (await page.getByText('ClickHouse is not responding').count()) === 0;
     });
     await page.context().close();
   });
 
   it('is named on the page: the API server, and the page recovers by itself', async () => {
     const page = await newPage();
-    // This user does not sign in with the provider: a newly started API server refuses the provider's tokens until it has fetched the
+    // This user does not sign in with the provider: a newly started API server rejects the provider's tokens until it has fetched the
     // provider's keys.
     const emma = await createPerson(cluster, NAMESPACE, { name: 'emma', role: 'standin-edit' });
     await signIn(page, `${dashboard.url}/p/${NAMESPACE}/shop/settings`, emma);

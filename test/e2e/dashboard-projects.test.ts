@@ -22,7 +22,7 @@ const manifest = async (file: string): Promise<string> => readFile(path.join(run
 const at = (url: string): string => `${run.dashboard}${url}`;
 
 describe('the list of projects', () => {
-  test('shows the URL, endpoints, quota and requests of a project', async () => {
+  test("shows a project's URL, endpoints, quota and requests", async () => {
     for (let count = 0; count < 3; count += 1) {
       const { body } = await request(`${run.url}/v1/orders`, { headers: { 'x-api-key': run.apiKey } });
       await body.dump();
@@ -110,7 +110,7 @@ describe('a project', () => {
     expect(await readdir(run.manifests)).not.toContain('project-payments.yaml');
   });
 
-  test('cannot have the name of another project', async () => {
+  test("cannot have another project's name", async () => {
     const { page, context } = await watched(browser);
     await goto(page, at('/projects/new'));
     await page.getByLabel('Name', { exact: true }).fill('Shop');
@@ -137,7 +137,7 @@ describe('a project', () => {
   });
 });
 
-describe('settings that another user changes meanwhile', () => {
+describe('settings that another user changes in the meantime', () => {
   test('report the change, keep the input and are not overwritten', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at(`${SHOP}/settings`));
@@ -276,7 +276,7 @@ describe('the dashboard server', () => {
     }
   });
 
-  test('lets caches keep assets forever and pages never', async () => {
+  test('lets caches keep assets forever, but never pages', async () => {
     const page = await fetch(at('/projects'));
     expect(page.headers.get('cache-control')).toBe('no-store');
     const asset = /\/assets\/[^"]+\.js/.exec(await page.text())?.[0] ?? '';
@@ -295,7 +295,7 @@ describe('a new API key', () => {
     await page.getByText('6 of 6 left this hour').waitFor();
     await tabTo(page, 'Regenerate key …');
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').getByText('gets 401 until it sends the new key').waitFor();
+    await page.getByRole('dialog').getByText('get 401 until they send the new key').waitFor();
     await tabTo(page, 'Regenerate key');
     await page.keyboard.press('Enter');
     await page.getByText('The new key is active').waitFor();

@@ -83,18 +83,18 @@ describe('one request', () => {
       await page.getByRole('heading', { name: 'Differences' }).waitFor();
       // The target is one second on an idle machine. A machine that runs a whole suite gets more time.
       expect(performance.now() - startedAt).toBeLessThan(5_000);
-      const fields = await section(page, 'Different body fields');
+      const fields = await section(page, 'Body field differences');
       expect(fields).toContain('$.order');
       expect(fields).toContain('12345678901234567890');
       expect(fields).toContain('12345678901234567891');
       expect(fields).not.toContain('sku');
-      expect(await section(page, 'Different status, time and headers')).toContain('x-order');
+      expect(await section(page, 'Status, time and header differences')).toContain('x-order');
       await page.getByText('Succeeded').first().waitFor();
     });
     await onPage(`${SHOP}/traffic?q=query:n=0`, async (page) => {
       await page.keyboard.press('j');
       await page.keyboard.press('r');
-      await page.getByRole('heading', { name: 'Replay a request' }).waitFor();
+      await page.getByRole('heading', { name: 'Replay request' }).waitFor();
     });
     // The request went through the gateway, so it was captured again, with a header that names the original.
     const [again] = await logged(`header.standin-replay-of:${id}`);
@@ -108,7 +108,7 @@ describe('one request', () => {
   test('can be edited before it is sent, and the page lists the headers that are removed and added', async () => {
     await onPage(captured, async (page) => {
       await page.getByRole('link', { name: 'Replay', exact: true }).click();
-      await page.getByRole('radio', { name: 'A URL' }).check();
+      await page.getByRole('radio', { name: 'Another URL' }).check();
       await page.getByLabel('URL', { exact: true }).fill(`${upstream.url}/elsewhere?from=replay`);
       await page.getByLabel('Method').selectOption('PUT');
       const headers = page.getByLabel('Headers', { exact: true });
@@ -116,13 +116,13 @@ describe('one request', () => {
       await page.getByLabel('Body', { exact: true }).fill('{"sku":"ü"}');
       await page.getByRole('heading', { name: 'Header changes' }).waitFor();
       await page.getByText('Proxy-Connection belongs to the original connection', { exact: true }).waitFor();
-      await page.getByText('the log only has a fingerprint of the key').waitFor();
+      await page.getByText('the log contains only a fingerprint of the key').waitFor();
       await page.getByRole('button', { name: 'Send' }).click();
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();
       await page.getByRole('link', { name: 'Edit and replay' }).click();
       expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('{"sku":"ü"}');
-      expect(await page.getByRole('radio', { name: 'A URL' }).isChecked()).toBe(true);
+      expect(await page.getByRole('radio', { name: 'Another URL' }).isChecked()).toBe(true);
     });
     const sent = upstream.received.find(({ url }) => url.startsWith('/elsewhere'));
     expect(sent).toMatchObject({ method: 'PUT', url: '/elsewhere?from=replay&n=0' });
@@ -131,9 +131,9 @@ describe('one request', () => {
     expect(sent?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-api-key');
   });
 
-  test('with invalid input shows errors at their fields and keeps the input', async () => {
+  test('with invalid input shows errors next to their fields and keeps the input', async () => {
     await onPage(`${captured}/replay`, async (page) => {
-      await page.getByRole('radio', { name: 'A URL' }).check();
+      await page.getByRole('radio', { name: 'Another URL' }).check();
       await page.getByLabel('URL', { exact: true }).fill('ftp://example.com');
       await page.getByLabel('Path and query').fill('orders');
       await page.getByLabel('Headers', { exact: true }).fill('no colon in this line');
@@ -144,12 +144,12 @@ describe('one request', () => {
       await page.getByText(/Line 1:/).waitFor();
       expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe('ftp://example.com');
       expect(await page.getByLabel('Headers', { exact: true }).inputValue()).toBe('no colon in this line');
-      await page.getByRole('radio', { name: 'Its endpoint' }).check();
+      await page.getByRole('radio', { name: 'Original endpoint' }).check();
       await page.getByLabel('Path and query').fill('/x');
       await page.getByLabel('Headers', { exact: true }).fill('a: b');
       await page.getByLabel('Body', { exact: true }).fill('x'.repeat(200_001));
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText('Exceeds 200 kB, the maximum for edits that a Replay stores.').waitFor();
+      await page.getByText('Exceeds 200 kB, the maximum size of the edits in a Replay.').waitFor();
     });
   });
 
@@ -158,8 +158,8 @@ describe('one request', () => {
     await call('?n=large', body);
     const [large] = await logged('query:n=large');
     await onPage(`${SHOP}/traffic/${large?.id ?? ''}/replay`, async (page) => {
-      await page.getByText('The body (250 kB) is sent as captured.').waitFor();
-      await page.getByRole('radio', { name: 'Its upstream' }).check();
+      await page.getByText('The body (250 kB) is too large to edit and is sent as captured.').waitFor();
+      await page.getByRole('radio', { name: 'Original upstream' }).check();
       await page.getByRole('button', { name: 'Send' }).click();
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();
@@ -172,7 +172,7 @@ describe('one request', () => {
 
   test('that the address policy blocks shows the reason', async () => {
     await onPage(`${captured}/replay`, async (page) => {
-      await page.getByRole('radio', { name: 'A URL' }).check();
+      await page.getByRole('radio', { name: 'Another URL' }).check();
       await page.getByLabel('URL', { exact: true }).fill('http://169.254.169.254/latest/meta-data');
       await page.getByRole('button', { name: 'Send' }).click();
       await onReplay(page);
@@ -202,7 +202,7 @@ describe('many requests', () => {
       expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
       // The page resolves the time range when it is chosen, and keeps it from then on.
       await page.getByRole('link', { name: 'Use the last hour' }).click();
-      await page.getByRole('heading', { name: /^\d+ requests to its endpoint$/ }).waitFor();
+      await page.getByRole('heading', { name: /^\d+ requests to the original endpoint$/ }).waitFor();
       const times = ['Received from', 'Until'].map((name) => page.getByLabel(name).inputValue());
       const [from = Number.NaN, to = Number.NaN] = (await Promise.all(times)).map(Date.parse);
       expect(to - from).toBe(3_600_000);
@@ -212,13 +212,13 @@ describe('many requests', () => {
   test('are selected in Traffic, confirmed by count, sent in the original order and compared one by one', async () => {
     await onPage(`${SHOP}/traffic?q=query:batch=`, async (page) => {
       await page.getByRole('link', { name: 'Replay these' }).click();
-      await page.getByRole('heading', { name: `${COUNT} requests to its endpoint` }).waitFor();
+      await page.getByRole('heading', { name: `${COUNT} requests to the original endpoint` }).waitFor();
       // The relative time range is fixed now: it does not include later requests.
       expect(new URL(page.url()).searchParams.get('to')).toMatch(/^\d{4}-.*Z$/);
-      await page.getByRole('radio', { name: 'Its upstream' }).check();
+      await page.getByRole('radio', { name: 'Original upstream' }).check();
       await page.getByLabel('Maximum requests per second').fill('100');
       await page.getByLabel('Order').selectOption('Sequentially, in the order received');
-      await page.getByRole('heading', { name: `${COUNT} requests to its upstream` }).waitFor();
+      await page.getByRole('heading', { name: `${COUNT} requests to the original upstream` }).waitFor();
       await page.getByText('The first 5, oldest first').waitFor();
       await expect.poll(() => page.url()).toContain('order=Original');
 
@@ -237,7 +237,7 @@ describe('many requests', () => {
       await page.getByRole('link', { name: /^503/ }).click();
       await expect.poll(() => page.locator('[data-row]').count()).toBe(3);
       await page.locator('[data-row]').first().click();
-      await page.getByRole('heading', { name: 'Result of one request' }).waitFor();
+      await page.getByRole('heading', { name: 'Replay result' }).waitFor();
       await page.getByRole('link', { name: 'Replay', exact: true }).first().click();
       await page.getByText('Command line').click();
       await page.getByText(/standin replay/).waitFor();
@@ -288,7 +288,7 @@ describe('many requests', () => {
       await page.getByLabel('Search (optional)').fill('query:batch=');
       await expect.poll(() => page.getByLabel('Maximum requests per second').getAttribute('aria-invalid')).toBe('true');
       await page.getByLabel('Maximum requests per second').fill('5');
-      await page.getByRole('heading', { name: `${COUNT} requests to its upstream` }).waitFor();
+      await page.getByRole('heading', { name: `${COUNT} requests to the original upstream` }).waitFor();
       await page.getByLabel('Search (optional)').fill('path:/nothing');
       await page.getByText('No matching requests.').waitFor();
     });
@@ -302,12 +302,12 @@ describe('no axe violation in either theme, no horizontal scrolling on a phone:'
   test('the plan for many requests', () => expectAccessible(browser, at(PLAN)));
   test('the form for one request', () =>
     expectAccessible(browser, at(`${captured}/replay`), async (page) => {
-      await page.getByRole('radio', { name: 'A URL' }).check();
+      await page.getByRole('radio', { name: 'Another URL' }).check();
     }));
   test('the replays of a request', () =>
     expectAccessible(browser, at(`${captured}?tab=replays`), async (page) => {
       await page
-        .getByRole('link', { name: /^to its endpoint/ })
+        .getByRole('link', { name: /^to the original endpoint/ })
         .first()
         .waitFor();
     }));

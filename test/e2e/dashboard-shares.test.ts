@@ -112,7 +112,7 @@ describe('a link', () => {
     await openDialog(page);
     const preview = await textOf(page, `${PREVIEW} article`);
     for (const secret of [PASSWORD, 'secret-0123456789', 'tok-0123456789']) expect(preview).not.toContain(secret);
-    expect(preview).toContain('Hidden: ');
+    expect(preview).toContain('Redacted: ');
     expect(preview).toContain('"total": 10.0');
     await tabTo(page, 'Create link');
     await page.keyboard.press('Enter');
@@ -139,20 +139,20 @@ describe('a link', () => {
     await visitor.page.goto(link);
     expect(await textOf(visitor.page, 'article')).toBe(preview);
 
-    await page.getByRole('link', { name: 'All links of this project' }).click();
+    await page.getByRole('link', { name: 'All links in this project' }).click();
     await page.getByRole('link', { name: 'POST /v1/orders?token=[redacted]&page=2' }).waitFor();
-    await page.getByText('Works', { exact: true }).waitFor();
+    await page.getByText('Active', { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Revoke share-/ }).click();
     await page.getByRole('button', { name: 'Revoke link' }).click();
     await page.getByText('Link revoked.').waitFor();
     expect(await statusOf(link)).toBe(404);
     await visitor.page.reload();
-    await visitor.page.getByRole('heading', { name: 'This link shows nothing' }).waitFor();
+    await visitor.page.getByRole('heading', { name: 'Link not available' }).waitFor();
     expect([...complaints, ...visitor.complaints].filter((text) => !text.startsWith('Failed to load'))).toEqual([]);
     await Promise.all([context.close(), visitor.context.close()]);
   });
 
-  test('and its preview hide the fields that the user adds; an invalid path is reported at its field', async () => {
+  test('and its preview hide the fields that the user adds; an invalid path is reported next to its field', async () => {
     const { page, context } = await watched(browser);
     await openDialog(page);
     const paths = page.getByLabel('JSON paths');
@@ -184,7 +184,7 @@ describe('a link', () => {
     await writeFile(account, before.replace('plan: Pro', 'plan: Free'));
     await expect.poll(() => statusOf(link)).toBe(404);
     await goto(page, at(`${SHOP}/settings/shares`));
-    await page.getByText('Refused', { exact: true }).first().waitFor();
+    await page.getByText('Rejected', { exact: true }).first().waitFor();
     await writeFile(account, before);
     await expect.poll(() => statusOf(link)).toBe(200);
     await context.close();
@@ -202,7 +202,7 @@ describe('on the Free plan', () => {
     await context.close();
   });
 
-  test('the server refuses to create a link', async () => {
+  test('the server does not create a link', async () => {
     const { statusCode, body } = await request(`${exchangeUrl(FREE, freeExchange)}/share`, {
       method: 'POST',
       headers: { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' },
@@ -226,8 +226,8 @@ describe('standin share', () => {
   test.each([
     ['Free plan', () => [freeExchange], 'Sharing needs the Pro plan'],
     ['expiry too late', () => [exchange, '--expires', '31d'], 'at most 30d'],
-    ['unknown request', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'the log has no request'],
-  ])('reports why it creates no link: %s', async (_, args, message) => {
+    ['unknown request', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'there is no request'],
+  ])('reports why it cannot create a link: %s', async (_, args, message) => {
     const { code, stdout, stderr } = await standin(['share', ...args(), '--data', run.data]);
     expect(stderr).toContain(message);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -236,7 +236,7 @@ describe('standin share', () => {
   test('says what to start when standin dev is not running', async () => {
     const { data } = await newFolders();
     const { code, stderr } = await standin(['share', exchange, '--data', data]);
-    expect(stderr).toContain('no standin dev runs on');
+    expect(stderr).toContain('no standin dev is running for');
     expect(code).toBe(1);
   });
 });

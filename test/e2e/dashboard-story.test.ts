@@ -140,8 +140,8 @@ test('every dashboard shows a shared request without a login until the link is r
       expect(await visitor.page.content()).not.toContain(SECRET);
       await visitor.context.close();
     }
-    await page.getByRole('link', { name: 'All links of this project' }).click();
-    await page.getByText('Works', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'All links in this project' }).click();
+    await page.getByText('Active', { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Revoke share-/ }).click();
     await page.getByRole('button', { name: 'Revoke link' }).click();
     await page.getByText('Link revoked.').waitFor();

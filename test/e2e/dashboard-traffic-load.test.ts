@@ -56,7 +56,7 @@ const readAll = async (page: Page): Promise<number> => {
   return listed;
 };
 
-test('the initial scripts of the page are at most 160 KB', async () => {
+test("the page's initial scripts are at most 160 KB", async () => {
   const client = path.join(await ensureDashboardBuild(), 'client');
   const html = await (await fetch(`${run.dashboard}${TRAFFIC}`)).text();
   const scripts = new Set(html.match(/\/assets\/[\w.-]+\.js/g));

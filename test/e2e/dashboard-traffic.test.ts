@@ -233,7 +233,7 @@ describe('searching', () => {
     await onPage(TRAFFIC, async (page) => {
       await page.keyboard.press('Space');
       await rows(page).first().locator('[data-field=endpoint]').hover();
-      await page.getByRole('button', { name: 'Without this endpoint' }).click();
+      await page.getByRole('button', { name: 'Exclude this endpoint' }).click();
       await expect.poll(() => params(page)['q']).toMatch(/^-endpoint:(list|create)-order/);
       await expect
         .poll(async () => (await rows(page).allInnerTexts()).some((text) => text.includes('GET')))

@@ -39,7 +39,7 @@ const setQuota = async (monthlyQuota: number): Promise<void> => {
 /** Longer than the sum of all waits of this test on a busy machine. */
 const WAITS_MS = 150_000;
 
-test('shows the usage of the month against the quota, by day and by endpoint', { timeout: WAITS_MS }, async () => {
+test("shows the month's usage against the quota, by day and by endpoint", { timeout: WAITS_MS }, async () => {
   const { page, context, complaints } = await watched(browser);
   /** Waits until the page shows the text. The gateway reports the count to the operator within seconds. */
   const shown = (text: string): Promise<unknown> =>
@@ -71,7 +71,7 @@ test('shows the usage of the month against the quota, by day and by endpoint', {
   await setQuota(5);
   await shown('of 5 accepted requests');
   await untilUsed('4 of 5 accepted requests 80 %');
-  await page.getByText('As a table').click();
+  await page.getByText('Show as table').click();
   expect(await page.getByRole('table').first().innerText()).toMatch(/\d{4}-\d{2}-\d{2}\s+4/);
   const rows = page.getByRole('table').last().getByRole('row');
   expect((await rows.allInnerTexts()).slice(1).map((text) => text.replace(/\s+/g, ' ').trim())).toEqual([
@@ -101,7 +101,7 @@ test('the page and standin usage show the total while ClickHouse is unavailable'
   try {
     const [{ code, stdout }] = await Promise.all([
       standin(['usage', '--data', dev.data]),
-      // The page waits somewhat longer for an unresponsive log than a query of it may take.
+      // The page waits slightly longer for an unresponsive log than a log query may take.
       page.goto(`${dev.dashboard}${USAGE}`, { timeout: 30_000 }),
     ]);
     expect({ code, stdout }).toEqual({
@@ -110,7 +110,7 @@ test('the page and standin usage show the total while ClickHouse is unavailable'
         /: 5 of 5 requests \(100\.0 %\)\n.*\nrequests by endpoint are unknown: Cannot read from ClickHouse/,
       ) as string,
     });
-    await page.getByRole('alert').getByText('Days and endpoints are missing').waitFor();
+    await page.getByRole('alert').getByText('Usage by day and by endpoint is missing').waitFor();
     expect((await page.getByRole('main').innerText()).replace(/\s+/g, ' ')).toContain('5 of 5 accepted requests');
     expect(await page.getByRole('heading', { name: 'By day' }).count()).toBe(0);
     expect(complaints).toEqual([]);

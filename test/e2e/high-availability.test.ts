@@ -173,7 +173,7 @@ const askStream = async (operator: DeployedOperator): Promise<{ status: number |
 };
 
 describe('operators', () => {
-  test('a follower refuses a gateway and names the leader', async () => {
+  test('a follower rejects a gateway and names the leader', async () => {
     const { leader, follower } = await roles();
     expect(await askStream(follower)).toEqual({
       status: 503,
@@ -181,7 +181,7 @@ describe('operators', () => {
     });
   });
 
-  test('a killed leader loses no request under traffic, and a change in the meantime goes live', async () => {
+  test('when the leader is killed under traffic, no request is lost, and a change made in the meantime goes live', async () => {
     const { leader, follower } = await roles();
     const traffic = await steadyTraffic();
     const killed = Date.now();
@@ -224,7 +224,7 @@ describe('operators', () => {
     });
     const { uid } = (await tenant.get('Account', 'team')).metadata;
     const year = { from: new Date(Date.now() - 300 * DAY_MS), to: new Date(Date.now() + DAY_MS) };
-    // No client sends requests, so the count stays the same once every request is counted.
+    // No client sends requests, so the count no longer changes after every request is counted.
     await eventually(
       'the usage',
       async () => {

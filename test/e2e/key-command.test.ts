@@ -80,8 +80,8 @@ describe('standin key regenerate', () => {
       stderr: expect.stringContaining('--yes') as string,
     });
     const { code, stderr } = await regenerate('--yes');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('which account?') as string });
-    expect((await regenerate('missing', '--yes')).stderr).toContain('you cannot see an account missing on');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('specify an account: ') as string });
+    expect((await regenerate('missing', '--yes')).stderr).toContain('you cannot see account missing on');
     expect((await regenerate('missing', '-n', 'default', '--yes')).stderr).toContain('Account missing does not exist');
     expect(await keyNow()).toBe(before);
   });
@@ -92,7 +92,7 @@ describe('standin key regenerate', () => {
     expect(stderr).toContain('uses its own Secret brought');
   });
 
-  test('exits with code 5 at the timeout and says what it waits for', async () => {
+  test('exits with code 5 at the timeout and says what it is waiting for', async () => {
     const { code, stdout, stderr } = await regenerate('broken', '--yes', '--timeout', '1s');
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
     expect(stderr).toMatch(/not regenerated within 1 s \(Account broken is not valid.*continues/s);

@@ -48,7 +48,7 @@ const statuses = async (key: string): Promise<number[]> =>
 const ALL_ACCEPT = [200, 200, 200];
 const ALL_REJECT = [401, 401, 401];
 
-describe('kubectl create of a KeyRegeneration', () => {
+describe('kubectl create with a KeyRegeneration', () => {
   test('replaces the old key on every gateway by the time the object is Completed, under load', async () => {
     const old = await tenant.readSecret(SECRET);
     expect(await statuses(old)).toEqual(ALL_ACCEPT);

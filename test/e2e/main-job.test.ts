@@ -291,7 +291,7 @@ describe('the main use case', () => {
     expect(await fromAll('/v1/after-restart')).toEqual(Array.from({ length: 3 }, () => '{"after": "restart"}'));
   });
 
-  test('the operator recovers by itself from an outage of the API server', async () => {
+  test('the operator recovers by itself from an API server outage', async () => {
     await cluster.stopApiServer('SIGKILL');
     expect((await call(0, '/v1/steady')).status).toBe(200);
     // Long enough for the lease to expire and for every watch to fail.
@@ -299,7 +299,7 @@ describe('the main use case', () => {
     expect((await call(1, '/v1/steady')).status).toBe(200);
     await cluster.startApiServer();
     await eventually(
-      'a change after the API server’s return',
+      'a change after the API server is back',
       () => applyAndWait(manifest(json('{"api": "back"}'), 'back'), 'back'),
       {
         accept: () => true,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { queryOf } from '../harness/clickhouse-query.ts';
 import { standin } from './dev-stand.ts';
 
 const start = async (): Promise<TestClickHouse> => {
@@ -15,34 +16,19 @@ const optionsOf = ({ url, username, password, database }: TestClickHouse): strin
   ...['--database', database],
 ];
 
-/** Runs one statement over HTTP. */
-const ask = async ({ url, username, password }: TestClickHouse, sql: string, database = 'default'): Promise<string> => {
-  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
-  const response = await fetch(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
-  const text = await response.text();
-  expect(response.status, `${sql}\n${text}`).toBe(200);
-  return text;
-};
-
 /** Returns every column and index of the log's tables, and the applied migrations. */
 const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
+  const query = queryOf(clickHouse);
   const where = `database = '${clickHouse.database}'`;
-  const tables = await ask(
-    clickHouse,
-    `SELECT name, create_table_query FROM system.tables WHERE ${where} ORDER BY name`,
-  );
-  const migrations = await ask(
-    clickHouse,
-    'SELECT DISTINCT number, name FROM migrations ORDER BY number',
-    clickHouse.database,
-  );
+  const tables = await query(`SELECT name, create_table_query FROM system.tables WHERE ${where} ORDER BY name`);
+  const migrations = await query('SELECT DISTINCT number, name FROM migrations ORDER BY number');
   return `${tables}\n${migrations}`;
 };
 
 describe('standin migrate', () => {
   test('creates the tables and does nothing when it runs again', async () => {
     const clickHouse = await start();
-    const upToDate = { code: 0, stdout: `The tables of the database ${clickHouse.database} are up to date.\n` };
+    const upToDate = { code: 0, stdout: `The tables in database ${clickHouse.database} are up to date.\n` };
     const first = await standin(['migrate', ...optionsOf(clickHouse)]);
     expect(first).toMatchObject(upToDate);
     expect(first.stderr).toContain('001_log');
@@ -64,7 +50,7 @@ describe('standin migrate', () => {
       for (const sql of statements.filter((statement) => statement !== '')) {
         // Over HTTP, a USE statement has no effect on the next statement.
         const use = /^USE (\w+)$/.exec(sql)?.[1];
-        if (use === undefined) await ask(byHand, sql, database);
+        if (use === undefined) await queryOf({ ...byHand, database })(sql);
         else database = use;
       }
     }
@@ -74,6 +60,7 @@ describe('standin migrate', () => {
   // The engine has no users, so the test cannot try the grants.
   test('creates the tables in the grants of docs/install.md, which ClickHouse can parse', async () => {
     const clickHouse = await start();
+    const query = queryOf(clickHouse);
     await standin(['migrate', ...optionsOf(clickHouse)]);
     const text = readFileSync(path.join(import.meta.dirname, '../../docs/install.md'), 'utf8');
     const block = /```sql\n(.*?)```/s.exec(text)?.[1] ?? '';
@@ -84,9 +71,9 @@ describe('standin migrate', () => {
       .filter((grant) => grant !== '');
     expect(grants.length).toBeGreaterThan(5);
     for (const grant of grants) {
-      expect(await ask(clickHouse, `SELECT formatQuerySingleLine('${grant}')`)).toBe(`${grant}\n`);
+      expect(await query(`SELECT formatQuerySingleLine('${grant}')`)).toBe(grant);
       const [, database = '', table = ''] = / ON (\w+)\.(\w+|\*) TO /.exec(grant) ?? [];
-      if (table !== '*') expect(await ask(clickHouse, `EXISTS TABLE ${database}.${table}`), grant).toBe('1\n');
+      if (table !== '*') expect(await query(`EXISTS TABLE ${database}.${table}`), grant).toBe('1');
     }
   });
 

@@ -130,7 +130,7 @@ describe('a generated key', () => {
   });
 });
 
-describe('the CLI with the dashboard of the cluster', () => {
+describe("the CLI with the cluster's dashboard", () => {
   let dashboard: ClusterDashboard;
   let env: NodeJS.ProcessEnv;
   const run = (...args: string[]) =>
@@ -258,7 +258,7 @@ describe('the shared state of operators, with only their own permissions', () =>
   });
   afterAll(() => operator.close());
 
-  test('stores the known gateways and rejects the write of an old leader', async () => {
+  test("stores the known gateways and rejects an old leader's write", async () => {
     const known = (...names: string[]) => names.map((name) => ({ name, maxStalenessMs: name === 'b' ? 5_000 : 0 }));
     const stored = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
     expect(await stored.read()).toEqual([]);
@@ -275,7 +275,7 @@ describe('the shared state of operators, with only their own permissions', () =>
     expect(await stored.read()).toEqual([]);
   });
 
-  test('stores the certificates of the stream with compare-and-swap', async () => {
+  test('stores the stream certificates with compare-and-swap', async () => {
     const store = certificateSecret(operator, SYSTEM_NAMESPACE, 'test-stream-tls');
     expect(await store.read()).toBeUndefined();
     const first = await planCertificates(undefined, new Date());

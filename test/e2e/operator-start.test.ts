@@ -45,7 +45,7 @@ const untilLogged = async (...words: readonly string[]): Promise<void> => {
 const ready = async (): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
 
 describe('before the CRDs are installed', () => {
-  test('it logs the missing CRDs, is alive and is not ready', async () => {
+  test('the operator logs the missing CRDs, is alive and is not ready', async () => {
     for (const { plural } of Object.values(RESOURCES)) {
       await untilLogged(`the CRD ${plural}.standin.dev is not installed`);
     }
@@ -53,11 +53,11 @@ describe('before the CRDs are installed', () => {
     expect(await ready()).toBe(503);
   });
 
-  test('it stops gracefully', async () => {
+  test('the operator stops gracefully', async () => {
     expect(await operator.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  test('it continues when they are installed', async () => {
+  test('the operator continues when they are installed', async () => {
     await operator.restart();
     await untilLogged('is not installed');
     await installStandin(cluster);
@@ -82,7 +82,7 @@ const rbacWithout = (verb: string, resource: string): string => {
     .join('---\n');
 };
 
-describe('without one permission', () => {
+describe('without the permission to', () => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await Tenant.create(cluster, 'rights');
@@ -96,7 +96,7 @@ describe('without one permission', () => {
     ['get', 'configmaps', 'cannot get resource \\"configmaps\\"'],
     ['get', 'secrets', 'cannot get resource \\"secrets\\"'],
   ])(
-    '%s on %s it logs an error and recovers by itself when the permission is granted',
+    '%s %s, the operator logs an error and recovers by itself when the permission is granted',
     async (verb, resource, message) => {
       await operator.kill('SIGTERM');
       await cluster.apply(rbacWithout(verb, resource));
@@ -112,7 +112,7 @@ describe('without one permission', () => {
     },
   );
 
-  test('watch on mockprojects it logs an error, relies on lists, and recovers by itself when the permission is granted', async () => {
+  test('watch mockprojects, the operator logs an error, relies on lists, and recovers by itself when the permission is granted', async () => {
     await operator.kill('SIGTERM');
     await cluster.apply(rbacWithout('watch', 'mockprojects'));
     await tenant.apply('Account', 'listed', { plan: 'Free' });
@@ -125,7 +125,7 @@ describe('without one permission', () => {
     expect(operator.hasEnded).toBe(false);
   });
 
-  test('create on secrets it reports an error on each Account that needs a key and serves the others', async () => {
+  test('create secrets, the operator reports an error on each Account that needs a key and serves the others', async () => {
     await tenant.writeSecret('own', 'k'.repeat(40));
     await cluster.apply(rbacWithout('create', 'secrets'));
     await eventually('the permission to be removed', async () => {
@@ -146,7 +146,7 @@ describe('without one permission', () => {
 });
 
 describe('without an API server', () => {
-  test('it is alive, logs an error, and continues when the API server starts', async () => {
+  test('the operator is alive, logs an error, and continues when the API server starts', async () => {
     await operator.kill('SIGTERM');
     await cluster.stopApiServer();
     await operator.restart();

@@ -84,7 +84,7 @@ test('the status contains the response to one request within a second, and the l
   const spec = { ...PROJECT, requestId: entry.id, target: { kind: 'Endpoint' } };
   const startedAt = performance.now();
   await tenant.apply('Replay', 'one', spec);
-  const { status } = await eventually('the answer', () => tenant.get('Replay', 'one'), {
+  const { status } = await eventually('the response', () => tenant.get('Replay', 'one'), {
     accept: (object) => object.status?.['result'] !== undefined,
     intervalMs: 20,
   });
@@ -117,7 +117,7 @@ test('a private address is blocked, with the reason in the status', async () => 
   });
 });
 
-test('a Replay finds no projects or requests of another namespace', async () => {
+test('a Replay finds no projects or requests in another namespace', async () => {
   const [entry] = await captured();
   const other = await Tenant.create(cluster, 'replays-other');
   try {
@@ -128,7 +128,7 @@ test('a Replay finds no projects or requests of another namespace', async () => 
     });
     // A project of the same name in another namespace does not give access to the first one's log.
     await other.accountAndProject();
-    await eventually('the refusal', () => other.condition('Replay', 'theirs', 'Accepted'), {
+    await eventually('the rejection', () => other.condition('Replay', 'theirs', 'Accepted'), {
       accept: ({ reason }) => reason === 'RequestNotFound',
     });
     expect(phaseOf(await other.get('Replay', 'theirs'))).toBe('Failed');

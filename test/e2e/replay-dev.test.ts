@@ -67,8 +67,8 @@ describe('standin replay ID', () => {
     const before = received.length;
     const { code, stdout, stderr } = await replay(first.id);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'got body 0' });
-    expect(stderr).toContain('to its endpoint, through the gateway');
-    expect(stderr).toContain('- x-api-key: the log only has a fingerprint of the key');
+    expect(stderr).toContain('to the original endpoint, through the gateway');
+    expect(stderr).toContain('- x-api-key: the log contains only a fingerprint of the key');
     expect(stderr).toContain(`+ standin-replay-of: ${first.id}`);
     expect(stderr).toMatch(/200 in .* ms, 10 bytes \(captured: 200, /);
     expect(received.slice(before)).toMatchObject([{ url: '/base?n=0', body: 'body 0' }]);
@@ -113,7 +113,7 @@ describe('standin replay ID', () => {
   });
 
   test.each([
-    ['an unknown id', ['01a1fdee-9ec2-74f7-87c1-527b96bfd44e'], 'the log has no request'],
+    ['an unknown id', ['01a1fdee-9ec2-74f7-87c1-527b96bfd44e'], 'there is no request'],
     ['neither id nor project', [], 'pass the id of a request, or select many with --project and --since'],
     ['an edit of many requests', [...BULK, '--body', 'x'], '--body edits a single request'],
     ['an invalid target', ['x', '--to', 'ftp://x'], 'must be endpoint, upstream, or a URL'],
@@ -122,7 +122,7 @@ describe('standin replay ID', () => {
     [
       'an unknown project',
       ['-p', 'nope', '--since', '1d'],
-      'there is no project "nope" in the namespace default; there is: shop',
+      'there is no project "nope" in namespace default; available projects: shop',
     ],
   ])('rejects %s', async (_, args, message) => {
     const { code, stderr } = await replay(...args);
@@ -138,7 +138,7 @@ describe('standin replay ID', () => {
 });
 
 describe('standin replay with a filter', () => {
-  test('shows the plan, then sends the requests in order, at most at the given rate', async () => {
+  test('shows the plan, then sends the requests in order, no faster than the given rate', async () => {
     const plan = await replay(...BULK, '--to', `${upstreamUrl()}/ordered`, '--dry-run');
     expect(plan.stderr).toContain(`${COUNT} requests to ${upstreamUrl()}/ordered, 10 a second: about 2.4 s`);
     expect(plan.stderr).toContain(`… and ${COUNT - 5} more`);

@@ -267,7 +267,7 @@ test('the operator and the dashboard use every permission of their roles and req
   expect([...(await used())].filter((right) => right.startsWith('Role') && !granted().has(right))).toEqual([]);
   const refused = (await requests()).filter(({ isAllowed }) => !isAllowed);
   expect(new Set(refused.map(({ serviceAccount, right }) => `${serviceAccount}: ${right}`))).toEqual(new Set());
-  // The gateways' ServiceAccount has no role, and the gateways have no credential of the cluster.
+  // The gateways' ServiceAccount has no role, and the gateways have no cluster credentials.
   expect((await requests()).filter(({ serviceAccount }) => serviceAccount.endsWith('-gateway'))).toEqual([]);
 }, 60_000);
 

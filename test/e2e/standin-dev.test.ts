@@ -86,7 +86,7 @@ describe('standin dev', () => {
     });
   });
 
-  test('a served request is an event and a complete log entry, byte for byte', async () => {
+  test('a served request causes an event and a complete log entry, byte for byte', async () => {
     const { pathname, host } = new URL(dev.url);
     const head = [
       `POST ${pathname}/v1/orders?a=1&a=%zz HTTP/1.1`,
@@ -159,7 +159,7 @@ describe('standin dev', () => {
     expect(JSON.stringify(entry)).not.toContain(dev.apiKey);
   });
 
-  test('a rejected request is a rejected event and is not in the log', async () => {
+  test('a rejected request causes an event and is not in the log', async () => {
     const marker = `/v1/never-${process.pid}`;
     expect(await call(dev, `${marker}?token=secret`)).toMatchObject({ status: 404, rejected: 'endpoint_not_found' });
     expect(await call({ ...dev, apiKey: 'wrong' }, '/v1/orders')).toMatchObject({ status: 401 });
@@ -264,7 +264,7 @@ describe('standin dev', () => {
     await becomes(dev, '/v1/orders', ({ status }) => status === 201);
   });
 
-  test('it survives a crash of the ClickHouse engine and loses no requests', async () => {
+  test('survives a crash of the ClickHouse engine and loses no requests', async () => {
     const { stdout } = await runCommand('pgrep', ['-P', String(dev.process.pid)]);
     process.kill(Number(stdout.trim()), 'SIGKILL');
     expect((await call(dev, '/v1/orders', { body: 'while ClickHouse was away' })).status).toBe(201);
@@ -279,7 +279,7 @@ describe('standin dev', () => {
     const { code, stderr } = await standin(['dev', dev.manifests, '--data', dev.data, '--gateway-port', '0']);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `standin: standin dev already runs on ${dev.data}, at ${dev.ready.gateway}: stop it (process ${dev.process.pid}), or choose another folder with --data\n`,
+      `standin: standin dev is already running for ${dev.data} at ${dev.ready.gateway}: stop it (process ${dev.process.pid}), or choose another folder with --data\n`,
     );
   });
 
@@ -316,7 +316,7 @@ describe('standin dev with text output', () => {
     await runCommand('bash', ['-c', curl.replace(/x-api-key: \w+/, 'x-api-key: mistyped')]);
     const refused = await dev.waitForLine('the rejected request', (candidate) => candidate.includes('api_key_invalid'));
     expect(refused).toMatch(
-      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders +refused: api_key_invalid$/,
+      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders +rejected: api_key_invalid$/,
     );
 
     expect(await dev.kill('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -331,7 +331,7 @@ describe('standin dev with text output', () => {
       [
         'Starting ClickHouse, operator and gateway …',
         '',
-        `Ready. 3 endpoints of ${manifests}, at http://GATEWAY`,
+        `Ready. 3 endpoints from ${manifests} at http://GATEWAY`,
         'Dashboard: http://DASHBOARD',
         '  Account default/default  x-api-key: KEY',
         '  Project default/shop     http://URL',

@@ -28,7 +28,7 @@ let certificates: Certificates;
 
 const dirOf = (side: 'operator' | 'gateway'): string => path.join(folder, side);
 
-/** Writes new certificates of a new CA into both folders. */
+/** Writes new certificates from a new CA into both folders. */
 const issue = async (): Promise<Certificates> => {
   const issued = await planCertificates(undefined, new Date());
   for (const side of ['operator', 'gateway'] as const) {
@@ -96,7 +96,7 @@ test('the gateway gets its configuration, and the operator creates no certificat
   expect(stdout).not.toContain('stream-tls');
 });
 
-test('certificates of another CA are used without a restart or an interruption', async () => {
+test('certificates from another CA are used without a restart or an interruption', async () => {
   const before = certificates;
   certificates = await issue();
   await operator().process.waitForEvent(

@@ -15,7 +15,7 @@ const STATUSES = [200, 201, 204, 301, 404, 500];
 /** Opens the log of the `standin dev` that runs with this data directory. */
 export const openDevLog = async (data: string): Promise<LogStore> => {
   const { clickhouse } = (await readRunFile(data)) ?? {};
-  if (clickhouse === undefined) throw new Error(`no standin dev runs on ${data}`);
+  if (clickhouse === undefined) throw new Error(`no standin dev is running for ${data}`);
   return openLogStore({ ...clickhouse, database: 'standin' });
 };
 

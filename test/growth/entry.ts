@@ -15,5 +15,5 @@ export interface GrowthEntry {
   readonly cpuMsMax?: number;
 }
 
-/** The limit for an input of the largest size. Users do not notice a delay of this length in a page, a request or a command. */
+/** The limit for an input of the largest size. Users do not notice such a delay in a page, a request or a command. */
 export const CPU_MS_MAX = 400;

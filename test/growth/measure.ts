@@ -3,8 +3,8 @@ import process from 'node:process';
 /** The sizes of the inputs as fractions of the largest size. */
 const SIZES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
 /**
- * How much faster than linear the time may grow because of caches, garbage collection and a busy machine. The time of a quadratic function
- * grows 8 times as much as that of a linear one.
+ * How much faster than linear the time may grow because of caches, garbage collection and a busy machine. A quadratic function's time grows
+ * 8 times as much as a linear one's.
  */
 const SLACK = 4;
 /** Shorter times cannot be measured reliably and do not block other requests. */

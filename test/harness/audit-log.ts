@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTempFolder } from './temp-folder.ts';
 
-/** The API server's decision on a request of a ServiceAccount. */
+/** The API server's decision on a ServiceAccount's request. */
 interface AuditedRequest {
   /** `namespace:name` */
   readonly serviceAccount: string;
@@ -18,7 +18,7 @@ interface AuditedRequest {
 export interface AuditLog {
   /** Flags for `startCluster`. */
   readonly apiServerArgs: readonly string[];
-  /** All requests of ServiceAccounts so far, except those of Kubernetes' own namespaces. */
+  /** All ServiceAccount requests so far, except those from Kubernetes' own namespaces. */
   read(): Promise<readonly AuditedRequest[]>;
   /** Call it after the API server has stopped. */
   remove(): Promise<void>;

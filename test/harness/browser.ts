@@ -47,7 +47,7 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // Remix logs a load whose body was on its way when the next one interrupted it (decodeViaTurboStream in its single-fetch.js).
+    // Remix logs a load that the next one interrupts while its body is arriving (decodeViaTurboStream in its single-fetch.js).
     if (message.text().startsWith('AbortError: signal is aborted without reason\n')) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });

@@ -38,7 +38,7 @@ export interface OwnCluster extends Cluster {
 
 export interface StartClusterOptions {
   readonly onProgress?: (line: string) => void;
-  /** Flags of kube-apiserver in addition to those of every cluster. */
+  /** kube-apiserver flags in addition to those of every cluster. */
   readonly apiServerArgs?: readonly string[];
 }
 

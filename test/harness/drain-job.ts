@@ -7,7 +7,7 @@ export const drainTemplateOf = (objects: readonly RenderedObject[]): string => {
     ({ data }) => (data as Readonly<Record<string, string>> | undefined)?.['job.yaml'] ?? [],
   );
   const [text, ...more] = texts;
-  if (text === undefined || more.length > 0) throw new Error(`${texts.length} templates of a drain Job instead of one`);
+  if (text === undefined || more.length > 0) throw new Error(`${texts.length} drain Job templates instead of one`);
   return text;
 };
 

@@ -34,7 +34,7 @@ export const writeSchemas = async (
   await mkdir(directory, { recursive: true });
   for (const apiVersion of apiVersions) {
     const { code, stdout, stderr } = await cluster.kubectl(['get', '--raw', `/openapi/v3/${pathOf(apiVersion)}`]);
-    if (code !== 0) throw new Error(`no schemas of ${apiVersion}: ${stderr}`);
+    if (code !== 0) throw new Error(`no schemas for ${apiVersion}: ${stderr}`);
     const { components } = JSON.parse(stdout, (_name, value: unknown) => closed(value)) as OpenApi;
     for (const [name, schema] of Object.entries(components.schemas)) {
       const kinds = schema['x-kubernetes-group-version-kind'] ?? [];

@@ -7,7 +7,7 @@ const LOWEST = 10_000;
 const HIGHEST = 29_999;
 
 /**
- * Returns different TCP ports of an address of this machine that were free a moment ago. Use them only for programs that cannot choose a
+ * Returns distinct TCP ports that were free a moment ago on an address of this machine. Use them only for programs that cannot choose a
  * port themselves (port 0) and report it. The ports are random, because test files run in parallel.
  */
 export const freePorts = async (count: number, address = '127.0.0.1'): Promise<readonly number[]> => {

@@ -67,7 +67,7 @@ export class RunningProcess {
     return this.#waitFor(what, () => this.log().find(matches), timeoutMs);
   }
 
-  /** Does the same for lines of JSON: pino's records, the CLI's events. */
+  /** Does the same for JSON lines: pino's records, the CLI's events. */
   waitForEvent(
     what: string,
     matches: (event: Record<string, unknown>) => boolean,
@@ -102,7 +102,7 @@ export class RunningProcess {
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** Starts the process again with the same settings. Kills it first if it still runs (SIGKILL simulates a crash). */
+  /** Starts the process again with the same settings. Kills it first if it is still running (SIGKILL simulates a crash). */
   async restart(): Promise<void> {
     await this.kill('SIGKILL');
     this.#firstLine = this.#lines.length;

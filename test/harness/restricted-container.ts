@@ -5,8 +5,8 @@ import { getContainerRuntimeClient, GenericContainer, Wait, type StartedTestCont
 export const USER = 65_532;
 
 /**
- * A container with the privileges of a pod of the chart: a read-only root, no capabilities, and no way to gain any. Only /tmp and the
- * test's mounts are writable. It uses the host's network, because the API server of the tests listens on the loopback address.
+ * A container with the privileges of a chart pod: a read-only root, no capabilities, and no way to gain any. Only /tmp and the
+ * test's mounts are writable. It uses the host's network, because the tests' API server listens on the loopback address.
  */
 export class RestrictedContainer extends GenericContainer {
   constructor(image: string) {

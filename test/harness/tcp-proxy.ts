@@ -11,7 +11,7 @@ export interface TcpProxy {
   stop(): Promise<void>;
 }
 
-/** Forwards to `port` of the loopback address. */
+/** Forwards to `port` on the loopback address. */
 export const startTcpProxy = async (port: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
   const track = (socket: Socket): void => {

@@ -35,7 +35,7 @@ const namespace = (name: string, labels: Readonly<Record<string, string>> = {}) 
 beforeAll(async () => {
   cluster = await startCluster();
   await cluster.apply(asList([namespace(SYSTEM_NAMESPACE, RESTRICTED), namespace('team-a'), namespace('team-b')]));
-  // The CRDs are too large for the annotation of `kubectl apply`.
+  // The CRDs are too large for the `kubectl apply` annotation.
   const create = await cluster.kubectl(['create', '-f', '-'], { input: (await readForeignCrds()).join('\n---\n') });
   expect(create.code, create.stderr).toBe(0);
   await established('--all');

@@ -157,7 +157,7 @@ describe('the migration Job', () => {
   });
 
   // Objects that the Job refers to must exist before the release.
-  it('refers to no object of the chart', async () => {
+  it('does not refer to objects of the chart', async () => {
     const job = named(await render(...JOB), 'Job', 'standin-migrations');
     expect(job['spec']).toMatchObject({
       template: { spec: { serviceAccountName: 'default', volumes: [{ name: 'tmp', emptyDir: {} }] } },
@@ -165,7 +165,7 @@ describe('the migration Job', () => {
   });
 });
 
-describe('certificates of cert-manager', () => {
+describe('cert-manager certificates', () => {
   const certificateOf = (objects: readonly RenderedObject[], name: string) =>
     named(objects, 'Certificate', name)['spec'] as {
       readonly commonName: string;

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import type { TestClickHouse } from '../harness/clickhouse.ts';
 import { DEGRADED_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-cluster.ts';
+import { queryOf } from '../harness/clickhouse-query.ts';
 
 /**
- * Features of a ClickHouse cluster with more than one replica. The project `clickhouse-cluster` also runs the other tests of the log on such
- * a cluster.
+ * Features of a ClickHouse cluster with more than one replica. The project `clickhouse-cluster` also runs the other log tests on such a
+ * cluster.
  */
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -30,10 +31,7 @@ test('counts the permits of every replica, each once', async () => {
   );
   await store.insert({ rows: Buffer.concat(rows), rowCount: rows.length, token: 'once' });
   const sql = `SELECT count() FROM clusterAllReplicas('${clickHouse.cluster}', standin, log_local)`;
-  const { url, username, password } = clickHouse;
-  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
-  const everywhere = await fetch(url, { method: 'POST', headers, body: sql });
-  expect(await everywhere.text()).toBe('6\n');
+  expect(await queryOf(clickHouse)(sql)).toBe('6');
   expect(await store.permits(BLOCKS)).toEqual(new Map([['block', 3]]));
 });
 

@@ -12,7 +12,7 @@ import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
 /** Share links of a cluster, with the dashboard's own permissions, which allow it to read Projects and Shares. */
-describe('the Shares of a cluster', () => {
+describe("a cluster's Shares", () => {
   const stopping = new AbortController();
   let cluster: Cluster;
   let client: KubeClient;

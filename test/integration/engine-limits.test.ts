@@ -6,7 +6,7 @@ import { FIXED_SETTINGS } from '../../packages/engine/src/engine-config.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Statements that the engine itself refuses, after the front has checked them: the second of two layers. test/torture/41 tests both.
+ * Statements that the engine itself rejects after the front has checked them: the second of two layers. test/torture/41 tests both.
  */
 
 let folder: string;
@@ -32,7 +32,7 @@ const run = async (query: string): Promise<string> => {
   return Buffer.from((await engine.run('other', statement, 'TSVRaw')).bytes).toString('utf8');
 };
 
-describe('without the front, the engine refuses', () => {
+describe('without the front, the engine rejects', () => {
   test.for([
     ['a file by name', (file: string) => `SELECT * FROM '${file}'`],
     ['a file', (file: string) => `SELECT * FROM file('${file}', LineAsString)`],
@@ -57,7 +57,7 @@ describe('without the front, the engine refuses', () => {
     ['a named collection', () => 'CREATE NAMED COLLECTION n AS a = 1'],
     ['another user', () => 'CREATE USER u'],
     ['more privileges', () => 'GRANT ALL ON *.* TO default'],
-    ['its shutdown', () => 'SYSTEM SHUTDOWN'],
+    ['a shutdown', () => 'SYSTEM SHUTDOWN'],
     ['a copy of a part', () => 'ALTER TABLE d.t FREEZE'],
   ] as const)('%s', async ([, sql]) => {
     await expect(run(sql(secret))).rejects.toThrow(/Code: 497\. .*Not enough privileges/);

@@ -63,7 +63,7 @@ const fluxObjects = async () => [
 
 beforeAll(async () => {
   cluster = await startCluster();
-  // The CRDs are too large for the annotation of `kubectl apply`.
+  // The CRDs are too large for the `kubectl apply` annotation.
   const crds = (await readForeignCrds('gitops')).join('\n---\n');
   const create = await cluster.kubectl(['create', '-f', '-'], { input: crds });
   expect(create.code, create.stderr).toBe(0);

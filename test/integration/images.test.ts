@@ -25,7 +25,7 @@ import { RestrictedContainer, runToEnd, terminate, USER } from '../harness/restr
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Tests the images without a node: every process runs in a container with the permissions of a pod of the chart and uses a real API server.
+ * Tests the images without a node: every process runs in a container with the permissions of a chart pod and uses a real API server.
  * The tests build on each other, in order.
  */
 const ROOT = path.join(import.meta.dirname, '../..');

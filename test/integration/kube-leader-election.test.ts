@@ -100,7 +100,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     return { ...report, child };
   };
 
-  it('elects one of three candidates, and another one within two seconds of a graceful stop', async () => {
+  it('elects one of three candidates, and another within two seconds of a graceful stop', async () => {
     const three = ['a', 'b', 'c'].map(join);
     const first = await leaderOf(three);
     const held = await lease();
@@ -132,7 +132,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     expect(next.terms[0]?.epoch).toBe(epoch + 1);
   });
 
-  it('elects one leader again after a restart of the API server, and never two', async () => {
+  it('elects one leader, and never two, after the API server restarts', async () => {
     const three = ['a', 'b', 'c'].map(join);
     const before = await leaderOf(three);
     const leadingAtOnce: number[] = [];

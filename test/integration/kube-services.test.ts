@@ -79,7 +79,7 @@ it('reports the state of Services and their changes', async () => {
   await eventually('the removal', () => !known.services.has('pods'));
 });
 
-it('reports a missing permission without blocking and reads all Services once it is granted', async () => {
+it('reports a missing permission without blocking and reads all Services as soon as it is granted', async () => {
   const namespace = await useNamespace(cluster);
   const metadata = { name: 'newcomer', namespace };
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }));

@@ -117,7 +117,7 @@ describe('the Kubernetes source', () => {
     expect(await ownersOf()).toBe('');
   });
 
-  it('keeps the last-applied annotation of kubectl', async () => {
+  it("keeps kubectl's last-applied annotation", async () => {
     const namespace = await useNamespace(cluster);
     await applyAccount(namespace, 'a');
     const admin = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath });
@@ -145,7 +145,7 @@ describe('the Kubernetes source', () => {
   });
 });
 
-describe('a new CA of a cluster', () => {
+describe("a cluster's new CA", () => {
   let folder: string;
   let server: Server | undefined;
 

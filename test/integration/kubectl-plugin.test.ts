@@ -18,7 +18,7 @@ const URL_OF_RELEASE = 'https://example.com/releases/v0.1.0';
 const ROOT = path.join(import.meta.dirname, '../..');
 
 /**
- * The checks of krew on a manifest before it installs it (ValidatePlugin in internal/index/validation/validate.go), and the fields that it
+ * The checks that krew runs on a manifest before it installs it (ValidatePlugin in internal/index/validation/validate.go), and the fields that it
  * supports.
  */
 const line = z.string().regex(/^[^\r\n]+$/);

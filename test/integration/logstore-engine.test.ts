@@ -73,13 +73,13 @@ describe('the data folder', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('is used by one engine at a time, whose process id a second one reports', async () => {
+  test('is used by one engine at a time; a second engine reports the process id of the first', async () => {
     const second = startEmbeddedEngine({ dataDir });
     await expect(second).rejects.toThrow(EngineStartError);
     await expect(second).rejects.toThrow(`is in use by process ${engine.pid}`);
   });
 
-  test('that cannot be created is a one-line error, like a port in use', async () => {
+  test('that cannot be created causes a one-line error, like a port in use', async () => {
     const file = path.join(dataDir, 'file');
     await writeFile(file, '');
     await expect(startEmbeddedEngine({ dataDir: file })).rejects.toThrow(/^cannot create the data folder .*$/);
@@ -214,7 +214,7 @@ describe('the HTTP front', () => {
     expect(await (await ask('', 'SELECT count() FROM quick')).text()).toBe('2\n');
   });
 
-  test('leaves no row and no file of an aborted insert', async () => {
+  test('leaves no row and no file after an aborted insert', async () => {
     await ask('', 'CREATE TABLE broken (n UInt64) ENGINE = MergeTree ORDER BY n');
     const client = httpRequest(`${engine.url}/?query=INSERT%20INTO%20broken%20FORMAT%20CSV`, {
       method: 'POST',
@@ -241,7 +241,7 @@ describe('the HTTP front', () => {
 
   test('rejects a query that is too large instead of truncating it', async () => {
     const response = await ask('', `SELECT '${'x'.repeat(17 * 1024 * 1024)}'`).catch((error: unknown) => error);
-    // The connection is cut while the client still sends, so it may see the response or the cut.
+    // The connection is closed while the client is still sending, so it may see the response or the closed connection.
     if (response instanceof Response) expect(response.status).toBe(413);
     else expect(response).toBeInstanceOf(TypeError);
     expect((await ask('ping')).status).toBe(200);
@@ -270,7 +270,7 @@ describe('waiting for the next insert', () => {
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
     expect(await waiting).toBe(200);
     expect((await wait(before)).status).toBe(200);
-    // The mark is from an engine that no longer runs.
+    // The mark is from an engine that is no longer running.
     expect((await wait('another-1')).status).toBe(200);
     await store.close();
   });
@@ -304,7 +304,7 @@ describe('waiting for the next insert', () => {
     const headers = { authorization: `Basic ${btoa(`${mine.username}:${mine.password}`)}` };
     const mark = (await fetch(`${mine.url}/?query=SELECT+1`, { headers })).headers.get(MARK) ?? '';
     const waiting = fetch(`${mine.url}/inserts?after=${mark}`, { headers });
-    // The request has arrived once the same front has answered another request.
+    // When the front has answered another request, this one has arrived.
     await fetch(`${mine.url}/ping`);
     await mine.stop();
     expect((await waiting).status).toBe(200);

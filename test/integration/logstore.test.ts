@@ -9,12 +9,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anyLogRow, newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { loadMigrations } from '../../packages/logstore/src/migrations.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 
 let clickHouse: TestClickHouse;
+let query: Query;
 let store: LogStore;
 
 beforeAll(async () => {
   clickHouse = await startClickHouse();
+  query = queryOf(clickHouse);
   store = openLogStore(clickHouse);
   await store.migrate();
 });
@@ -34,15 +37,6 @@ const insert = (rows: readonly LogRow[], token = `batch-${batches++}`): Promise<
 /** Each test has its own project. */
 let projects = 0;
 const newProject = (): Partial<LogRow> => ({ projectUid: `project-${projects++}` });
-
-const query = async (sql: string): Promise<string> => {
-  const { url, username, password, database } = clickHouse;
-  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
-  const response = await fetch(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
-  const text = await response.text();
-  if (!response.ok) throw new Error(text);
-  return text.trim();
-};
 
 const byteValues = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
@@ -238,7 +232,7 @@ describe('list', () => {
   });
 
   test.each(['newest-first', 'oldest-first'] as const)(
-    'returns pages in the order %s without gaps or duplicates',
+    'returns pages in %s order without gaps or duplicates',
     async (order) => {
       const pages: string[][] = [];
       for (let after: LogEntry | undefined; ;) {
@@ -327,7 +321,7 @@ describe('migrations', () => {
     await Promise.all(stores.map((other) => other.close()));
   });
 
-  test('are valid SQL in the variant for a cluster', async () => {
+  test('are valid SQL in the cluster variant', async () => {
     const migrations = await loadMigrations({ database: 'standin', cluster: 'main' });
     for (const statement of migrations.flatMap(({ statements }) => statements)) {
       const quoted = statement.replace(/[\\']/g, '\\$&');

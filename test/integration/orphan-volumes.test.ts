@@ -14,8 +14,8 @@ import { sharedCluster } from '../harness/shared-cluster.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and permissions, and the operator's controller of orphaned
- * volumes with the token of its ServiceAccount. No node runs, so the test reports the end of pods instead of a kubelet.
+ * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and permissions, and the operator's orphaned-volume
+ * controller with the token of its ServiceAccount. There is no node, so the test, not a kubelet, reports the end of pods.
  */
 const QUIET_MS = 500;
 const SET = 'standin-gateway';
@@ -134,14 +134,14 @@ afterEach(async () => {
   await client.close();
   await deleteNamespace(cluster, namespace);
   await rm(path.dirname(template), { recursive: true });
-  // The permissions of the chart are sufficient for the controller.
+  // The chart's permissions are sufficient for the controller.
   expect(lines.splice(0).filter((line) => line.includes('"status":403'))).toEqual([]);
 });
 
 test('a volume beyond the replicas is drained once by one Job under any leader, and its claim is marked and kept', async () => {
   await scale(1);
   const controller = startController();
-  // This stands for an earlier leader that has not noticed the loss of its lease.
+  // Simulates an earlier leader that has not noticed the loss of its lease.
   startController();
   const made = await untilJobsOf(1, 2);
   await untilStates(controller, { 0: 'used', 1: 'draining', 2: 'draining' });

@@ -103,7 +103,7 @@ const phase = fc.record({
   ms: fc.integer({ min: 200, max: 20_000 }),
 });
 
-test('accepts any pattern of traffic within the quota and writes the ledger at most once a second', async () => {
+test('accepts any traffic pattern within the quota and writes the ledger at most once a second', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(phase, { minLength: 1, maxLength: 5 }),
@@ -138,7 +138,7 @@ test('writes the ledger at most once a second while five gateways use up a quota
 const OUTAGE_MS = 20_000;
 const SEEN_MS = 2 * LIMITS.quotaReportMs;
 
-test('accepts a burst of an idle account just before the operator fails', async () => {
+test('accepts a burst from an idle account just before the operator fails', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 10 * 24 * 3_600_000 }),

@@ -22,7 +22,7 @@ const start = async (...args: readonly string[]) => {
     await rm(folder, { recursive: true });
   });
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  const url = line.replace('ClickHouse listens on ', '');
+  const url = line.replace('ClickHouse is listening on ', '');
   const select = async (headers: Record<string, string>) => (await fetch(`${url}/?query=SELECT+1`, { headers })).status;
   const stop = async () => {
     child.kill('SIGTERM');

@@ -52,7 +52,7 @@ afterAll(async () => {
   await clickHouse.stop();
 });
 
-test("counts each request of an account's month once, by day and endpoint", async () => {
+test("counts each request in an account's month once, by day and endpoint", async () => {
   const { days, endpoints } = await store.usage(TEAM, NOVEMBER);
   expect(days).toEqual([
     { day: '2026-11-01', requests: 2 },

@@ -17,7 +17,7 @@ import { helloWithoutCertificate, ownService, TENANT, tenantObjects } from './te
 
 /**
  * The chart on a real node, as a new user sees it: pods with images of this checkout, Services and volumes. There is one installation. The
- * tests build on each other in order, and each one leaves everything running.
+ * tests build on each other, in order, and each one leaves everything running.
  */
 let stand: NodeStand;
 let browser: Browser;
@@ -72,7 +72,7 @@ const startLoad = (urls = Array.from({ length: CALLERS }, () => gatewayUrl), opt
 
 const untilAnswered = async ({ answered }: Traffic, more: number): Promise<void> => {
   const wanted = answered.length + more;
-  await eventually(`${wanted} answers`, () => answered.length, {
+  await eventually(`${wanted} responses`, () => answered.length, {
     accept: (count) => count >= wanted,
     timeoutMs: 30_000,
   });
@@ -241,7 +241,7 @@ const podUids = async (): Promise<readonly string[]> => {
   return text.split(' ');
 };
 
-test('no answered request is lost when the pod of a gateway is deleted by force under load', WITH_RETRY, async () => {
+test("no answered request is lost when a gateway's pod is force-deleted under load", WITH_RETRY, async () => {
   const traffic = startLoad();
   await untilAnswered(traffic, 100);
   await stand.node.killPod('standin-system', 'standin-gateway-1');
@@ -253,7 +253,7 @@ test('no answered request is lost when the pod of a gateway is deleted by force 
 });
 
 test(
-  'the other operator leads within 15 s when the pod of the leader is killed under load, and no request fails or is lost',
+  "the other operator leads within 15 s when the leader's pod is killed under load, and no request fails or is lost",
   WITH_RETRY,
   async () => {
     /** The name of the leading pod. The rest of the Lease's holder identifies its process. */

@@ -57,7 +57,7 @@ export class NodeStand {
     return stdout.trim();
   }
 
-  /** Runs kubectl in the namespace of the release. */
+  /** Runs kubectl in the release's namespace. */
   system(...args: readonly string[]): Promise<string> {
     return this.kubectl('-n', SYSTEM_NAMESPACE, ...args);
   }
@@ -73,7 +73,7 @@ export class NodeStand {
     return stdout;
   }
 
-  /** The cluster address of a Service of the release as `http://ADDRESS:PORT`. Callers on the node can reach it. */
+  /** The cluster address of one of the release's Services as `http://ADDRESS:PORT`. Callers on the node can reach it. */
   async serviceUrl(name: string): Promise<string> {
     const format = 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}';
     return `http://${await this.system('get', 'service', name, '-o', format)}`;
@@ -85,7 +85,7 @@ export class NodeStand {
     return this.system('get', 'deployment', 'standin-operator', '-o', format);
   }
 
-  /** Starts `kubectl port-forward` to a Service of the release. Returns `http://localhost:PORT`. */
+  /** Starts `kubectl port-forward` to one of the release's Services. Returns `http://localhost:PORT`. */
   async forward(name: string, port: number): Promise<string> {
     const logName = `forward-${name}`;
     const program = await findKubectl(console.log);

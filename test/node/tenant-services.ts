@@ -33,7 +33,7 @@ const endpoint = (name: string, serviceRef: object) =>
     },
   });
 
-/** An account, a project, and endpoints that forward to Services of the tenant. The Service of `own` is created later. */
+/** An account, a project, and endpoints that forward to the tenant's Services. The Service of `own` is created later. */
 export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): readonly object[] => [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: TENANT } },
   object('standin.dev/v1alpha1', 'Account', 'default', { spec: {} }),

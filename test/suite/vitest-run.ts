@@ -90,7 +90,7 @@ export const runVitest = async ({ args, env = process.env, quiet = false }: Vite
   for (const signal of stopSignals) process.off(signal, signalGroup);
 
   const counts = await countResults();
-  if (limit.signal.aborted) return withFailure(counts, `vitest did not end within ${TIMEOUT_MS / 60_000} minutes`);
+  if (limit.signal.aborted) return withFailure(counts, `vitest did not finish within ${TIMEOUT_MS / 60_000} minutes`);
   // Unhandled errors and failed teardowns belong to no test.
   if (code !== 0 && counts.failed === 0)
     return withFailure(counts, `vitest ended with ${code ?? 'a signal'}; see above`);

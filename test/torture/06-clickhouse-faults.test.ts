@@ -8,7 +8,7 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Torture tests 6 to 12: with any fault of an insert, every answered request is stored once, and no request is rejected. */
+/** Torture tests 6 to 12: however inserts fail, every answered request is stored once, and no request is rejected. */
 const RATE_PER_SECOND = 200;
 const LOAD_MS = 1_500;
 
@@ -34,24 +34,24 @@ const refusal = (code: number, text: string): InsertFault => ({
   message: `Code: ${code}. DB::Exception: ${text}`,
 });
 
-/** The fault of every other insert, or of all inserts during the load. */
+/** Each fault affects every other insert, or, with `always`, all inserts during the load. */
 const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] = [
-  ['6: hangs', { kind: 'hang' }, false],
-  ['7: loses its acknowledgements after the commit', { kind: 'reset after commit' }, false],
-  ['9: cuts connections when they are used', { kind: 'down' }, false],
-  ['10: responds with 200 and an exception in a header', { kind: 'exception with 200' }, true],
+  ['hangs (6)', { kind: 'hang' }, false],
+  ['loses acknowledgements after the commit (7)', { kind: 'reset after commit' }, false],
+  ['closes connections when they are used (9)', { kind: 'down' }, false],
+  ['responds with 200 and an exception in a header (10)', { kind: 'exception with 200' }, true],
   [
-    '11: has too many parts',
+    'has too many parts (11)',
     refusal(252, 'Too many parts (3001). Merges are slower than inserts. (TOO_MANY_PARTS)'),
     true,
   ],
-  ['11: has no memory', refusal(241, 'Memory limit (total) exceeded. (MEMORY_LIMIT_EXCEEDED)'), false],
-  ['11: has too many queries', refusal(202, 'Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'), false],
+  ['is out of memory (11)', refusal(241, 'Memory limit (total) exceeded. (MEMORY_LIMIT_EXCEEDED)'), false],
+  ['runs too many queries (11)', refusal(202, 'Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'), false],
   ['is slow', { kind: 'slow', delayMs: 700 }, true],
 ];
 
 test.each(FAULTS)(
-  'ClickHouse that %s causes no loss and no duplicates',
+  'nothing is lost or duplicated if ClickHouse %s',
   async (torture, fault, always) => {
     await using oracle = await Oracle.start({ stand, seed: seedOfRun() + torture.length });
     let turn = 0;
@@ -64,7 +64,7 @@ test.each(FAULTS)(
   1_800_000,
 );
 
-test('8: a segment that is sent again after its token is forgotten appears once', async () => {
+test('8: a segment that is sent again after ClickHouse has forgotten its token appears once', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 100 });
   let turn = 0;
   // The same bytes get another token, as on a server that has forgotten the first insert.

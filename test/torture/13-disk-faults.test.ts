@@ -12,7 +12,7 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask, RawClient } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Torture tests 4 and 13 to 20: faults of disks, volumes, clients and signals, on a gateway under load. */
+/** Torture tests 4 and 13 to 20: disk, volume, client and signal faults on a gateway under load. */
 const RATE_PER_SECOND = 200;
 /** Covers the requests in flight and the process itself. */
 const MEMORY_MIB_MAX = 512;
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const spoolDir = (): string => path.join(stand.directory, 'gateway', 'spool');
 
-/** Limits the size of the gateway's files from now on. The kernel refuses larger writes, as on a full disk. */
+/** Limits the size of the gateway's files from now on. Larger writes fail, as on a full disk. */
 const limitFiles = (bytes: number | 'unlimited'): void => {
   execFileSync('prlimit', ['--pid', String(stand.gateway.pid), `--fsize=${bytes}:unlimited`]);
 };
@@ -60,8 +60,8 @@ const peakMiB = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
 /**
- * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are only on disk. Returns their
- * files.
+ * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are only on disk. Returns
+ * their files.
  */
 const leaveRecordsOnDisk = async (): Promise<string[]> => {
   const before = new Set(await segments());
@@ -77,12 +77,12 @@ const startAgain = async (): Promise<void> => {
   await stand.ready();
 };
 
-test('13: a full disk causes 503 with Retry-After and not ready; every answered request is stored, and the gateway recovers', async () => {
+test('13: on a full disk, the gateway is not ready and responds with 503 and Retry-After; it loses no answered request and recovers', async () => {
   const fault = async (): Promise<void> => {
     await delay(700);
     limitFiles(0);
     const head = stand.head('POST', stand.target('/mock'), [['Content-Length', '0']]);
-    const refused = await eventually('a refusal', () => ask(stand.port, head), {
+    const refused = await eventually('a rejection', () => ask(stand.port, head), {
       accept: (answer) => answer?.status === 503,
     });
     expect([refused?.all('standin-rejected'), refused?.all('retry-after')]).toEqual([['log_unavailable'], ['1']]);
@@ -113,10 +113,10 @@ test('14: occasional write failures lose no acknowledged request, and the gatewa
   expect(await readQuarantine(spoolDir())).toEqual([]);
 }, 1_800_000);
 
-test('15: a flipped bit affects one record, which is quarantined; an incomplete end loses no answered request', async () => {
+test('15: a flipped bit damages only one record, which is quarantined, and an incomplete last record loses no answered request', async () => {
   const files = await leaveRecordsOnDisk();
   const [file = '', last = file] = [files[0], files.at(-1)];
-  // An incomplete end that was never acknowledged, as after a power failure.
+  // An incomplete record that was never acknowledged, as after a power failure.
   const whole = await readFile(last);
   await writeFile(last, Buffer.concat([whole, whole.subarray(28, 28 + 200)]));
   const damaged = await readFile(file);
@@ -148,7 +148,7 @@ test('16: restored segments that were already delivered are delivered again and 
   await oracle.verify();
 }, 120_000);
 
-test('17: a process that is paused or gets a tenth of a CPU completes the requests that it accepted', async () => {
+test('17: a process that is paused or gets a tenth of a CPU completes its accepted requests', async () => {
   const pause = async (ms: number): Promise<void> => {
     stand.gateway.signal('SIGSTOP');
     await delay(ms);
@@ -205,7 +205,7 @@ test('20: a gateway stopped under load loses nothing and leaves undelivered reco
   await oracle.verify();
 }, 240_000);
 
-test('4: standin drain delivers the records of a gateway that does not return and empties its folder', async () => {
+test('4: standin drain delivers the records of a gateway that never comes back, and empties its folder', async () => {
   await leaveRecordsOnDisk();
   // Test 15 left this folder. Removing it stands for the administrator's cleanup.
   await rm(path.join(spoolDir(), 'quarantine'), { recursive: true, force: true });
@@ -218,7 +218,7 @@ test('4: standin drain delivers the records of a gateway that does not return an
     });
   const early = drain(spoolDir());
   expect((await early.ended()).code).toBe(1);
-  expect(early.logTail().at(-1)).toContain('whose gateway may still write');
+  expect(early.logTail().at(-1)).toContain('their gateway may still be writing');
   const late = drain(spoolDir(), '--quiet-seconds', '0');
   expect((await late.ended()).code).toBe(0);
   expect(late.logTail().at(-1)).toMatch(/^\d+ rows delivered/);

@@ -47,7 +47,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('the quota', () => {
+describe('quota enforcement', () => {
   test('writes no ledger for an account without a quota', async () => {
     expect((await stand.volley(6)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     const { stdout } = await stand.cluster.kubectl(['get', 'configmaps', '-n', 'standin-system', '-o', 'name']);
@@ -81,8 +81,8 @@ describe('the quota', () => {
     for (const status of statuses) expect(expected).toContain(status);
     expect((await stand.counted()).rows).toBeLessThanOrEqual(QUOTA);
 
-    // The permits of the killed gateways return once the log shows how many of them were used.
-    await eventually('the rest of the quota to be accepted', () => stand.volley(200).then(() => stand.counted()), {
+    // The permits of the killed gateways are returned as soon as the log shows how many were used.
+    await eventually('the rest of the quota to be used', () => stand.volley(200).then(() => stand.counted()), {
       accept: ({ rows }) => rows >= QUOTA,
       timeoutMs: 90_000,
     });
@@ -118,7 +118,7 @@ describe('the quota', () => {
     });
   }, 300_000);
 
-  test('applies the quota of another plan immediately if the account has none of its own', async () => {
+  test("applies a new plan's quota immediately if the account has no quota of its own", async () => {
     const changedTo = async (spec: { plan: string; monthlyQuota: number | null }): Promise<number> => {
       await stand.tenant.apply('Account', 'team', spec);
       return performance.now();
@@ -133,7 +133,7 @@ describe('the quota', () => {
     await stand.untilAccepted(stand.gateway(4));
     expect(performance.now() - freeAt).toBeLessThan(EFFECT_MS_MAX);
     await changedTo({ plan: 'Pro', monthlyQuota: null });
-    await eventually('a refusal', () => stand.post(stand.gateway(4)), {
+    await eventually('a rejection', () => stand.post(stand.gateway(4)), {
       accept: ({ status, problem }) => status === 429 && problem['limit'] === PRO_QUOTA,
       timeoutMs: EFFECT_MS_MAX,
     });
@@ -153,7 +153,7 @@ describe('the quota', () => {
     await stand.setQuota(2 * QUOTA);
     await stand.untilAccepted(stand.gateway(2));
     await stand.setQuota(5);
-    await eventually('a refusal', () => stand.post(stand.gateway(2)), {
+    await eventually('a rejection', () => stand.post(stand.gateway(2)), {
       accept: ({ status, problem }) => status === 429 && problem['limit'] === 5,
       timeoutMs: EFFECT_MS_MAX,
     });
@@ -162,7 +162,7 @@ describe('the quota', () => {
     expect(stand.accepted).toBe(before);
   });
 
-  test('grants nothing twice when a frozen leader resumes and still believes that it leads', async () => {
+  test('grants nothing twice when a frozen leader resumes, believing that it still leads', async () => {
     const quota = QUOTA + 110;
     await stand.setQuota(quota);
     await stand.untilAccepted(stand.gateway(0));
@@ -181,7 +181,7 @@ describe('the quota', () => {
     // This gateway had no permit yet. The other operator grants this one.
     await stand.untilAccepted(stand.gateway(4), 40_000);
     old.process.signal('SIGCONT');
-    await eventually('the result of the frozen write', () => Promise.resolve(old.process.log().join('\n')), {
+    await eventually('the result of the delayed write', () => Promise.resolve(old.process.log().join('\n')), {
       accept: (log) => log.includes('the frozen ledger write: 409'),
     });
     await Promise.all([answers, stand.volley(40)]);
@@ -194,7 +194,7 @@ describe('the quota', () => {
     expect(await stand.counted()).toEqual({ rows: quota, permits: quota });
   });
 
-  test('returns the permits of a stopped gateway, but not those of a killed one', async () => {
+  test('takes back the permits of a stopped gateway, but not those of a killed one', async () => {
     const quota = QUOTA + 200;
     await stand.setQuota(quota);
     const [first, second, third] = [stand.gateway(0), stand.gateway(1), stand.gateway(2)];
@@ -210,7 +210,7 @@ describe('the quota', () => {
     expect(stand.accepted).toBe(quota - held);
   });
 
-  test('uses up the held permits without an operator, then rejects requests and does not count them', async () => {
+  test('without an operator, accepts requests while gateways have permits, then rejects them and does not count them', async () => {
     const third = stand.gateway(2);
     await stand.setQuota(10 * QUOTA);
     await stand.untilAccepted(third);
@@ -226,7 +226,7 @@ describe('the quota', () => {
   });
 
   test(
-    'uses up the held permits without an API server, then rejects requests with 503 until it is back',
+    'without an API server, accepts requests while gateways have permits, then rejects them with 503 until it is back',
     { timeout: OUTAGE_MS + 120_000 },
     async () => {
       const third = stand.gateway(2);

@@ -9,7 +9,7 @@ import { isLongRun } from './oracle.ts';
 import { QuotaStand } from './quota-stand.ts';
 
 /**
- * Torture test 22: the operator repeatedly dies between the write of the ledger and its response. The ledger then contains granted blocks
+ * Torture test 22: the operator repeatedly dies between its ledger write and the response. The ledger then contains granted blocks
  * that no gateway has. The last time, the three gateways die too, so none can report that the blocks never arrived.
  */
 const KILLS = isLongRun() ? 100 : 5;

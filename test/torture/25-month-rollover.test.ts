@@ -9,7 +9,7 @@ import { QuotaStand } from './quota-stand.ts';
 
 /**
  * Torture test 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s ahead.
- * Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another one has a large
+ * Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another has a large
  * quota and gets requests all the time.
  */
 const SKEWS_MS = [-90_000, 0, 90_000];
@@ -33,7 +33,7 @@ const addPlenty = async ({ tenant }: QuotaStand): Promise<{ path: string; key: s
   return { path: `${await tenant.projectPath('plenty')}/plenty`, key: await tenant.readSecret('plenty-api-key') };
 };
 
-test('25: counts each row once, in the month of its permit, when the month ends with skewed clocks and clocks set back', async () => {
+test('25: each row counts once, in the month of its permit, when the month ends with skewed clocks and when clocks are set back', async () => {
   await using clocks = new AsyncDisposableStack();
   const newClock = async (): Promise<ShiftedClock> => clocks.use(await ShiftedClock.create());
   const operatorClock = await newClock();
@@ -45,7 +45,7 @@ test('25: counts each row once, in the month of its permit, when the month ends 
   });
   const [operator] = stand.deployment.operators;
   assert(operator);
-  /** Sets the time since the end of the month by the operator's clock. Negative: before the end. */
+  /** Sets the time since the end of the month according to the operator's clock. Negative: before the end. */
   const setClocks = async (fromEndMs: number): Promise<void> => {
     const offsetMs = MONTH_END_MS + fromEndMs - Date.now();
     await operatorClock.set(offsetMs);
@@ -86,6 +86,8 @@ test('25: counts each row once, in the month of its permit, when the month ends 
   await stand.restartOperator(operator);
   await stand.leader();
   await delay(SETTLED_MS);
+  // Gateways respond with 503 until they are connected to the new leader.
+  await stand.untilUsedUp();
   expect(await refusal()).toBe(reset);
   expect(stand.accepted).toBe(2 * QUOTA);
 

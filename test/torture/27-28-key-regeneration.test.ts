@@ -68,7 +68,7 @@ const gateway = (index: number): DeployedGateway => {
 /** Returns the gateways that the operator knows, by name. */
 const known = (): Promise<ReadonlyMap<string, number>> =>
   metricOf(deployment.operators[0]?.adminUrl ?? '', 'standin_publish_gateway_revision');
-/** No kubelet runs, so no containers do. These pods only represent the gateways in the API server. */
+/** There is no kubelet, so no containers run. These pods only represent the gateways in the API server. */
 const createPods = async (indexes: readonly number[]): Promise<void> => {
   const items = indexes.map((index) => ({
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `gateway-${index}`, namespace: SYSTEM_NAMESPACE } },
@@ -77,7 +77,7 @@ const createPods = async (indexes: readonly number[]): Promise<void> => {
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 };
 const CLAIM = 'data-gateway-0';
-/** Creates the claim like the StatefulSet does, without the finalizer of a controller that does not run here. */
+/** Creates the claim as the StatefulSet would, without the finalizer of a controller that does not run here. */
 const createClaim = async (): Promise<void> => {
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
   const metadata = { name: CLAIM, namespace: SYSTEM_NAMESPACE };
@@ -114,8 +114,8 @@ const untilAllAccept = (key: string): Promise<unknown> =>
 /** The load continues for this long after the end. */
 const AFTERWARDS_MS = 500;
 
-describe('27: a key is regenerated under load', () => {
-  test('waits for a disconnected gateway by name until the gateway acknowledges the key', async () => {
+describe('27: a key regeneration under load', () => {
+  test('waits for a disconnected gateway, and names it, until the gateway acknowledges the key', async () => {
     const old = await keyOf();
     await untilAllAccept(old);
     await using load = startKeyLoad(deployment.gateways, path, old);
@@ -163,7 +163,7 @@ describe('27: a key is regenerated under load', () => {
     expect((await post(gateway(STRICT), path, old)).status).toBe(401);
   });
 
-  test('a resumed gateway ignores old messages of the operator in its sockets', async () => {
+  test('is not affected by old operator messages in the sockets of a gateway that resumes', async () => {
     const old = await keyOf();
     const ask = async (): Promise<number> => (await post(gateway(STRICT), path, old)).status;
     const { process } = gateway(STRICT);
@@ -242,7 +242,7 @@ describe('28: the operator dies during a regeneration', () => {
   };
   const isRefused = (verb: string, resource: string) => () =>
     operator()?.process.waitForLine(
-      'a refusal',
+      'a rejection',
       (line) => line.includes(`cannot ${verb} resource`) && line.includes(resource),
     );
   const isBegun = (name: string) =>

@@ -38,7 +38,7 @@ const INVALID: readonly (readonly [name: string, key: () => string])[] = [
 ];
 
 describe('an invalid key', () => {
-  test('gets the same response for any cause', async () => {
+  test('gets the same response, whatever is wrong with it', async () => {
     using client = await RawClient.connect(stand.port);
     const answers = [];
     for (const [, key] of INVALID) answers.push(await send(client, [`x-api-key: ${key()}`]));
@@ -47,12 +47,12 @@ describe('an invalid key', () => {
   });
 
   test.each<[string, () => readonly string[], string]>([
-    ['twice', () => [`x-api-key: ${stand.own.key}`, `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
-    ['twice, once wrong', () => ['x-api-key: sk_wrong', `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
-    ['of another tenant', () => [`x-api-key: ${stand.tenants[1].key}`], 'api_key_other_account'],
-    ['without a key', () => [], 'api_key_missing'],
-    ['in the wrong header', () => [`authorization: Bearer ${stand.own.key}`], 'api_key_missing'],
-  ])('is rejected if sent %s', async (_how, lines, code) => {
+    ['a repeated key', () => [`x-api-key: ${stand.own.key}`, `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
+    ['a repeated key, once wrong', () => ['x-api-key: sk_wrong', `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
+    ["another tenant's key", () => [`x-api-key: ${stand.tenants[1].key}`], 'api_key_other_account'],
+    ['no key', () => [], 'api_key_missing'],
+    ['a key in the wrong header', () => [`authorization: Bearer ${stand.own.key}`], 'api_key_missing'],
+  ])('is rejected: %s', async (_how, lines, code) => {
     using client = await RawClient.connect(stand.port);
     expect(await send(client, lines())).toMatchObject({ status: 401, code });
   });
@@ -61,7 +61,7 @@ describe('an invalid key', () => {
   /** Only a large difference in time counts, such as for another lookup or a write. Smaller differences are noise. */
   const FACTOR_MAX = 3;
 
-  test('is rejected in similar time, whether it is unknown, malformed or almost correct', async () => {
+  test('is rejected in about the same time, whether it is unknown, malformed or almost correct', async () => {
     using client = await RawClient.connect(stand.port);
     const kinds = INVALID.slice(0, 5);
     const took = new Map<string, number[]>(kinds.map(([name]) => [name, []]));

@@ -112,7 +112,7 @@ describe('h1spec: a complete request', () => {
     expect(answer?.all('content-type')).toEqual(['application/problem+json']);
   });
 
-  test('covers all 33 cases', () => {
+  test('is one of 33 cases, all of which are covered', () => {
     expect(15 + accepted.length + refused.length).toBe(33);
   });
 });
@@ -129,7 +129,7 @@ describe('request smuggling', () => {
     ['chunk size with a plus', chunked, (s) => `+${s.length.toString(16)}\r\n${s}\r\n0\r\n\r\n`],
     ['chunk size with a minus', chunked, (s) => `-0\r\n\r\n${s}`],
     ['chunk size with 0x', chunked, (s) => `0x${s.length.toString(16)}\r\n${s}\r\n0\r\n\r\n`],
-    ['chunk size after a blank', chunked, (s) => ` 0\r\n\r\n${s}`],
+    ['chunk size after a space', chunked, (s) => ` 0\r\n\r\n${s}`],
     ['empty chunk size', chunked, (s) => `\r\n\r\n${s}`],
     ['chunk size that overflows 64 bits', chunked, (s) => `10000000000000000\r\n${s}\r\n0\r\n\r\n`],
     ['chunk size line that ends with LF', chunked, (s) => `0\n\n${s}`],
@@ -141,10 +141,10 @@ describe('request smuggling', () => {
     ['NUL and CR in a value', 'Header: v\x00\ralue\r\n', (s) => s],
     ['bare CR as the end of a line', 'Visible: a\rContent-Length: 5\r\n', (s) => s],
     ['bare LF as the end of a line', 'Visible: a\nContent-Length: 5\r\n', (s) => s],
-    ['blank before the colon', 'Content-Length : 34\r\n', (s) => s],
-    ['blank before the colon of the coding', 'Transfer-Encoding : chunked\r\n', plain],
+    ['space before the colon', 'Content-Length : 34\r\n', (s) => s],
+    ['space before the colon of Transfer-Encoding', 'Transfer-Encoding : chunked\r\n', plain],
     ['folded line', 'X-A: b\r\n\tContent-Length: 5\r\n', (s) => s],
-    ['line that begins with a blank', ' Content-Length: 5\r\n', (s) => s],
+    ['line that begins with a space', ' Content-Length: 5\r\n', (s) => s],
     ['empty header name', ': ignored\r\n', (s) => s],
     ['control characters in a header name', '\x01\x0b"(),/: a\r\n', (s) => s],
     ['byte above 127 in a header name', '\xefoo: bar\r\n', (s) => s],
@@ -223,7 +223,7 @@ describe('request smuggling', () => {
       (s) => s,
     ],
     [
-      'behind a coding in upper case',
+      'behind an upper-case coding',
       'TRANSFER-ENCODING: CHUNKED\r\n',
       (s) => `${s.length.toString(16)}\r\n${s}\r\n0\r\n\r\n`,
     ],
@@ -251,7 +251,7 @@ describe('request smuggling', () => {
     const head = stand.head('POST', stand.target('/forward', marker)).replace(/\r\n$/, `${chunked}\r\n`);
     const before = upstream.requests.length;
     const answer = await ask(stand.port, `${head}2\r\nab\r\n0\r\nContent-Length: 50\r\nX-Sum: 1\r\n\r\n`);
-    // Node's parser refuses framing headers in trailers. In either case at most one request is forwarded, with its own length.
+    // Node's parser rejects framing headers in trailers. In either case at most one request is forwarded, with its own length.
     if (answer?.status === 200) stand.accept(marker);
     const seen = upstream.requests.slice(before);
     expect(seen.length).toBe(answer?.status === 200 ? 1 : 0);
@@ -264,8 +264,8 @@ describe('request smuggling', () => {
     ['an invalid version', (target: string) => `GET ${target} HTTP/\r\r1.1\r\n\r\n`],
     ['LF within the request line', (target: string) => `GET ${target}\nHTTP/1.1\r\n\r\n`],
     ['a method with a quote', (target: string) => `G="T ${target} HTTP/1.1\r\nHost: a\r\n\r\n`],
-    ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['bytes of TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['the HTTP/2 preface', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['TLS bytes', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
   ])('rejects %s', async (_name, bytes) => {
     const answer = await ask(stand.port, bytes(stand.target('/forward')));
     expect(answer?.status).toBe(400);

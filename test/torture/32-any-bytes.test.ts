@@ -139,7 +139,7 @@ describe('heads', () => {
     return expectExact(marker, { headers: all, body: latin1(body), target });
   };
 
-  test('with duplicates, Latin-1, odd case and empty values keep order and bytes', async () => {
+  test('with duplicates, Latin-1, odd case and empty values keep their order and bytes', async () => {
     await send('GET', [
       ['X-Dup', '1'],
       ['x-dup', '2'],
@@ -195,7 +195,7 @@ describe('heads', () => {
     expect(row.request.target).toBe(odd);
   });
 
-  test('of HTTP/1.0 with keep-alive are accepted', async () => {
+  test('in HTTP/1.0 with keep-alive are accepted', async () => {
     const marker = stand.marker();
     const answer = await ask(
       stand.port,
@@ -221,7 +221,7 @@ test('pipelined requests are served and stored, each with its own head and body'
   }
 });
 
-test('random bodies in random chunks and TCP segments arrive complete', { timeout: 60_000 }, async () => {
+test('random bodies in random chunks and TCP segments arrive completely', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ minLength: 1, maxLength: 5_000 }),

@@ -31,7 +31,7 @@ const patterned = (bytes: number): Buffer => {
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('bodies', () => {
-  test('of exactly the limit are stored completely', async () => {
+  test('at exactly the limit are stored completely', async () => {
     const body = patterned(LIMITS.requestBodyBytesMax);
     const marker = stand.marker();
     const answer = await ask(stand.port, Buffer.concat([Buffer.from(post(marker, String(body.length))), body]));
@@ -40,7 +40,7 @@ describe('bodies', () => {
     expect(sha(bodyBytesOf((await stand.row(marker)).request))).toBe(sha(body));
   });
 
-  test('that announce one byte more are rejected before they are sent', async () => {
+  test('that announce one byte over the limit are rejected before they are sent', async () => {
     using client = await RawClient.connect(stand.port);
     client.send(post(stand.marker(), String(LIMITS.requestBodyBytesMax + 1)));
     const answer = await client.answer();
@@ -108,13 +108,13 @@ describe('heads', () => {
     return target + 'x'.repeat(bytes - target.length);
   };
 
-  test('with a target of exactly the limit are accepted', async () => {
+  test('with a target at exactly the limit are accepted', async () => {
     const target = targetOf(LIMITS.requestTargetBytesMax, stand.marker());
     expect((await ask(stand.port, stand.head('GET', target)))?.status).toBe(200);
     stand.accept(target.slice(target.indexOf('?') + 1));
   });
 
-  test.each([1, 2_000, 20_000])('with a target of %i bytes more are rejected with 414', async (more) => {
+  test.each([1, 2_000, 20_000])('with a target %i bytes over the limit are rejected with 414', async (more) => {
     const answer = await ask(
       stand.port,
       stand.head('GET', targetOf(LIMITS.requestTargetBytesMax + more, stand.marker())),

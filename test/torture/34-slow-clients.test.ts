@@ -102,7 +102,7 @@ describe(`${STALLED} clients that stall in their heads, as many in their bodies,
       markers.push(marker);
     });
     const openedMs = performance.now() - opened;
-    // Sends a byte occasionally. The timeout of a head covers the whole head, not the time between two bytes.
+    // Sends a byte occasionally. The head timeout covers the whole head, not the time between two bytes.
     const drip = setInterval(() => {
       for (const client of heads.slice(0, 50)) client.send('x');
       for (const client of bodies.slice(0, 50)) client.send('x');

@@ -6,7 +6,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';
 
-/** Torture test 35: with any fault of an upstream, the client gets a correct response, the log contains it, and the gateway survives. */
+/** Torture test 35: whatever an upstream does wrong, the client gets a correct response, the log contains it, and the gateway survives. */
 let stand: Stand;
 const upstreams: Upstream[] = [];
 beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('502 or 504 for an upstream that', () => {
     ],
     ['is silent', () => undefined, 504, 'upstream_timeout', 'upstream_timeout'],
     [
-      'drips its head',
+      'sends its head byte by byte',
       (socket) => {
         const drip = setInterval(() => socket.write('x'), 50);
         socket.write('HTTP/1.1 200 OK\r\nx-a: ');

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => secret[Symbol.asyncDispose]());
 
-/** Captures a request of the quickstart. */
+/** Captures a request to the quickstart's endpoint. */
 const captureOne = async (dev: DevRun): Promise<LogEntry> => {
   await call(dev, '/v1/orders', { body: '{}' });
   const [entry] = await eventually('the log', () => readLog(dev.data), { accept: ({ length }) => length > 0 });

@@ -7,7 +7,7 @@ import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /**
  * Torture test 36: upstreams that only the gateway can reach. The operator writes the reason that `checkUpstreamUrl` returns to the
- * condition of the Endpoint. In this test, such an Endpoint still reaches the gateway.
+ * Endpoint's condition. In this test, such an Endpoint still reaches the gateway.
  */
 let secret: Upstream;
 beforeAll(async () => {
@@ -70,7 +70,7 @@ describe('in a cluster, an upstream is blocked', () => {
     'LocalHost.',
     'x.localhost',
   ];
-  test.concurrent.each(LOOPBACK)('on the machine of the gateway, as %s', async (host) => {
+  test.concurrent.each(LOOPBACK)("on the gateway's machine, as %s", async (host) => {
     const url = `http://${host}:${secret.port}/`;
     expect(checkUpstreamUrl(new URL(url), { allowPrivate: false, allow: [] })).toBeDefined();
     await Promise.all([expectBlocked(stand, url), expectBlocked(stand, url, true)]);

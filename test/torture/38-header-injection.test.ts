@@ -37,7 +37,7 @@ describe('mocks', () => {
     ['CR in a value', ['x-a', 'b\rc']],
     ['NUL in a value', ['x-a', 'b\u0000c']],
     ['a character outside Latin-1', ['x-a', '\u{1f600}']],
-    ['a blank in a name', ['x a', 'b']],
+    ['a space in a name', ['x a', 'b']],
     ['a colon in a name', ['x:a', 'b']],
     ['CR LF in a name', ['x\r\ny', 'b']],
     ['an empty name', ['', 'b']],
@@ -91,9 +91,9 @@ describe('upstreams', () => {
   test.each([
     ['bare CR in a value', 'x-a: b\rset-cookie: evil=1\r\n'],
     ['NUL in a value', 'x-a: b\x00c\r\n'],
-    ['a blank before the colon', 'x-a : b\r\n'],
+    ['a space before the colon', 'x-a : b\r\n'],
     ['a folded line', 'x-a: b\r\n c\r\n'],
-    ['a blank in a name', 'x a: b\r\n'],
+    ['a space in a name', 'x a: b\r\n'],
     ['a control character', 'x-a: b\x01\r\n'],
   ])('with %s cause 502 and no extra header', async (_name, line) => {
     nextAnswer = answerOf('upstream', line);
@@ -144,7 +144,7 @@ describe('upstreams', () => {
     expect(row.response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')).toHaveLength(2);
   });
 
-  test('get authorization and cookies of the client unchanged', async () => {
+  test("get the client's authorization and cookies unchanged", async () => {
     nextAnswer = answerOf('upstream');
     const before = upstream.requests.length;
     await send('/up', [

@@ -21,7 +21,7 @@ import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
 /**
- * Torture test 39: a dashboard on a cluster, with users who try to exceed their permissions, pages of other sites, and untrusted headers.
+ * Torture test 39: a dashboard on a cluster, with users who try to exceed their permissions, pages on other sites, and untrusted headers.
  * `test/e2e/dashboard-exchange.test.ts` shows that captured bytes stay text.
  */
 let cluster: Cluster;
@@ -188,7 +188,7 @@ describe('another namespace', () => {
 });
 
 describe('a user without write permission', () => {
-  test('changes nothing and sees the error of the API server', async () => {
+  test("cannot change anything and sees the API server's error", async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/p/${own}/shop/endpoints/orders/edit`, viewer);
     await page.getByLabel('Name', { exact: true }).fill('Taken over');
@@ -235,7 +235,7 @@ describe('headers that claim an identity', () => {
   );
 });
 
-describe('a page of another site', () => {
+describe('a page on another site', () => {
   let attacker: Server;
   let port: number;
   let html = '';
@@ -257,7 +257,7 @@ describe('a page of another site', () => {
   const HOSTS = ['127.0.0.1', 'localhost'];
   const TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 
-  test.each(HOSTS)('on %s that posts a form of any type changes nothing', async (host) => {
+  test.each(HOSTS)('on %s cannot change anything by posting a form of any type', async (host) => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, editor);
     for (const type of TYPES) {
@@ -302,8 +302,8 @@ describe('a page of another site', () => {
   test.each([
     ['no origin', {}],
     ['the origin null', { origin: 'null' }],
-    ['the origin of another port', { origin: 'http://127.0.0.1:1' }],
-    ['an origin that begins like that of the dashboard', { origin: 'http://127.0.0.1.evil.example' }],
+    ['an origin with another port', { origin: 'http://127.0.0.1:1' }],
+    ["an origin that starts with the dashboard's", { origin: 'http://127.0.0.1.evil.example' }],
   ])('that sends %s is rejected before authentication', async (_, headers: Record<string, string>) => {
     const { status } = await ask('/logout', { method: 'POST', headers: { ...FORM, ...headers }, body: '' });
     expect(status).toBe(403);

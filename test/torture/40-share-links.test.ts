@@ -12,7 +12,7 @@ import { openDevLog } from '../e2e/traffic-page.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /**
- * Torture test 40: shared links that are guessed, expired, revoked, refused or without a source, and secrets in each part of a request.
+ * Torture test 40: shared links that are guessed, expired, revoked, rejected or without a source, and secrets in each part of a request.
  */
 
 let run: DashboardRun;
@@ -117,7 +117,7 @@ const showsNothing = (url: string): Promise<Seen> =>
   eventually('the link to show nothing', () => open(url), { accept: ({ status }) => status === 404 });
 
 describe('40: a share link', () => {
-  test('gets the same response, equally delayed, for any reason why it shows nothing', async () => {
+  test('that shows nothing gets the same response after the same delay, whatever the reason', async () => {
     const guessed = await open(`${run.dashboard}/s/${randomBytes(32).toString('base64url')}`);
     const malformed = await open(`${run.dashboard}/s/..%2f..%2fprojects`);
 
@@ -186,7 +186,7 @@ const row = (type: string, body: string, more: Partial<LogRow> = {}): Partial<Lo
   ...more,
 });
 
-describe('40: a secret is never in a shared page', () => {
+describe('40: a shared page', () => {
   test.each<[string, Partial<LogRow>]>([
     ['in authorization', { requestHeaders: [['Authorization', `Bearer ${SECRET}`]] }],
     ['in basic authorization', { requestHeaders: [['authorization', `Basic ${BASE64}`]] }],
@@ -202,7 +202,7 @@ describe('40: a secret is never in a shared page', () => {
     ['in the query, escaped', { query: `%74oken=${PERCENT}`, target: `/u/v1?%74oken=${PERCENT}` }],
     ['in JSON', row('application/json', `{"user":{"password":"${SECRET}"},"again":"x ${SECRET} y"}`)],
     ['in JSON, escaped', row('application/json', `{"t\\u006fken":"${ESCAPED}"}`)],
-    ['in JSON in JSON', row('application/json', JSON.stringify({ body: JSON.stringify({ secret: SECRET }) }))],
+    ['in JSON inside JSON', row('application/json', JSON.stringify({ body: JSON.stringify({ secret: SECRET }) }))],
     ['in a form', row('application/x-www-form-urlencoded', `a=1&password=${PERCENT}`)],
     ['in multipart', row('multipart/form-data; boundary=B', MULTIPART)],
     ['in XML', row('text/xml', `<a><Password>${SECRET}</Password></a>`)],
@@ -210,14 +210,14 @@ describe('40: a secret is never in a shared page', () => {
     ['in binary', row('application/octet-stream', '', { requestBody: Buffer.from(`\u0000\u00ff${SECRET}`, 'latin1') })],
     ['in a trailer', { requestTrailers: [['x-secret', SECRET]] }],
     [
-      'in an echo of the upstream',
+      'that the upstream echoes',
       row('application/json', `{"password":"${SECRET}"}`, {
         responseHeaders: [['x-said', PERCENT]],
         responseBody: Buffer.from(`you said ${BASE64} and ${ESCAPED}`),
       }),
     ],
     ['in the upstream URL and its error', { upstreamUrl: `https://up/?key=${SECRET}`, upstreamError: `no ${SECRET}` }],
-  ])('%s', async (_, changes) => {
+  ])('contains no secret %s', async (_, changes) => {
     const { url } = await share(await capture(changes));
     const { body } = await opens(url);
     for (const form of [SECRET, BASE64, PERCENT, ESCAPED, SECRET.replaceAll('-', '&#45;')])
@@ -225,7 +225,7 @@ describe('40: a secret is never in a shared page', () => {
     expect(body).not.toMatch(/<script/i);
   });
 
-  test('that a rule of the Share redacts, together with the origin of the capture', async () => {
+  test('contains neither what a rule of the Share redacts nor the origin of the capture', async () => {
     const { url } = await share(
       await capture({
         ...row('application/json', `{"card":{"number":"${SECRET}"},"b":1}`),
@@ -240,7 +240,7 @@ describe('40: a secret is never in a shared page', () => {
       expect(body).not.toContain(hidden);
   });
 
-  test('and a captured page is text without scripts, resources or links', async () => {
+  test('shows a captured page as text, without scripts, resources or links', async () => {
     const html = '<script>alert(1)</script><img src=x onerror=alert(1)></pre><a href=//evil.example>x</a>';
     const { url } = await share(
       await capture({ responseBody: Buffer.from(html), responseHeaders: [['content-type', 'text/html']] }),

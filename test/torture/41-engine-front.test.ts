@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const readLogin = async (data: string): Promise<EngineAddress> => {
   const running = await readRunFile(data);
-  if (running === undefined) throw new Error(`no standin dev runs on ${data}`);
+  if (running === undefined) throw new Error(`no standin dev is running for ${data}`);
   return running.clickhouse;
 };
 

@@ -85,7 +85,7 @@ describe('a Service', () => {
     ['an alias of a public name', { alias: 'example.com', addresses: ['93.184.216.34'] }],
     ['an alias without addresses', { alias: 'clickhouse.db.svc.cluster.local' }],
     ['an alias with too many addresses', { alias: 'a.test', addresses: [POD], isLong: true }],
-  ])('that is %s is blocked before a connection', async (what, entry) => {
+  ])('that is %s is blocked before a connection is opened', async (what, entry) => {
     const before = upstream.connections();
     expect(await call(await service(what.replaceAll(' ', '-').toLowerCase(), entry))).toBe('upstream_blocked');
     expect(upstream.connections()).toBe(before);
@@ -110,7 +110,7 @@ describe('a Service', () => {
     expect(await call(nowhere)).toBe('upstream_unreachable');
   });
 
-  test('is unreachable while DNS fails or does not respond, with a short timeout', async () => {
+  test('is unreachable, after a short timeout, while DNS fails or does not respond', async () => {
     expect(await call(await service('failing', { code: 2 }))).toBe('upstream_unreachable');
     const slug = await service('silent', { lost: Infinity });
     const started = performance.now();

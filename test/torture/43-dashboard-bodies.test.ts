@@ -35,7 +35,7 @@ const FLOODED = ['/login', '/preferences', '/login.data', '/preferences.data', '
 const MIB = 1024 * 1024;
 /** The chart gives the process 512 MiB. During a flood of 1.2 GB, uncollected data in Node takes tens of MiB. */
 const GROWTH_MIB_MAX = 80;
-/** For bodies that are held in memory: several times the limit on their sum. */
+/** For bodies that are held in memory: several times their total limit. */
 const HELD_GROWTH_MIB_MAX = 150;
 const HEALTH_MS_MAX = 2_000;
 
@@ -203,7 +203,7 @@ describe('a body of 200 MB without a session', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a form of a signed-in user', { timeout: 120_000 }, () => {
+describe("a signed-in user's form", { timeout: 120_000 }, () => {
   const post = (path: string, form: Record<string, string>) =>
     ask(path, {
       method: 'POST',
@@ -215,15 +215,15 @@ describe('a form of a signed-in user', { timeout: 120_000 }, () => {
     const { status, body } = await post('/projects/new', { 'spec.displayName': 'a'.repeat(MIB) });
     expect(status).toBe(413);
     expect(body).toContain('The form is too large');
-    expect(body).toContain('It has more than 1 MiB. Shorten it, and submit it again.');
+    expect(body).toContain('It has more than 1 MiB. Shorten it and submit it again.');
   });
 
-  test('shows the error on the page of the form', async () => {
+  test('shows the error on its own page', async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects/new`, editor);
     await page.getByLabel('Name', { exact: true }).fill('a'.repeat(MIB));
     await page.getByLabel('Name', { exact: true }).press('Enter');
-    await page.getByText('It has more than 1 MiB. Shorten it, and submit it again.').waitFor();
+    await page.getByText('It has more than 1 MiB. Shorten it and submit it again.').waitFor();
     await context.close();
   });
 
@@ -301,7 +301,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
     leave.abort();
     return Buffer.from((first?.value as Uint8Array | undefined) ?? []).toString();
   };
-  /** Opens streams until one is refused. Returns the number of open streams. */
+  /** Opens streams until one is rejected. Returns the number of open streams. */
   const takeAll = async (headers: Record<string, string>, signal: AbortSignal): Promise<number> => {
     for (let count = 0; ; count += 1) {
       const first = await firstOf(headers, signal);
@@ -320,7 +320,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
     await expect.poll(() => firstOf(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
   });
 
-  test('that are refused show a message on the page', async () => {
+  test('that are rejected show a message on the page', async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, viewer);
     const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');

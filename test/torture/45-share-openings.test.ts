@@ -159,7 +159,7 @@ describe('45: a link that many clients open at once', () => {
     },
   );
 
-  test('shows nothing as soon as it is revoked, even during redaction', async () => {
+  test('shows nothing after it is revoked, even during redaction', async () => {
     const { id } = await capture(HOSTILE_BODIES['many small values'] as HostileBody);
     const { name, url } = await share(id);
     const opening = get(url);

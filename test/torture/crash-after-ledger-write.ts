@@ -4,7 +4,7 @@ import process from 'node:process';
 
 /**
  * Loaded into an operator under test (`node --import`). If the file `TEST_CRASH_TRAP` exists, the process removes it and dies as soon as the
- * API server reports the write of a quota's ledger, before the operator's code receives the response.
+ * API server reports that a quota ledger was written, before the operator's code receives the response.
  */
 interface Headers {
   readonly request: { readonly method: string; readonly path: string };

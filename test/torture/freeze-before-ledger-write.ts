@@ -4,7 +4,7 @@ import process from 'node:process';
 
 /**
  * Loaded into an operator under test (`node --import`). If the file `TEST_FREEZE_TRAP` exists, the process removes it and freezes just
- * before it writes a quota's ledger. It prints the API server's response to that write.
+ * before it writes a quota ledger. It prints the API server's response to that write.
  */
 interface Request {
   readonly method: string;

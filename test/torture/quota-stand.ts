@@ -7,6 +7,7 @@ import { ledgerConfigMaps } from '../../operator/src/quota/ledger-store.ts';
 import type { Ledger } from '../../operator/src/quota/ledger.ts';
 import { metricOf, Tenant } from '../e2e/tenant.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import {
   deploy,
@@ -47,6 +48,7 @@ const LEASE = resourcePath({
 export class QuotaStand implements AsyncDisposable {
   readonly cluster: OwnCluster;
   readonly clickHouse: TestClickHouse;
+  readonly query: Query;
   readonly deployment: Deployment;
   readonly tenant: Tenant;
   /** The path and the key of the account's requests. */
@@ -62,6 +64,7 @@ export class QuotaStand implements AsyncDisposable {
   private constructor({ cluster, clickHouse, store, deployment, tenant, path, key }: Parts) {
     this.cluster = cluster;
     this.clickHouse = clickHouse;
+    this.query = queryOf(clickHouse);
     this.#store = store;
     this.deployment = deployment;
     this.tenant = tenant;
@@ -195,13 +198,5 @@ export class QuotaStand implements AsyncDisposable {
     const all = Object.values(await this.countedBy('orders'));
     const sum = (of: 'rows' | 'permits'): number => all.reduce((before, one) => before + one[of], 0);
     return { rows: sum('rows'), permits: sum('permits') };
-  }
-
-  /** Returns ClickHouse's response without the trailing line feed. */
-  async query(sql: string): Promise<string> {
-    const { url, username, password, database } = this.clickHouse;
-    const headers = { 'x-clickhouse-user': username, 'x-clickhouse-key': password };
-    const answer = await request(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
-    return (await answer.body.text()).trim();
   }
 }

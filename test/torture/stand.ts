@@ -16,6 +16,7 @@ import type { LogEntry } from '@standin/exchange';
 import { startEmbeddedEngine, type EmbeddedEngine, type EngineAddress } from '@standin/engine';
 import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import pino from 'pino';
+import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { freePorts } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
@@ -23,7 +24,7 @@ import { startConfigStream, type ConfigStream } from './config-stream.ts';
 import { ask } from './raw-client.ts';
 
 export interface StandOptions {
-  /** Settings of the gateway in addition to those of the stand, such as `STANDIN_EGRESS_ALLOW`. */
+  /** Gateway settings in addition to the stand's own, such as `STANDIN_EGRESS_ALLOW`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
   /** Returns the URL that the gateway uses for ClickHouse, such as a faulty proxy, for the engine's URL. */
@@ -75,6 +76,8 @@ export class Stand implements AsyncDisposable {
   readonly directory: string;
   readonly clickhouse: EngineAddress;
   readonly enginePid: number;
+  /** Runs a statement on the engine itself. */
+  readonly query: Query;
   readonly gateway: RunningProcess;
   readonly store: LogStore;
   readonly tenants: readonly [Tenant, Tenant];
@@ -85,7 +88,8 @@ export class Stand implements AsyncDisposable {
   #listing: Promise<LogEntry[]> | undefined;
 
   private constructor(parts: {
-    ports: readonly [number, number];
+    port: number;
+    adminPort: number;
     directory: string;
     engine: EmbeddedEngine;
     gateway: RunningProcess;
@@ -94,10 +98,12 @@ export class Stand implements AsyncDisposable {
     tenants: readonly [Tenant, Tenant];
     cleanups: (() => Promise<unknown>)[];
   }) {
-    [this.port, this.adminPort] = parts.ports;
+    this.port = parts.port;
+    this.adminPort = parts.adminPort;
     this.directory = parts.directory;
     this.clickhouse = parts.engine;
     this.enginePid = parts.engine.pid ?? 0;
+    this.query = queryOf(parts.engine);
     this.gateway = parts.gateway;
     this.store = parts.store;
     this.tenants = parts.tenants;
@@ -147,16 +153,7 @@ export class Stand implements AsyncDisposable {
       const tenants: [NewTenant, NewTenant] = [tenant('own'), tenant('other')];
       stream.publish(tenants.flatMap(({ objects }) => objects));
       await gateway.waitForUrl(`http://127.0.0.1:${adminPort}/readyz`);
-      const stand = new Stand({
-        ports: [port, adminPort],
-        directory,
-        engine,
-        gateway,
-        store,
-        stream,
-        tenants,
-        cleanups,
-      });
+      const stand = new Stand({ port, adminPort, directory, engine, gateway, store, stream, tenants, cleanups });
       await stand.publish({ slug: '/verify', action: json('{}') });
       return stand;
     } catch (error) {
@@ -198,7 +195,7 @@ export class Stand implements AsyncDisposable {
     return `n=${this.#serial}`;
   }
 
-  /** Returns a target of an endpoint of the first tenant, with its own marker. */
+  /** Returns a target for one of the first tenant's endpoints, with its own marker. */
   target(slug: string, marker = this.marker()): string {
     return `/${this.own.uri}${slug}?${marker}`;
   }
@@ -224,7 +221,9 @@ export class Stand implements AsyncDisposable {
     assert.equal(answer?.status, 200);
     this.accept(marker);
     const expected = [...this.#accepted].sort();
-    const seen = await eventually('the rows of all accepted requests', () => this.#markers(), {
+    const readMarkers = async (): Promise<string[]> =>
+      (await this.store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ query }) => query);
+    const seen = await eventually('the rows of all accepted requests', readMarkers, {
       accept: (markers) => markers.length >= expected.length && markers.includes(marker),
       timeoutMs: DELIVERED_WITHIN_MS,
     });
@@ -232,23 +231,9 @@ export class Stand implements AsyncDisposable {
     return this.store.list({ projectUid: EVERY_PROJECT, limit: 1_000, order: 'oldest-first' });
   }
 
-  async #markers(): Promise<string[]> {
-    return (await this.store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ query }) => query);
-  }
-
   /** Returns the number of rows in the log; each id counts once. */
   async countRows(): Promise<number> {
     return Number(await this.query('SELECT uniqExact(id) FROM log FORMAT TSV'));
-  }
-
-  /** Sends a statement to the engine itself. */
-  async query(sql: string): Promise<string> {
-    const { url: base, username, password } = this.clickhouse;
-    const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
-    const url = new URL('?database=standin', base);
-    const response = await fetch(url, { method: 'POST', headers, body: sql });
-    assert(response.ok, await response.clone().text());
-    return response.text();
   }
 
   /** Kills the gateway and starts it again. Resolves with the restart time in milliseconds when the gateway is ready. */
@@ -306,13 +291,7 @@ const tenant = (name: string): NewTenant => {
     projectUid,
     storedKey: `sha256:${keyFingerprint(keySha256)}`,
     objects: [
-      {
-        kind: 'Account',
-        uid: accountUid,
-        ...named,
-        plan: 'Free',
-        keySha256,
-      },
+      { kind: 'Account', uid: accountUid, ...named, plan: 'Free', keySha256 },
       { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },
     ],
   };

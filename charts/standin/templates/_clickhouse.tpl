@@ -54,7 +54,7 @@
 {{- $own | default $clickhouse.existingSecret | default $made -}}
 {{- end -}}
 
-{{/* Whether gateways and operator update the tables themselves. */}}
+{{/* Whether the gateways and the operator update the tables themselves. */}}
 {{- define "standin.clickhouseMigrate" -}}
 {{- and .Values.clickhouse.migrate (not .Values.clickhouse.migrationsJob.enabled) -}}
 {{- end -}}

@@ -9,7 +9,7 @@ metadata:
     {{- include "standin.labels" $call | nindent 4 }}
 spec:
   backoffLimit: 10
-  # Its log is available for a day. A failed Job is retried after that.
+  # The Job's log is available for a day. After that, a failed Job is retried.
   ttlSecondsAfterFinished: 86400
   template:
     metadata:
@@ -17,7 +17,7 @@ spec:
         {{- include "standin.labels" $call | nindent 8 }}
     spec:
       restartPolicy: OnFailure
-      # Has no rights.
+      # This ServiceAccount has no rights.
       serviceAccountName: {{ include "standin.componentName" (dict "root" . "component" "gateway") }}
       automountServiceAccountToken: false
       enableServiceLinks: false

@@ -1,6 +1,6 @@
 {{/*
-A process's settings as variables: apiKeyHeader.name is STANDIN_API_KEY_HEADER_NAME, as parseSettings of packages/contract reads it.
-Lists are joined with commas. Integers keep their digits (otherwise, YAML's become 2.147483648e+09). Call with (dict "settings" … "prefix" "STANDIN").
+A process's settings as variables: apiKeyHeader.name is STANDIN_API_KEY_HEADER_NAME, as parseSettings in packages/contract reads it.
+Lists are joined with commas. Integers keep their digits (otherwise, large ones become 2.147483648e+09). Call with (dict "settings" … "prefix" "STANDIN").
 */}}
 {{- define "standin.settingsEnv" -}}
 {{- $prefix := .prefix -}}
@@ -26,7 +26,7 @@ Lists are joined with commas. Integers keep their digits (otherwise, YAML's beco
 {{- end -}}
 {{- end -}}
 
-{{/* Targets that are never upstreams: the operators, all metrics ports, the API server. Each process adds ClickHouse itself. */}}
+{{/* Targets that are never allowed as upstreams: the operators, all metrics ports, the API server. Each process adds ClickHouse itself. */}}
 {{- define "standin.refusedTargets" -}}
 {{- $place := printf "%s.svc.%s" .Release.Namespace .Values.clusterDomain -}}
 {{- $operator := printf "%s.%s" (include "standin.componentName" (dict "root" . "component" "operator")) $place -}}

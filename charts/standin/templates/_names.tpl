@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The prefix of all names. 40 characters, so that the longest suffix and a StatefulSet's hash fit into a label. */}}
+{{/* The prefix of all names. It has at most 40 characters, so that the longest suffix and a StatefulSet's hash fit into a label. */}}
 {{- define "standin.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -42,7 +42,7 @@ labels:
   {{- include "standin.labels" . | nindent 2 }}
 {{- end -}}
 
-{{/* Call with (dict "root" $ "image" .Values.image), or that of the engine. The tag is the same. */}}
+{{/* Call with (dict "root" $ "image" .Values.image), or with the engine's image. The tag is the same. */}}
 {{- define "standin.imageOf" -}}
 {{- $registry := .root.Values.global.imageRegistry -}}
 {{- $name := ternary (printf "%s/%s" $registry .image.repository) .image.repository (ne $registry "") -}}
@@ -53,12 +53,12 @@ labels:
 {{- end -}}
 {{- end -}}
 
-{{/* The labels of all components. */}}
+{{/* The labels for all components. */}}
 {{- define "standin.image" -}}
 {{- include "standin.imageOf" (dict "root" . "image" .Values.image) -}}
 {{- end -}}
 
-{{/* Bytes of a Kubernetes quantity such as 5Gi. */}}
+{{/* Converts a Kubernetes quantity such as 5Gi to bytes. */}}
 {{- define "standin.quantity" -}}
 {{- $units := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "ki" 1024 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
 {{- $text := toString . -}}

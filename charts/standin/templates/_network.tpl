@@ -1,4 +1,4 @@
-{{/* No rule without peers: a rule without `from` allows all peers. */}}
+{{/* Without peers, there is no rule, because a rule without `from` allows all peers. */}}
 {{- define "standin.metricsIngress" -}}
 {{- with .Values.networkPolicy.metricsFrom }}
 - ports: [{ port: metrics, protocol: TCP }]
@@ -22,11 +22,11 @@
 - to:
     - ipBlock: { cidr: 0.0.0.0/0, except: [169.254.0.0/16] }
     - ipBlock: { cidr: '::/0', except: ['fe80::/10'] }
-    # Pods, too: in Cilium, IP blocks do not match pod addresses.
+    # Includes pods, because IP blocks do not match pod addresses in Cilium.
     - namespaceSelector: {}
 {{- end -}}
 
-{{/* By port only: it may run on the nodes, which IP blocks do not match in some network plugins. */}}
+{{/* Matches only the port, because the API server may run on the nodes, which IP blocks do not match in some network plugins. */}}
 {{- define "standin.apiServerEgress" -}}
 {{- with .Values.networkPolicy.apiServerPorts }}
 - ports:

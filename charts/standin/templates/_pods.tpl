@@ -1,12 +1,12 @@
 {{/*
-The common part of all pods. Call with (dict "root" $ "component" "gateway" "usesApi" false). Optional: "values" in place of
-.Values.<component>, "image" of .Values.image, "serviceAccount" of the component's own.
+The common part of all pods. Call with (dict "root" $ "component" "gateway" "usesApi" false). Optional: "values" instead of
+.Values.<component>, "image" instead of .Values.image, "serviceAccount" instead of the component's own.
 */}}
 {{- define "standin.podSpec" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
 serviceAccountName: {{ .serviceAccount | default (include "standin.componentName" .) }}
 automountServiceAccountToken: {{ .usesApi }}
-# Otherwise, Kubernetes adds STANDIN_…_SERVICE_HOST for each Service, and a process refuses unknown settings.
+# Otherwise, Kubernetes adds STANDIN_…_SERVICE_HOST for each Service, and processes reject unknown settings.
 enableServiceLinks: false
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
@@ -46,7 +46,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* OpenShift assigns IDs to each namespace, and refuses others. */}}
+{{/* OpenShift assigns IDs to each namespace, and rejects others. */}}
 {{- define "standin.podSecurityContext" -}}
 runAsNonRoot: true
 {{- if not .Values.openshift.enabled }}
@@ -60,7 +60,7 @@ seccompProfile: { type: RuntimeDefault }
 
 {{- define "standin.podMetadata" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
-# Without the chart's version: a new version alone must not replace pods.
+# Does not include the chart version, because a new version alone must not replace pods.
 labels:
   {{- include "standin.selectorLabels" . | nindent 2 }}
   {{- with merge (dict) ($values.podLabels | default dict) .root.Values.commonLabels }}

@@ -6,7 +6,7 @@
     secretName: {{ include "standin.fullname" . }}-gateway-tls
     defaultMode: 0440
     {{- else }}
-    # Created by the operator. It also contains the CA's key, which is not mounted.
+    # The operator creates this Secret. It also contains the CA's key, which is not mounted.
     secretName: {{ include "standin.fullname" . }}-stream-tls
     defaultMode: 0440
     items:
@@ -16,7 +16,7 @@
     {{- end }}
 {{- end -}}
 
-{{/* The operator's side of it if cert-manager issues the certificates: variable, volume and mount. Empty if the operator creates them. */}}
+{{/* The operator's side, if cert-manager issues the certificates: variable, volume and mount. Empty if the operator creates them. */}}
 {{- define "standin.operatorTlsEnv" -}}
 {{- if .Values.tls.certManager.enabled }}
 - name: STANDIN_STREAM_CERTIFICATE_DIR

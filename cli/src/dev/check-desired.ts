@@ -7,13 +7,13 @@ export interface CheckDesiredOptions {
   /** All objects. */
   readonly objects: Iterable<ResourceObject>;
   readonly settings: TranslateSettings;
-  /** The current object of that name, if one exists. */
+  /** Returns the current object with that name, if one exists. */
   readonly before: ResourceObject | undefined;
 }
 
 /**
- * The problems that a dry run of the API server, and then the operator, would report for an object, in their words. Empty if there
- * are none. A directory has no API server in front of it.
+ * Returns the problems that an API server dry run, and then the operator, would report for an object, in their words. A directory
+ * does not have an API server in front of it.
  */
 export const checkDesired = (desired: DesiredObject, options: CheckDesiredOptions): readonly Problem[] => {
   const { before } = options;
@@ -60,7 +60,7 @@ const verdictOf = (desired: DesiredObject, { objects, settings, before }: CheckD
   ];
 };
 
-/** Checks Endpoints only against those of the same project: there may be very many others. */
+/** Returns the objects to check against: for Endpoints, only those in the same project, since there may be very many others. */
 const concerns = ({ kind, metadata, spec }: ResourceObject, desired: DesiredObject): boolean => {
   if (kind !== 'Endpoint') return true;
   return (

@@ -9,8 +9,8 @@ import type { ResourcesFrom } from './start-standin.ts';
 export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   const [name, remedy] =
     from.kind === 'directory'
-      ? [from.dir, 'name a directory of manifests, such as crds/examples/quickstart']
-      : [from.kubeconfig, 'name a kubeconfig file'];
+      ? [from.dir, 'specify a directory of manifests, such as crds/examples/quickstart']
+      : [from.kubeconfig, 'specify a kubeconfig file'];
   try {
     if (from.kind === 'directory') await readdir(name);
     else await access(name, constants.R_OK);
@@ -19,7 +19,10 @@ export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   }
 };
 
-/** A recursive mkdir fails with ENOENT if the parent is not writable. The parent's own error shows the cause. */
+/**
+ * Returns the cause of a failed recursive mkdir, which is ENOENT if the parent is not writable. The parent's own error shows the
+ * cause.
+ */
 const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
   let parent = path.dirname(folder);

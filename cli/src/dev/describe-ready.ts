@@ -11,7 +11,7 @@ export interface DescribeReadyOptions {
   readonly privateUpstreams: boolean;
 }
 
-/** What a user needs to send the first request. */
+/** Resolves with what a user needs to send the first request. */
 export const describeReady = async (options: DescribeReadyOptions): Promise<Ready> => {
   const { operator, source, gateway, origin, privateUpstreams } = options;
   const { translator } = operator;
@@ -57,7 +57,10 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
   };
 };
 
-/** The order of examples. A mock comes before an upstream, which may not run. DELETE comes last, since its response shows nothing. */
+/**
+ * The order of examples. A mock comes before an upstream, which may not run. DELETE comes last, because its response shows
+ * nothing.
+ */
 const TRY_FIRST = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
 const rank = ({ method, action }: EndpointConfig): number =>
   TRY_FIRST.indexOf(method) + (action.kind === 'JSON' ? 0 : TRY_FIRST.length);

@@ -35,28 +35,28 @@ const optionsSchema = z.object({
 export const addDevCommand = (program: Command, colour: boolean): void => {
   program
     .command('dev')
-    .description('run everything on this machine: the manifests of a directory, operator, gateway and ClickHouse')
-    .argument('[DIR]', 'directory of manifests; it is watched (default: the quickstart example)')
-    .option('--kubeconfig <file>', 'use the resources of this cluster instead of a directory')
+    .description('run the operator, gateway, ClickHouse and dashboard on this machine, with manifests from a directory')
+    .argument('[DIR]', 'directory of manifests to watch (default: the quickstart example)')
+    .option('--kubeconfig <file>', 'use the resources in this cluster instead of a directory')
     .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
-    .option('--dashboard-port <port>', 'port of the dashboard (default: 3000, or a free one)', portArgument)
+    .option('--dashboard-port <port>', 'dashboard port (default: 3000, or a free port)', portArgument)
     .option('--no-dashboard', 'run without the dashboard')
     .option(
       '--require-token',
-      'require a token, which is part of the printed dashboard URL: for a machine with other users',
+      'require a token, which is part of the printed dashboard URL; for machines with other users',
     )
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
     .option('-o, --output <format>', 'text, or json: one event per line', outputArgument, 'text')
-    .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')
+    .option('--deny-private-upstreams', 'do not forward to loopback and private addresses, as in a cluster')
     .addOption(
       new Option(
         '--api-key-header <case>',
-        'any-case: for clients that capitalise x-api-key, such as those of Go and Ruby',
+        'any-case: for clients that capitalise x-api-key, such as those in Go and Ruby',
       )
         .choices(['exact', 'any-case'])
         .default('exact'),
     )
-    .option('--verbose', 'print the log of operator, gateway and engine')
+    .option('--verbose', 'print the logs of the operator, gateway and engine')
     .action(async (dir: string | undefined, raw: unknown) => {
       const { kubeconfig, ...options } = optionsSchema.parse(raw);
       if (kubeconfig !== undefined && dir !== undefined) {
@@ -66,7 +66,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
       // A young generation of 8 MiB instead of 64 MiB, which saves memory on the user's own machine.
       setFlagsFromString('--optimize-for-size');
-      // Loaded on demand: the other commands need neither operator nor gateway.
+      // Loaded on demand, because the other commands need neither the operator nor the gateway.
       const { runDev } = await import('./run-dev.ts');
       await runDev({ from, colour, ...options });
     });

@@ -13,18 +13,21 @@ const recordSchema = z.looseObject({
 
 const ERROR = 50;
 const FATAL = 60;
-/** Does not repeat the same line within this time. */
+/** The same line is not repeated within this time. */
 const REPEAT_MS = 60_000;
 
 export interface DevLoggerOptions {
   readonly output: DevOutput;
   /** Writes the full log to standard error. */
   readonly verbose: boolean;
-  /** Processes whose warnings are shown. Of the others, only errors are shown. */
+  /** Processes whose warnings are shown. For other processes, only errors are shown. */
   readonly warningsOf: readonly string[];
 }
 
-/** The log of operator, gateway and engine. With `verbose`, the full log; otherwise, only problems, as one line of plain text each. */
+/**
+ * Creates the logger for the operator, gateway and engine. Without `verbose`, it shows only problems, as one line of plain text
+ * each.
+ */
 export const devLogger = ({ output, verbose, warningsOf }: DevLoggerOptions): Logger => {
   if (verbose) return stderrLogger();
   const saidAt = new Map<string, number>();

@@ -28,7 +28,7 @@ const recording = (): { readonly shown: string[]; readonly output: DevOutput } =
 };
 
 describe('standin dev', () => {
-  test('holds problems until after the ready event, which includes the ready objects', () => {
+  test('holds problems back until after the ready event, which includes the ready objects', () => {
     const { shown, output } = recording();
     const held = holdUntilReady(output);
     held.notice(notice('a', 'live'));
@@ -46,7 +46,7 @@ describe('standin dev', () => {
   });
 });
 
-test('only new problems are reported, and files that no longer have any', () => {
+test('reports only new problems, and files that no longer have problems', () => {
   const reported: [string[], readonly string[]][] = [];
   const update = onlyChanges((added, solved) => reported.push([added.map(({ where }) => where), solved]));
   const [a1, a2, b] = [
@@ -95,7 +95,7 @@ describe('rejected requests', () => {
     expect(shown).toEqual(['/0', '/1', '/2', '/3', '/4']);
   });
 
-  test('of many rejected requests, the first five per second are shown, then the number of others', () => {
+  test('the first five of many rejected requests per second are shown, then the number of others', () => {
     reject(1_000);
     expect(shown).toHaveLength(5);
     vi.advanceTimersByTime(1_000);

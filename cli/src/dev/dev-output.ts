@@ -7,7 +7,7 @@ import { stderr, type Output } from '../terminal.ts';
 export interface Ready {
   /** Base URL of the gateway. */
   readonly gateway: string;
-  /** URL of the dashboard, if it runs. */
+  /** URL of the dashboard, if it is running. */
   readonly dashboard?: string | undefined;
   /** The token that the dashboard requires, if any. */
   readonly dashboardToken?: string | undefined;
@@ -33,9 +33,9 @@ export interface ServedEndpoint {
 
 /** An object that needs attention, or that is ready again. */
 export interface ObjectNotice {
-  /** `Endpoint default/create-order` */
+  /** For example, `Endpoint default/create-order`. */
   readonly object: string;
-  /** `crds/examples/quickstart/create-order.yaml:10`; empty for objects of a cluster. */
+  /** For example, `crds/examples/quickstart/create-order.yaml:10`. Empty for objects in a cluster. */
   readonly where: string;
   readonly state: 'live' | 'not ready' | 'gone';
   readonly message: string;
@@ -47,18 +47,18 @@ export type RequestEvent = LineEntry & Pick<LogSummary, 'id' | 'project'>;
 /** The output of `standin dev`: text for users, or events for programs. */
 export interface DevOutput {
   starting(): void;
-  /** Something is built once, and reused by later starts. */
+  /** Called when something is built once, which later starts reuse. */
   building(what: string): void;
   ready(ready: Ready): void;
   notice(notice: ObjectNotice): void;
-  /** All problems of the manifests, each time they change. */
+  /** Called with all problems in the manifests, each time they change. */
   problems(problems: readonly SourceProblem[]): void;
   request(request: RequestEvent): void;
-  /** A request that the gateway did not accept. The log does not contain it. */
+  /** Called with a request that the gateway rejected. The log does not contain it. */
   rejected(rejected: RejectedRequest): void;
-  /** The number of rejected requests that were not shown individually. */
+  /** Called with the number of rejected requests that were not shown individually. */
   moreRejected(count: number): void;
-  /** An internal problem. */
+  /** Called with an internal problem. */
   warning(message: string): void;
   stopping(): void;
 }
@@ -67,8 +67,8 @@ export interface DevOutput {
 const HELD_REQUESTS_MAX = 10_000;
 
 /**
- * `ready` comes first. Problems of the manifests and captured requests from before it follow; objects that are ready are part of
- * it. Requests rejected before it are not shown.
+ * Makes `ready` the first event, which includes the ready objects. Earlier manifest problems and captured requests follow it.
+ * Requests that were rejected earlier are not shown.
  */
 export const holdUntilReady = (output: DevOutput): DevOutput => {
   let isReady = false;
@@ -108,8 +108,8 @@ const SHOWN_PER_SECOND_MAX = 5;
 const SECOND_MS = 1_000;
 
 /**
- * Shows the first few rejected requests of each second, and the number of further ones. A load test with a wrong key does not flood
- * the output.
+ * Shows the first few rejected requests in each second, and the number of further ones, so that a load test with a wrong key does
+ * not flood the output.
  */
 export const boundRejected = (output: DevOutput): DevOutput => {
   let count = 0;
@@ -134,7 +134,7 @@ export const boundRejected = (output: DevOutput): DevOutput => {
   };
 };
 
-/** Calls `report` with the new problems, and with the files that no longer have any. */
+/** Calls `report` with new problems, and with files that no longer have problems. */
 export const onlyChanges = (
   report: (added: readonly SourceProblem[], solved: readonly string[]) => void,
 ): ((problems: readonly SourceProblem[]) => void) => {
@@ -152,7 +152,7 @@ export const onlyChanges = (
 
 const fileOf = ({ where }: SourceProblem): string => where.replace(/:\d+$/, '');
 
-/** NDJSON; the first event is `ready`. */
+/** Writes NDJSON. The first event is `ready`. */
 export const jsonOutput = (out: Output): DevOutput => {
   const write = (event: object): void => out.json(event);
   return {
@@ -169,7 +169,7 @@ export const jsonOutput = (out: Output): DevOutput => {
       write({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint }),
     rejected: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
     moreRejected: (count) => write({ event: 'more-rejected', count }),
-    // It is also called before `ready`. It is not an event then, so it goes to standard error.
+    // This is also called before `ready`, when it cannot be an event, so it goes to standard error.
     warning: (message) => stderr.line(`standin: ${message}`),
     stopping: () => undefined,
   };

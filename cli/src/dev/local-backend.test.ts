@@ -7,7 +7,7 @@ import type { Observation } from './observe-source.ts';
 
 const SHOP = { kind: 'Project', metadata: { namespace: 'default', name: 'shop' } } as ResourceObject;
 
-/** Whether the log of a project can be opened. `rowsOf` is the only project that has captured rows. */
+/** Returns whether a project's log can be opened. `rowsOf` is the only project that has captured rows. */
 const isOpened = async (namespace: string, name: string, rowsOf?: string): Promise<boolean> => {
   const store: Partial<LogStore> = {
     summaries: ({ project }) => Promise.resolve(project === rowsOf ? [{} as never] : []),
@@ -30,6 +30,6 @@ it.each([
   ['of a project in another namespace', false, ['team-a', 'shop']],
   ['of an unknown project', false, ['default', 'nope']],
   ['of a project that has captured rows but no manifest', true, ['default', 'nope', 'nope']],
-] as const)('the log %s can be opened: %s', async (_what, expected, [namespace, name, rowsOf]) => {
+] as const)('whether the log %s can be opened: %s', async (_what, expected, [namespace, name, rowsOf]) => {
   expect(await isOpened(namespace, name, rowsOf)).toBe(expected);
 });

@@ -26,12 +26,12 @@ export interface LocalBackendOptions {
   readonly source: ResourceSource;
   readonly observed: Observation;
   readonly settings: TranslateSettings;
-  /** The Secret with an account's key, by the account's uid. */
+  /** Returns the Secret with an account's key, by the account's uid. */
   readonly keySecret: (accountUid: string) => string | undefined;
   readonly store: LogStore;
 }
 
-/** The backend of the dashboard in `standin dev`: the source and log of this process, without a login. */
+/** Creates the dashboard's backend for `standin dev`. It uses the source and the log of this process, without a login. */
 export const localBackend = (options: LocalBackendOptions): Backend => ({
   mode: 'local',
   resources: localResources(options),
@@ -43,7 +43,7 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
   },
 });
 
-/** The log outlives its project. */
+/** Opens a log, which may outlive its project. */
 const openByName = async (
   { observed, store }: LocalBackendOptions,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -61,7 +61,7 @@ const openByName = async (
   return exists || (await log.summaries({ limit: 1 })).length > 0 ? log : undefined;
 };
 const ANY_NAME = '-';
-/** The uid of no project. */
+/** A uid that does not belong to any project. */
 const NO_UID = '-';
 
 const namedLog = (
@@ -73,7 +73,7 @@ const namedLog = (
       ? found
       : undefined;
   return {
-    // Histograms, previews and results of replays belong to a project that exists.
+    // Histograms, previews and replay results belong to a project that exists.
     ...projectLog(store, { namespace: '', name: '', uid: NO_UID }),
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     count: (filter) => store.count({ ...filter, ...scope }),
@@ -87,7 +87,7 @@ const namedLog = (
 const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
 const localResources = ({ source, observed, settings, keySecret }: LocalBackendOptions): Resources => {
-  /** Writes run one at a time: each is checked against the current state, which must not change before the write. */
+  /** Runs writes one at a time, because each is checked against the current state, which must not change before the write. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = turn.then(work, work);
@@ -96,7 +96,7 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
   };
   const check = async (object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]> => {
     const ref = { kind: object.kind, namespace: object.metadata.namespace, name: object.metadata.name };
-    // Bypasses the observed state: the file may have just been saved.
+    // Bypasses the observed state, because the file may have just been saved.
     const before = await source.get(ref);
     checkExpected(before, expected, ref);
     return checkDesired(object, { objects: observed.objects(), settings, before });
@@ -132,7 +132,7 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
   };
 };
 
-/** The share links of `standin dev`. Its Shares are in the data folder and disappear as soon as they are revoked. */
+/** Creates the share links for `standin dev`. Its Shares are in the data folder and disappear as soon as they are revoked. */
 export const localShares = (observed: Observation): PublicSharesSource['source'] => {
   const index = new ShareIndex();
   for (const object of observed.objects()) index.put(object);

@@ -45,7 +45,7 @@ describe('notices of objects', () => {
     return { shown, status, notices };
   };
 
-  test('each change is reported once; temporary states and problems of other objects are not', () => {
+  test('each change is reported once, but temporary states and problems with other objects are not', () => {
     const { shown, status } = setUp();
     status('NotProgrammed', 'on its way');
     status('Ready', 'live');
@@ -57,7 +57,7 @@ describe('notices of objects', () => {
     expect(shown).toEqual(['live', 'not ready a.yaml:1 x', 'live']);
   });
 
-  test('at startup, objects that are not ready are reported again, ready ones are not', () => {
+  test('at startup, objects that are not ready are reported again, but ready ones are not', () => {
     const { shown, status } = setUp();
     status('Ready', 'live', { wrote: false });
     status('Invalid', 'x', { generation: 2, wrote: false });

@@ -17,7 +17,9 @@ const NOT_REPORTED: ReadonlySet<ConditionReason> = new Set([
 
 const titleOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** Reports when an endpoint becomes live or is removed. Reports any object that cannot be used: its location, and what to change. */
+/**
+ * Reports when an endpoint becomes live or is removed, and the location of any object that cannot be used, with what to change.
+ */
 export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message: string) => string) => {
   /** The last reported or last known state of each object. */
   const states = new Map<string, string>();
@@ -29,7 +31,7 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
       const state = ready ? `ready ${observedGeneration}` : message;
       const isNew = states.get(uid) !== state;
       states.set(uid, state);
-      // An unchanged status is not reported if the object is ready: the start prints one line for all of them.
+      // An unchanged status is not reported if the object is ready, because one line at startup covers all ready objects.
       if (!isNew || (ready && (ref.kind !== 'Endpoint' || !wrote))) return;
       output.notice({
         object: titleOf(ref),
@@ -45,12 +47,12 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
   };
 };
 
-/** `spec.json.headers[0]` at the beginning of a message. */
+/** Matches a field such as `spec.json.headers[0]` at the beginning of a message. */
 const FIELD = /^spec(?:\.\w+|\[\d+\])*/;
 
 /**
- * `orders.yaml:12`: the line of the field that a message begins with, for an object that begins at `start`. Files are relative to
- * `dir`. If the file has changed since, it is the object's own line.
+ * Returns the line of the field that a message begins with, such as `orders.yaml:12`, for an object that begins at `start`. Files
+ * are relative to `dir`. If the file has changed since, returns the object's own line.
  */
 export const lineOfField = (dir: string, start: string, message: string): string => {
   const [, file = '', line = ''] = /^(.*):(\d+)$/.exec(start) ?? [];

@@ -2,17 +2,17 @@ import type { ObjectRef, ResourceObject, ResourceSource, SourceListener } from '
 
 /** What a source has reported to its listener so far. */
 export interface Observation {
-  /** Every object in its current state. */
+  /** Yields every object in its current state. */
   objects(): Iterable<ResourceObject>;
   get(ref: ObjectRef): ResourceObject | undefined;
-  /** Calls back with every later change. Returns a function that unsubscribes. */
+  /** Calls the callback with every later change. Returns a function that unsubscribes. */
   onChange(listener: (ref: ObjectRef) => void): () => void;
 }
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
-/** A source with a second observer. It behaves like the source that it wraps. */
+/** Adds a second observer to a source. The result behaves like the source that it wraps. */
 export const observeSource = (
   inner: ResourceSource,
 ): { readonly source: ResourceSource; readonly observed: Observation } => {
@@ -28,7 +28,7 @@ export const observeSource = (
       notify(object);
     },
     remove: (object) => {
-      // A new object may already have the same name.
+      // A new object with the same name may already exist.
       const key = keyOf(refOf(object));
       if (objects.get(key)?.metadata.uid === object.metadata.uid) objects.delete(key);
       listener.remove(object);

@@ -34,13 +34,13 @@ export interface DevOptions {
   readonly colour: boolean;
 }
 
-/** Large enough that a token cannot be guessed. */
+/** Enough bytes that a token cannot be guessed. */
 const TOKEN_BYTES = 32;
 
-/** `standin dev`: runs everything on this machine until a signal arrives. Rejects with a `PlainError` if it cannot start. */
+/** Runs `standin dev` on this machine until a signal arrives. Rejects with a `PlainError` if it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
   const stop = awaitStop();
-  // `standin dev | head`: nothing reads the output.
+  // With `standin dev | head`, the output may have no reader.
   stdout.onError(() => stop.request());
   const { colour, data } = options;
   const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
@@ -67,7 +67,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   output.starting();
   const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal }).catch(
     async (error: unknown) => {
-      // Two processes started at the same time, and the other one has the folder now.
+      // Two processes started at the same time, and the other one now has the folder.
       await refuseWhereOneRuns(dataDir, options.data);
       throw error;
     },
@@ -80,7 +80,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     const address = { gatewayPort, dataDir, clickhouse };
     const standin = await startStandin({ ...options, ...address, store, logger, output });
     let dashboard: Awaited<ReturnType<typeof startDashboard>> | undefined;
-    // Without pages, only commands use the API, and they read the token in the run file.
+    // Without pages, only commands use the API, and they read the token from the run file.
     const needsToken = options.requireToken || !options.dashboard;
     const token = needsToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
     try {
@@ -97,7 +97,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
         output,
       });
       const { url: apiUrl, hasPages } = dashboard;
-      // The API needs no login, or its token is in a file.
+      // The API does not need a login, or its token is in a file.
       standin.refused.add(targetOf(new URL(apiUrl)));
       await writeRunFile(dataDir, { ...run, api: { url: hasPages ? apiUrl : loopbackOf(apiUrl), token, hasPages } });
       output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });
@@ -114,16 +114,18 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   }
 };
 
-/** @param data the folder as the user typed it */
+/** Rejects if `standin dev` is already running for the folder. `data` is the folder as the user typed it. */
 const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> => {
   const running = await findRunning(dataDir);
   if (running === undefined) return;
   throw new PlainError(
-    `standin dev already runs on ${data}, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
+    `standin dev is already running for ${data} at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
   );
 };
 
-/** Another user may listen on the same port of ::1, which `localhost` may mean as well. */
+/**
+ * Returns the URL with 127.0.0.1. Another user may be listening on the same port of ::1, to which `localhost` may also resolve.
+ */
 const loopbackOf = (url: string): string => {
   const { protocol, port } = new URL(url);
   return `${protocol}//127.0.0.1:${port}`;

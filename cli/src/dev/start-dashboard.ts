@@ -11,13 +11,14 @@ import { isPortTaken, PlainError } from '../plain-error.ts';
 import { choosePort } from './choose-port.ts';
 import type { DevOutput } from './dev-output.ts';
 
-/** Used if it is free. Many other programs use this port as well. */
+/** The default port, if it is free. Many other programs also use it. */
 const PORT_DEFAULT = 3_000;
 const FLAG = '--dashboard-port';
 
 /**
- * `undefined`: the default port, or a free one, returned as 0. A free port is chosen when the dashboard listens; otherwise, another
- * process could take it first. Rejects with a `PlainError` if the requested port is unavailable.
+ * Resolves with the dashboard's port. For `undefined`, this is the default port if it is free, otherwise 0. In that case, a free
+ * port is chosen when the dashboard listens, so that no other process can take it first. Rejects with a `PlainError` if the
+ * requested port is unavailable.
  */
 export const chooseDashboardPort = async (wanted: number | undefined): Promise<number> => {
   if (wanted === 0) return 0;
@@ -33,7 +34,7 @@ export const chooseDashboardPort = async (wanted: number | undefined): Promise<n
 export interface DashboardParts {
   /** Undefined: the API alone, on a free port. */
   readonly port: number | undefined;
-  /** The user requested this port. */
+  /** Whether the user requested this port. */
   readonly isPortWanted: boolean;
   readonly backend: Backend;
   /** The token that the dashboard requires. Undefined: none. */
@@ -55,7 +56,7 @@ export const startDashboard = async (parts: DashboardParts): Promise<Dashboard &
       buildDir,
       logger: logger.child({ process: 'dashboard' }),
     });
-  // Another process may have taken the port since it was chosen.
+  // Another process may have taken the port in the meantime.
   const dashboard = await serve(port ?? 0).catch((error: unknown) => {
     if (isPortWanted || !isPortTaken(error)) throw error;
     return serve(0);

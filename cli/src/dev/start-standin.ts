@@ -59,9 +59,9 @@ export interface StandinOptions {
 export interface RunningStandin {
   /** Base URL of the gateway. */
   readonly url: string;
-  /** Targets that no endpoint may reach. */
+  /** Targets that endpoints must not reach. */
   readonly refused: RefusedTargets;
-  /** Resolves when the gateway has the complete configuration of the source. */
+  /** Resolves when the gateway has the source's complete configuration. */
   ready(signal: AbortSignal): Promise<Ready>;
   /** Rejects on a fatal error. */
   readonly ended: Promise<void>;
@@ -75,12 +75,14 @@ export interface RunningStandin {
 const LOOPBACK = '127.0.0.1';
 const SETTLE_POLL_MS = 20;
 /**
- * Covers a request that waits for its upstream, then the delivery to the log. It is short because the user who pressed Ctrl-C waits
- * too.
+ * Covers a request that is waiting for its upstream, then the delivery to the log. It is short because the user who pressed
+ * Ctrl-C is also waiting.
  */
 const DRAIN_MS = 3_000;
 
-/** Runs operator and gateway in this process, on loopback, with the same code and the same config stream as in a cluster. */
+/**
+ * Runs the operator and the gateway in this process, on loopback, with the same code and the same config stream as in a cluster.
+ */
 export const startStandin = async (options: StandinOptions): Promise<RunningStandin> => {
   const { from, dataDir, logger, output, store } = options;
   const startedAt = new Date();
@@ -164,8 +166,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
 };
 
 /**
- * The destination of this process's gateway: the log. Calls `announce` with each request received after `since` once ClickHouse has
- * stored it. Rows left by an earlier process are older.
+ * Returns the log as the destination for this process's gateway. Calls `announce` with each request received after `since` as
+ * soon as ClickHouse has stored it. Rows left by an earlier process are older.
  */
 const announceRows = (store: LogStore, since: Date, announce: (request: RequestEvent) => void): LogSink => ({
   migrate: () => store.migrate(),
@@ -173,11 +175,11 @@ const announceRows = (store: LogStore, since: Date, announce: (request: RequestE
     await store.insert(batch);
     for (const row of rowsOf(batch)) if (row.receivedAtUs >= since.getTime() * 1000) announce(toEvent(row));
   },
-  // The owner of the store closes it.
+  // The store's owner closes it.
   close: () => Promise.resolve(),
 });
 
-/** Oldest first. Empty for a batch that an earlier version left. */
+/** Returns the entries, oldest first. Returns none for a batch left by an earlier version. */
 const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow[] => {
   if (columnCount !== LOG_COLUMNS.length) return [];
   const reader = new RowBinaryReader(rows);
@@ -186,7 +188,7 @@ const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow
   return found.sort((a, b) => a.receivedAtUs - b.receivedAtUs);
 };
 
-/** Omits the large columns: some events are held for a while. */
+/** Omits the large columns, because some events are held for a while. */
 const toEvent = (row: LogRow): RequestEvent => {
   const { id, namespace, project, endpoint, method, path, query, status, outcome } = row;
   return {
@@ -196,20 +198,20 @@ const toEvent = (row: LogRow): RequestEvent => {
   };
 };
 
-/** Waits until gateway and status reflect everything in the source. */
+/** Waits until the gateway and the statuses reflect everything in the source. */
 const settle = async (operator: Operator, signal: AbortSignal): Promise<void> => {
   await Promise.race([operator.synced, operator.ended, aborted(signal)]);
   while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);
 };
 
-/** Paths below the working directory are relative to it. */
+/** Makes paths below the working directory relative to it. */
 const displayPath = (name: string): string => {
   const relative = path.relative('.', name);
   if (relative === '') return '.';
   return relative.startsWith('..') ? path.resolve(name) : relative;
 };
 
-/** The location of the object that a message is about. Empty if unknown. */
+/** Returns the location of the object that a message is about, or empty text if it is unknown. */
 type Where = (ref: ObjectRef, message: string) => string;
 
 interface OpenedSource {
@@ -249,7 +251,7 @@ const openSource = async (
 };
 
 const openCluster = async (kubeconfigPath: string, registry: Registry): Promise<KubeClient> => {
-  // Loaded on demand: without a cluster, the Kubernetes client would only take memory.
+  // Loaded on demand, because the Kubernetes client would only use memory if there is no cluster.
   const { loadKubeClient } = await import('@standin/kube/load-kube-client');
   try {
     return loadKubeClient({ kubeconfigPath, registry });

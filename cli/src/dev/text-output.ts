@@ -13,7 +13,7 @@ const LISTED_MAX = 12;
 const SLUG_WIDTH_MAX = 40;
 const DATA_DEFAULT = '.standin';
 
-/** Output for users: the first request to send, then one line per request and per problem. */
+/** Creates the output for users: the first request to send, then one line for each request and each problem. */
 export const textOutput = (out: Output, { colour, data }: TextOutputOptions): DevOutput => {
   const line = (text: Line): void => out.line(text, colour);
   const well = (what: string): void => line([styled('green', '✓'), ` ${what}`]);
@@ -35,7 +35,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
     }),
     request: (entry) => line(formatSummaryLine(entry)),
     rejected: (rejected) => line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() })),
-    moreRejected: (count) => line([styled('dim', `… and ${count} more refused`)]),
+    moreRejected: (count) => line([styled('dim', `… and ${count} more rejected`)]),
     warning: warn,
     stopping: () => line('Stopping …'),
   };
@@ -47,7 +47,7 @@ const readyLines = (ready: Ready, data: string): Line[] => {
   const logs = data === DATA_DEFAULT ? 'npx standin logs' : `npx standin logs --data ${data}`;
   return [
     '',
-    [styled('green', 'Ready.'), ` ${count} of ${origin}, at ${gateway}`],
+    [styled('green', 'Ready.'), ` ${count} from ${origin} at ${gateway}`],
     ...(dashboard === undefined ? [] : [['Dashboard: ', styled('cyan', urlOf(dashboard, dashboardToken))]]),
     ...contentLines(ready),
     '',
@@ -63,11 +63,11 @@ const readyLines = (ready: Ready, data: string): Line[] => {
   ];
 };
 
-/** Opens the dashboard, which stores the token in a cookie. */
+/** Returns the URL that opens the dashboard, which stores the token in a cookie. */
 const urlOf = (dashboard: string, token: string | undefined): string =>
   token === undefined ? dashboard : `${dashboard}/?token=${token}`;
 
-/** Accounts with their keys, projects with their URLs, and the served endpoints below them. */
+/** Returns the accounts with their keys, the projects with their URLs, and the served endpoints below them. */
 const contentLines = ({ accounts, projects, endpoints }: Ready): string[] => {
   const titleOf = (kind: string, { namespace, name }: { namespace: string; name: string }): string =>
     `  ${kind} ${namespace}/${name}`;

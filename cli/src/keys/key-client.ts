@@ -8,9 +8,9 @@ const isServerError = (error: unknown, status: number): boolean =>
 
 /** Regenerates and reads keys through the JSON API. */
 export const keyClient = (api: ApiClient) => ({
-  /** Rejects with a `PlainError` if no account matches, or the choice is ambiguous. */
+  /** Finds an account. Rejects with a `PlainError` if no account matches, or the choice is ambiguous. */
   choose: (choice: AccountChoice): Promise<AccountRef> => chooseAccount(api, choice),
-  /** Undefined if the user may regenerate the key but not see the Account. */
+  /** Resolves with undefined if the user may regenerate the key but not see the Account. */
   account: async (ref: AccountRef): Promise<ApiAccount | undefined> => {
     try {
       return await api.ask({ path: accountPath(ref) }, accountSchema);
@@ -19,7 +19,7 @@ export const keyClient = (api: ApiClient) => ({
       throw error;
     }
   },
-  /** Creates the KeyRegeneration. A repeated call with the same name changes nothing. */
+  /** Creates the KeyRegeneration. A repeated call with the same name has no effect. */
   create: async (ref: AccountRef, name: string): Promise<void> => {
     const request = { method: 'POST', path: `${accountPath(ref)}/regenerations`, body: { name } } as const;
     try {
@@ -29,13 +29,13 @@ export const keyClient = (api: ApiClient) => ({
       if (!isServerError(error, 409)) throw error;
     }
   },
-  /** Empty until the operator has written a status. */
+  /** Resolves with the status, which is empty until the operator has written one. */
   status: async (ref: AccountRef, name: string): Promise<KeyRegenerationStatus> => {
     const path = `${accountPath(ref)}${apiPath('regenerations', name)}`;
     try {
       return (await api.ask({ path }, keyRegenerationSchema)).status;
     } catch (error) {
-      // An object that was just created may not be visible yet.
+      // A new object may not be visible yet.
       if (isServerError(error, 404)) return {};
       throw error;
     }

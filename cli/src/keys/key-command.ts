@@ -19,25 +19,25 @@ const parseTimeout = (text: string): number => {
 };
 
 export const addKeyCommand = (program: Command): void => {
-  const key = program.command('key').description('API keys of accounts');
+  const key = program.command('key').description('manage account API keys');
   const command = key
     .command('regenerate')
     .description(
-      "replace an account's API key, and print the new one when no gateway accepts the old one; exit 3: limit of six per hour reached, 4: the key is managed elsewhere, 5: not completed in time",
+      "replace an account's API key, and print the new one when no gateway accepts the old one; exit codes: 3 if the limit of six per hour is reached, 4 if the key is managed elsewhere, 5 if it does not complete in time",
     )
     .argument('[ACCOUNT]', 'required if you can see more than one account')
-    .option('-n, --namespace <name>', 'namespace of the account')
+    .option('-n, --namespace <name>', "the account's namespace")
     .addOption(
       new Option(
         '--timeout <duration>',
-        'longest time to wait, such as 30s or 5m; the regeneration continues after that',
+        'maximum time to wait, such as 30s or 5m; the regeneration continues after that',
       )
         .argParser(parseTimeout)
         .default(60_000, '1m'),
     )
     .option('-y, --yes', 'regenerate without confirmation')
     .addOption(
-      new Option('-o, --output <format>', 'text: the key alone; or json').choices(['text', 'json']).default('text'),
+      new Option('-o, --output <format>', 'text (only the key) or json').choices(['text', 'json']).default('text'),
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (account: string | undefined, raw: unknown) => {

@@ -12,7 +12,7 @@ describe('the outcome of a regeneration', () => {
     ['LimitReached', 3],
     ['ManagedElsewhere', 4],
     ['Invalid', 1],
-  ])('that is refused for %s has exit code %d and a reason', (reason, exitCode) => {
+  ])('is a rejection for %s, with exit code %d and a reason', (reason, exitCode) => {
     const conditions = [condition('Accepted', reason, 'why'), condition('Complete', 'Failed', 'why')];
     expect(outcomeOf({ phase: 'Refused', conditions })).toEqual({ kind: 'refused', message: 'why', exitCode });
   });

@@ -29,8 +29,11 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   const account = await client.account(ref);
   const left =
     account === undefined ? '' : ` (${account.regenerations.left} of ${account.regenerations.max} left this hour)`;
-  const question = `Every caller of account ${title} gets 401 until it sends the new key. Regenerate it${left}?`;
-  if (!options.yes && !(await isConfirmed(question, 'no terminal to confirm on: add --yes to regenerate the key')))
+  const question = `All callers of account ${title} get 401 until they send the new key. Regenerate it${left}?`;
+  if (
+    !options.yes &&
+    !(await isConfirmed(question, 'cannot ask for confirmation without a terminal: add --yes to regenerate the key'))
+  )
     throw new PlainError('nothing was changed');
 
   const name = `regenerate-${randomBytes(4).toString('hex')}`;
@@ -62,7 +65,7 @@ interface Followed {
   readonly deadline: number;
 }
 
-/** Prints each change in progress until the regeneration has ended or the time is up. */
+/** Prints each change in progress until the regeneration has ended or the timeout is reached. */
 const follow = async (client: KeyClient, { ref, name, deadline }: Followed): Promise<KeyRegenerationStatus> => {
   for (let said = ''; ;) {
     const status = await persistently(deadline, () => client.status(ref, name));
@@ -74,7 +77,7 @@ const follow = async (client: KeyClient, { ref, name, deadline }: Followed): Pro
   }
 };
 
-/** Retries transient failures, such as a restart of the dashboard, until the deadline. */
+/** Retries after transient failures, such as a dashboard restart, until the deadline. */
 const persistently = async <T>(deadline: number, work: () => Promise<T>): Promise<T> => {
   for (;;) {
     try {
@@ -87,7 +90,7 @@ const persistently = async <T>(deadline: number, work: () => Promise<T>): Promis
   }
 };
 
-/** The state of a regeneration, for a command that waits for it. */
+/** Returns the state of a regeneration, for a command that waits for it. */
 type RegenerationOutcome =
   | { readonly kind: 'under-way' }
   | { readonly kind: 'completed'; readonly message: string }
@@ -106,7 +109,7 @@ export const outcomeOf = (status: KeyRegenerationStatus): RegenerationOutcome =>
   return { kind: 'refused', message, exitCode };
 };
 
-/** `1 of 3 gateways have the new key; waiting for gateway-1, gateway-2` */
+/** Returns text such as `1 of 3 gateways have the new key; waiting for gateway-1, gateway-2`. */
 export const formatProgress = (status: KeyRegenerationStatus): string => {
   const { acknowledged, waitingFor = [], phase } = status;
   const [have, known] = acknowledged?.split('/') ?? [];

@@ -13,7 +13,9 @@ const event = (number: number): string[] => ['event: request', `data: ${JSON.str
 const position = (id: string): string[] => [`id: ${id}`, ''];
 const brokenOff = (): Error => new ServerError('cannot reach it: terminated', { status: 0, code: '' });
 
-/** Each stream is the content that the server sends, and the error that ends it, if any. After the last one, the reader is stopped. */
+/**
+ * Each stream contains what the server sends, and the error that ends it, if any. The reader is stopped after the last stream.
+ */
 const follow = async (streams: readonly (readonly (readonly string[] | Error)[])[]) => {
   const stop = new AbortController();
   const asked: (string | undefined)[] = [];
@@ -53,7 +55,7 @@ describe('following requests', () => {
     await expect(follow([[brokenOff()], []])).rejects.toThrow('cannot reach it');
   });
 
-  it('fails if a later request is refused', async () => {
+  it('fails if a later request is rejected', async () => {
     const refused = new ServerError('it: the token has expired', { status: 401, code: 'unauthorized' });
     await expect(follow([[position('a'), event(1)], [refused], []])).rejects.toThrow('the token has expired');
   });

@@ -14,12 +14,12 @@ const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 const PAGE_SIZE = 1_000;
 const RETRY_MS = 1_000;
 
-/** Reads requests from the JSON API: of one project of a cluster, or of the projects of a `standin dev`. */
+/** Reads requests from the JSON API, for one project in a cluster or for the projects in a `standin dev`. */
 export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<LogReader> => {
   const path = await requestsPath(api, choice);
   const filter = { q: searchOf(choice), from: choice.since?.toISOString() };
 
-  /** The wanted entries, oldest first, in as many requests as necessary. */
+  /** Reads the selected entries, oldest first, in as many requests as necessary. */
   const readEntries = async function* (wanted: readonly Listed[]): AsyncGenerator<LogEntry> {
     const missing = new Set(wanted.map(({ id }) => id));
     const oldest = wanted.at(-1);
@@ -37,7 +37,7 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
     }
   };
 
-  /** Yields each entry once across interruptions: after reconnecting, the server repeats the last minute. */
+  /** Yields each entry once across interruptions, although the server repeats the last minute after a reconnect. */
   const follow = async function* <T extends { readonly id: string }>(
     item: z.ZodType<T>,
     query: { readonly view: 'entry' | 'summary'; readonly from: string },
@@ -77,13 +77,13 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
     },
     followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),
     followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
-    // Every response reports a missing project.
+    // Every response shows whether the project is missing.
     checkProject: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
 };
 
-/** Parsed but unchanged, once it matches the schema: keeps the order of fields, and fields that a newer server adds. */
+/** Parses JSON, checks it against the schema, and returns it unchanged, with its field order and fields from a newer server. */
 const checked = <T>(schema: z.ZodType<T>, text: string): T => {
   const value: unknown = JSON.parse(text);
   schema.parse(value);
@@ -93,7 +93,7 @@ const checked = <T>(schema: z.ZodType<T>, text: string): T => {
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 export interface ServerEvent {
-  /** Empty: the event only moves the position. */
+  /** Empty if the event only moves the position. */
   readonly type: string;
   readonly data: string;
   readonly id: string | undefined;

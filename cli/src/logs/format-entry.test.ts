@@ -10,7 +10,7 @@ import {
 } from './format-entry.ts';
 
 const entry: LineEntry = {
-  // No time zone: local time, so that the test passes in any zone.
+  // Without a time zone, this is local time, so the test passes in any zone.
   receivedAt: '2026-11-21T07:35:12.123456',
   namespace: 'default',
   endpoint: 'create-order',
@@ -37,10 +37,10 @@ describe('formatRejectedLine', () => {
 
   test('aligns with the lines of accepted requests and shows the reason', () => {
     expect(rejectedLine()).toBe(
-      '11-21 07:35:12.123  GET     404  /k3v9/v1/x                        refused: endpoint_not_found',
+      '11-21 07:35:12.123  GET     404  /k3v9/v1/x                        rejected: endpoint_not_found',
     );
     expect(rejectedLine({ method: '', path: '', status: 400, code: 'bad_request' })).toMatch(
-      /123 {2}--- {5}400 {2}--- +refused: bad_request$/,
+      /123 {2}--- {5}400 {2}--- +rejected: bad_request$/,
     );
   });
 
@@ -61,16 +61,16 @@ describe('formatSummaryLine', () => {
     ]);
   });
 
-  test('shows outcomes that the status does not show', () => {
+  test('shows outcomes that the status alone does not show', () => {
     expect(line({ status: 502, outcome: 'upstream_failed' })).toMatch(/ 502 .* upstream failed$/);
     expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* response unknown$/);
   });
 
   test.each([
     ['an escape sequence', '/a\x1b[31m', String.raw`/a\x1b[31m`],
-    ['an 8-bit one, a line break', '/a\x9b31m\r\n', String.raw`/a\x9b31m\x0d\x0a`],
-    ['text written backwards', '/a\u202etxt.exe', String.raw`/a\u202etxt.exe`],
-    ['nothing but a letter', '/caf\xe9', '/caf\xe9'],
+    ['an 8-bit escape sequence and a line break', '/a\x9b31m\r\n', String.raw`/a\x9b31m\x0d\x0a`],
+    ['a right-to-left override', '/a\u202etxt.exe', String.raw`/a\u202etxt.exe`],
+    ['not a letter', '/caf\xe9', '/caf\xe9'],
   ])('escapes control characters in the path: %s', (_what, path, shown) => {
     expect(line({ path })).toContain(`  ${shown} `);
   });

@@ -2,7 +2,7 @@ import { printable } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import { styled, type Line, type Styled } from '../terminal.ts';
 
-/** The fields of a line. Both summaries and full entries have them. */
+/** The fields that a line shows. Both summaries and full entries have them. */
 export type LineEntry = Pick<
   LogSummary,
   'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
@@ -16,7 +16,7 @@ const DURATION_WIDTH = '999.9 ms'.length;
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
-/** `11-21 07:35:12.123`, in the reader's time zone. */
+/** Formats a time in the reader's time zone, such as `11-21 07:35:12.123`. */
 const formatClock = (receivedAt: string): string => {
   const time = new Date(receivedAt);
   const date = `${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`;
@@ -24,17 +24,17 @@ const formatClock = (receivedAt: string): string => {
   return `${date} ${clock}.${String(time.getMilliseconds()).padStart(3, '0')}`;
 };
 
-/** `0.8 ms`, `12.3 s`. */
+/** Formats a duration, such as `0.8 ms` or `12.3 s`. */
 export const formatDuration = (ms: number): string =>
   ms < 999.95 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-/** The printable form, so that its length is the column's width. */
+/** Pads the printable form, so that its length is the column's width. */
 const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): string => {
   const target = printable(query === '' ? path : `${path}?${query}`);
   return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;
 };
 
-/** What the status alone does not show. */
+/** Outcomes that the status alone does not show. */
 const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
   upstream_failed: 'upstream failed',
   upstream_timeout: 'upstream timed out',
@@ -42,8 +42,8 @@ const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
 };
 
 /**
- * One line, columns aligned: time, method, status (`---` when no response was recorded), path with its query, duration, endpoint.
- * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order`
+ * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration,
+ * endpoint. `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order`
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
   const status = entry.status === 0 ? '---' : String(entry.status);
@@ -58,22 +58,24 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
   ];
 };
 
-/** A request that the log does not contain. */
+/** A rejected request, which the log does not contain. */
 export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 'status'> {
-  /** Any text. Empty, like the path, for bytes that are not a request. */
+  /** Any text. The method and the path are empty for bytes that are not a request. */
   readonly method: string;
-  /** The reason: a code of docs/errors.md. */
+  /** The reason, which is a code from docs/errors.md. */
   readonly code: string;
 }
 
-/** The same columns where available: `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   refused: api_key_invalid` */
+/**
+ * Formats the available columns: `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   rejected: api_key_invalid`
+ */
 export const formatRejectedLine = ({ receivedAt, method, status, path, code }: RejectedLine): Line => {
   const text = [
     formatClock(receivedAt),
     (method === '' ? '---' : method).padEnd(METHOD_WIDTH),
     String(status),
     (path === '' ? '---' : formatTarget({ path, query: '' })).padEnd(PATH_WIDTH),
-    `refused: ${code}`,
+    `rejected: ${code}`,
   ].join('  ');
   return [styled('dim', text)];
 };

@@ -15,6 +15,6 @@ test.each<[LogChoice, string | undefined]>([
   [{ status: 404 }, 'status:404'],
   [{ status: { min: 500, max: 599 }, method: 'GET' }, 'method:GET status:5xx'],
   [{ filter: parsed('a OR b'), method: 'GET' }, 'method:GET (a OR b)'],
-])('%j becomes the search %s', (choice, search) => {
+])('%j is written as the search %s', (choice, search) => {
   expect(searchOf(choice)).toBe(search);
 });

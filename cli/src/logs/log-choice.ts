@@ -2,7 +2,7 @@ import type { Method } from '@standin/contract';
 import type { StatusRange } from '@standin/logstore';
 import { formatFilter, type Condition, type Filter } from '@standin/exchange/search';
 
-/** How requests are printed: one line each, full entries as JSON, or commands that send them again. */
+/** Output formats for requests: one line each, full entries as JSON, or commands that send them again. */
 export const LOG_OUTPUTS = ['text', 'json', 'curl'] as const;
 export type LogOutput = (typeof LOG_OUTPUTS)[number];
 
@@ -24,7 +24,7 @@ const statusCondition = (status: number | StatusRange): Condition => {
     : { kind: 'range', field: 'status', from, to };
 };
 
-/** The same selection in the search language, within one project; `undefined`: all requests. */
+/** Returns the selection in the search language, within one project, or `undefined` for all requests. */
 export const searchOf = ({ endpoint, method, status, filter }: LogChoice): string | undefined => {
   const [first, ...others]: Condition[] = [
     ...(endpoint === undefined ? [] : [{ kind: 'matches', field: 'endpoint', pattern: [endpoint] } as const]),

@@ -48,12 +48,12 @@ const limitArgument = (text: string): number => {
 };
 
 export const addLogCommands = (program: Command, colour: boolean): void => {
-  // Loaded on demand: `standin --help` and `standin validate` need no ClickHouse client.
+  // Loaded on demand, because `standin --help` and `standin validate` do not need a ClickHouse client.
   const reader = () => import('./read-log.ts');
   const parse = (raw: unknown): ReadLogOptions => ({ ...optionsSchema.parse(raw), colour });
   withFilter(program.command('logs').description('list captured requests, newest last'))
-    .option('--limit <n>', 'maximum number of requests; the newest are shown', limitArgument, LIMIT_DEFAULT)
-    .option('-f, --follow', 'then show new requests, like standin tail')
+    .option('--limit <n>', 'maximum number of requests; shows the newest ones', limitArgument, LIMIT_DEFAULT)
+    .option('-f, --follow', 'then show new requests as they are captured, like standin tail')
     .action(async (raw: unknown) => (await reader()).listLog(parse(raw)));
   withFilter(program.command('tail').description('show requests as they are captured')).action(async (raw: unknown) =>
     (await reader()).tailNewest(parse(raw)),
@@ -62,9 +62,9 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
 
 const withFilter = (command: Command): Command =>
   withServer(command)
-    .option('-n, --namespace <name>', 'only requests of this namespace')
-    .option('-p, --project <name>', 'only requests of this project')
-    .option('-e, --endpoint <name>', 'only requests of this endpoint')
+    .option('-n, --namespace <name>', 'only requests in this namespace')
+    .option('-p, --project <name>', 'only requests to this project')
+    .option('-e, --endpoint <name>', 'only requests to this endpoint')
     .option(
       '-m, --method <method>',
       'only this method',
@@ -85,6 +85,6 @@ const withFilter = (command: Command): Command =>
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin')
     .option('--clickhouse-url <url>', 'read from a ClickHouse server', parseClickHouseUrl)
-    .option('--clickhouse-user <name>', 'its user', 'default')
+    .option('--clickhouse-user <name>', 'ClickHouse user', 'default')
     .addOption(clickHousePassword())
-    .option('--database <name>', 'its database', parseClickHouseName, 'standin');
+    .option('--database <name>', 'ClickHouse database', parseClickHouseName, 'standin');

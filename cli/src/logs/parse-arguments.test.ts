@@ -7,15 +7,15 @@ test.each([
   ['5xx', { min: 500, max: 599 }],
   ['5XX', { min: 500, max: 599 }],
   ['200-299', { min: 200, max: 299 }],
-])('status %s', (text, range) => {
+])('the status %s is parsed', (text, range) => {
   expect(parseStatus(text)).toEqual(range);
 });
 
-test.each(['', '4', '6xx', '40x', '200-', 'ok'])('status %j fails with an example', (text) => {
-  expect(() => parseStatus(text)).toThrow('must be like 404');
+test.each(['', '4', '6xx', '40x', '200-', 'ok'])('the status %j is rejected with an example', (text) => {
+  expect(() => parseStatus(text)).toThrow('must be a status such as 404');
 });
 
-test('since accepts a duration or a time', () => {
+test('a start time is a duration or a time', () => {
   const before = Date.now();
   const since = parseSince('10m').getTime();
   expect(since).toBeGreaterThanOrEqual(before - 600_000);
@@ -23,22 +23,22 @@ test('since accepts a duration or a time', () => {
   expect(parseSince('2026-11-21T10:00:00Z')).toEqual(new Date('2026-11-21T10:00:00Z'));
 });
 
-test.each(['', '10', 'm', '10 m', 'yesterday', '2026-13-01T00:00:00Z'])('since %j is refused', (text) => {
-  expect(() => parseSince(text)).toThrow('must be like 10m');
+test.each(['', '10', 'm', '10 m', 'yesterday', '2026-13-01T00:00:00Z'])('the start time %j is rejected', (text) => {
+  expect(() => parseSince(text)).toThrow('must be a time such as 10m');
 });
 
 test.each(['', 'nonsense', 'clickhouse:8123', 'ftp://clickhouse', 'http://'])(
-  'ClickHouse’s URL %j is refused',
+  'the ClickHouse URL %j is rejected',
   (text) => {
     expect(() => parseClickHouseUrl(text)).toThrow('must be a URL such as http://clickhouse:8123.');
   },
 );
 
-test.each(['', 'a b', '1st', 'x; DROP', 'ä'.repeat(3)])('the database %j is refused', (text) => {
-  expect(() => parseClickHouseName(text)).toThrow('must be letters, digits and _');
+test.each(['', 'a b', '1st', 'x; DROP', 'ä'.repeat(3)])('the database name %j is rejected', (text) => {
+  expect(() => parseClickHouseName(text)).toThrow('must be up to 63 letters, digits and underscores');
 });
 
-test('a valid ClickHouse URL and name are unchanged', () => {
+test('a valid ClickHouse URL and name are not changed', () => {
   expect(parseClickHouseUrl('https://clickhouse:8443/path')).toBe('https://clickhouse:8443/path');
   expect(parseClickHouseName('standin_2')).toBe('standin_2');
 });

@@ -2,11 +2,11 @@ import { parseDuration, printable } from '@standin/contract';
 import { parseFilter, type Filter, type FilterProblem } from '@standin/exchange/search';
 import { InvalidArgumentError } from 'commander';
 
-/** How much of a long search is shown before and after the marks. */
+/** How many characters of a long search are shown before and after the marks. */
 const SHOWN_BEFORE = 40;
 const SHOWN_BEHIND = 30;
 
-/** The search with its problem underlined: `  staus:500\n  ^^^^^`. A long search is truncated. */
+/** Returns the search with its problem underlined, such as `  staus:500\n  ^^^^^`. A long search is truncated. */
 export const underline = (text: string, { from, to }: FilterProblem): string => {
   const start = Math.max(0, from - SHOWN_BEFORE);
   const end = Math.min(text.length, to, from + SHOWN_BEFORE);
@@ -23,19 +23,20 @@ export const parseSearch = (text: string): Filter => {
   throw new InvalidArgumentError(`${result.problem.message}\n${underline(text, result.problem)}`);
 };
 
-/** A duration before now, such as `10m`, or an RFC 3339 time. */
+/** Parses a duration before now, such as `10m`, or an RFC 3339 time. */
 export const parseSince = (text: string): Date => {
   const ageMs = parseDuration(text);
   if (ageMs !== undefined) return new Date(Date.now() - ageMs);
   const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? new Date(text) : new Date(NaN);
-  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('must be like 10m, 2h, 1d or 2026-11-21T10:00:00Z.');
+  if (Number.isNaN(time.getTime()))
+    throw new InvalidArgumentError('must be a time such as 10m, 2h, 1d or 2026-11-21T10:00:00Z.');
   return time;
 };
 
-/** `404`, `5xx` or `200-299`. */
+/** Parses a status such as `404`, `5xx` or `200-299`. */
 export const parseStatus = (text: string): { readonly min: number; readonly max: number } => {
   const match = /^(?:([1-5])xx|(\d{3})(?:-(\d{3}))?)$/i.exec(text);
-  if (match === null) throw new InvalidArgumentError('must be like 404, 5xx or 200-299.');
+  if (match === null) throw new InvalidArgumentError('must be a status such as 404, 5xx or 200-299.');
   const [, hundreds, from, to] = match;
   if (hundreds !== undefined) return { min: Number(hundreds) * 100, max: Number(hundreds) * 100 + 99 };
   return { min: Number(from), max: Number(to ?? from) };

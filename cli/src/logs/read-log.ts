@@ -1,6 +1,8 @@
+import path from 'node:path';
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand } from '@standin/exchange/formats';
 import { findLocal, openServer } from '../server/connect.ts';
+import { findRunning } from '../server/run-file.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
@@ -22,7 +24,7 @@ const KNOWN_MAX = 1_000;
 /** Rows are visible 1.5 s after the request (p95). */
 const LATE_MS = 5_000;
 
-/** Lists the newest entries, the oldest of them first. With `follow`, then new ones until a signal arrives. */
+/** Lists the newest entries in chronological order. With `follow`, then lists new ones until a signal arrives. */
 export const listLog = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
     const startedAt = Date.now();
@@ -35,7 +37,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
     if (!options.follow) return;
     const known = new Set(listed.map(({ id }) => id));
-    // Rows arrive late, so it looks back, but not beyond the oldest entry that is known to have been listed.
+    // Rows arrive late, so this looks back, but not beyond the oldest entry that is known to have been listed.
     const lookBack = msOf(listed[0], startedAt) - LATE_MS;
     const oldestKnown = listed.length < limit ? 0 : msOf(listed.at(-1), startedAt) + 1;
     await follow(reading, new Date(Math.max(lookBack, oldestKnown, options.since?.getTime() ?? 0)), known);
@@ -54,20 +56,25 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly signal: AbortSignal;
 }
 
-/** Reads ClickHouse directly only where no server runs. */
-const openReader = async (options: ReadLogOptions, signal: AbortSignal): Promise<LogReader> => {
+/** Reads ClickHouse directly only if there is no JSON API. */
+const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
-  const isDirect = options.clickhouseUrl !== undefined;
-  const api = isDirect ? undefined : (openServer(options) ?? (await findLocal(options.data, signal)));
-  return api === undefined ? openStoreReader(options, choice) : openApiReader(api, choice);
+  if (options.clickhouseUrl !== undefined) return openStoreReader(options, choice);
+  const api = openServer(options) ?? (await findLocal(options.data));
+  if (api !== undefined) return openApiReader(api, choice);
+  // A standin dev whose cluster is unreachable keeps starting, and its engine has the data folder.
+  const starting = await findRunning(path.resolve(options.data));
+  if (starting === undefined) return openStoreReader(options, choice);
+  const { url: clickhouseUrl, username: clickhouseUser, password: clickhousePassword } = starting.clickhouse;
+  return openStoreReader({ ...options, clickhouseUrl, clickhouseUser, clickhousePassword }, choice);
 };
 
 const withReader = async (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {
   const { output, colour } = options;
   const stop = awaitStop();
   try {
-    const reader = await openReader(options, stop.signal).catch((error: unknown) => {
+    const reader = await openReader(options).catch((error: unknown) => {
       if (!stop.signal.aborted) throw error;
       return undefined;
     });
@@ -100,7 +107,7 @@ const msOf = (listed: Listed | undefined, otherwise: number): number =>
 
 const printLine = (entry: LineEntry, colour: boolean): void => stdout.line(formatSummaryLine(entry), colour);
 
-/** Commands use the host of the captured request: the list may contain many projects. */
+/** Formats commands with the host of the captured request, because the list may contain many projects. */
 const printEntry = (entry: LogEntry, output: Exclude<LogOutput, 'text'>): void => {
   if (output === 'curl') stdout.lines(curlCommand(entry).text);
   else stdout.json(entry);

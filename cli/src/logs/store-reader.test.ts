@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 
 describe('the projects of a data folder', () => {
-  it('are unknown if it was used without a directory', async () => {
+  it('are unknown if the folder was used without a directory', async () => {
     await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
   });
 
@@ -33,7 +33,7 @@ describe('the projects of a data folder', () => {
     await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
   });
 
-  describe('that was used with a directory', () => {
+  describe('after it was used with a directory', () => {
     beforeEach(async () => {
       const lastFirstSeen = '2026-11-21T07:00:00Z';
       const seen = { firstSeen: lastFirstSeen, generation: 1, specSha256: '', objectSha256: '', resourceVersion: 1 };
@@ -43,11 +43,11 @@ describe('the projects of a data folder', () => {
       });
     });
 
-    it('are those of the directory', async () => {
+    it('are those in the directory', async () => {
       await expect(checkProject(folder, { project: 'shop' }, noRows)).resolves.toBeUndefined();
       await expect(checkProject(folder, { namespace: 'default', project: 'shop' }, noRows)).resolves.toBeUndefined();
       await expect(checkProject(folder, { project: 'nope' }, noRows)).rejects.toThrow(
-        'there is no project "nope"; there is: shop',
+        'there is no project "nope"; available projects: shop',
       );
     });
 

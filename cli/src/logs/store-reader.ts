@@ -10,16 +10,16 @@ import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
 
 export interface StoreReaderOptions {
-  /** The data folder of a `standin dev` that does not run. */
+  /** The data folder of a `standin dev` that is not running. */
   readonly data: string;
-  /** Read from this ClickHouse server instead. */
+  /** The ClickHouse server to read from instead. */
   readonly clickhouseUrl?: string | undefined;
   readonly clickhouseUser: string;
   readonly clickhousePassword: string;
   readonly database: string;
 }
 
-/** Reads ClickHouse: a server, or a data folder, with its own engine while the command runs. */
+/** Reads a ClickHouse server, or a data folder with an engine that runs as long as the command. */
 export const openStoreReader = async (options: StoreReaderOptions, choice: LogChoice): Promise<LogReader> => {
   const { filter: search, ...others } = choice;
   const { store, close } = await openStore(options);
@@ -28,7 +28,7 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
   const checkGrowing = (): void => {
     if (isServer) return;
     throw new PlainError(
-      `no standin dev runs on ${options.data}: start it first; standin logs lists the captured requests`,
+      `no standin dev is running for ${options.data}: start it first; standin logs lists the captured requests`,
     );
   };
   return {
@@ -46,7 +46,7 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
     },
     checkProject: async () => {
       const { namespace, project } = choice;
-      // A separate ClickHouse server has only the log, not the list of projects.
+      // A separate ClickHouse server contains only the log, not the list of projects.
       if (project === undefined || isServer) return;
       const hasRows = async () =>
         (await store.summaries({ projectUid: EVERY_PROJECT, namespace, project, limit: 1 })).length > 0;
@@ -94,7 +94,10 @@ const openStore = async (
   };
 };
 
-/** Rejects with a `PlainError` if the `standin dev` that used a data folder is known to have no such project, and the log no rows of it. */
+/**
+ * Rejects with a `PlainError` if the last `standin dev` for a data folder did not have the project, and the log has no rows from
+ * it.
+ */
 export const checkProject = async (
   data: string,
   wanted: Pick<LogChoice, 'namespace' | 'project'>,
@@ -103,7 +106,7 @@ export const checkProject = async (
   const dataDir = path.resolve(data);
   // In that case, the folder describes the directory that it was used with before.
   if ((await readRunFile(dataDir))?.from === 'cluster') return;
-  // A failed read is no reason to reject a name.
+  // A failed read is not a reason to reject a name.
   const known = await recordedProjects(dataDir).catch(() => undefined);
   const refusal = known && missingProject(known, wanted);
   // A project's log outlives the project.

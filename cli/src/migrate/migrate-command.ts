@@ -6,11 +6,11 @@ import { stdout } from '../terminal.ts';
 
 const migrateSchema = clickHouseSchema.partial({ clickhouseUrl: true }).extend({ print: z.boolean().default(false) });
 
-/** For users who may create tables, where gateways may not. */
+/** Adds the command for users who may create tables, in case gateways may not. */
 export const addMigrateCommand = (program: Command): void => {
   const command = program
     .command('migrate')
-    .description('create or update the log’s database and tables; safe to run at any time, repeatedly')
+    .description('create or update the log database and its tables; safe to run repeatedly')
     .option('--print', 'print the statements instead of running them');
   addClickHouseOptions(command, { urlIsMandatory: false }).action((raw: unknown) =>
     migrateLog(migrateSchema.parse(raw)),
@@ -21,7 +21,7 @@ export const addMigrateCommand = (program: Command): void => {
 const migrateLog = async (options: z.infer<typeof migrateSchema>): Promise<void> => {
   const { print, clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password } = options;
   const { database, cluster } = options;
-  // Loaded on demand: it would slow the start of every command.
+  // Loaded on demand, because it would slow down every command.
   const { migrationScript, openLogStore } = await import('@standin/logstore');
   if (print) {
     stdout.lines(await migrationScript({ database, cluster }));
@@ -32,7 +32,7 @@ const migrateLog = async (options: z.infer<typeof migrateSchema>): Promise<void>
   const store = openLogStore({ url, username, password, database, cluster, logger: stderrLogger() });
   try {
     await store.migrate();
-    stdout.line(`The tables of the database ${database} are up to date.`);
+    stdout.line(`The tables in database ${database} are up to date.`);
   } finally {
     await store.close();
   }

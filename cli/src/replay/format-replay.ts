@@ -9,7 +9,11 @@ import type { FilterPlan } from './replay-client.ts';
 const INDENT = '  ';
 
 const targetText = ({ kind, url }: ReplaySpec['target']): string =>
-  kind === 'URL' ? (url ?? '') : kind === 'Endpoint' ? 'its endpoint, through the gateway' : 'its upstream';
+  kind === 'URL'
+    ? (url ?? '')
+    : kind === 'Endpoint'
+      ? 'the original endpoint, through the gateway'
+      : 'the original upstream';
 
 const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
   replayHeaders({
@@ -20,7 +24,7 @@ const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
     apiKey: "(the account's key)",
   });
 
-/** The request to send, its target, and the headers that are removed and added. */
+/** Describes the request to send, its target, and the headers that are removed and added. */
 export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
   const { stripped, added } = headersOf(entry, spec);
   const { edit } = spec;
@@ -34,15 +38,15 @@ export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
   ];
 };
 
-/** Count, target, rate, expected duration, and the first requests. */
+/** Describes the count, target, rate, expected duration, and the first requests. */
 export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => {
   const count = Math.min(plan.count, spec.filter?.limit ?? plan.count);
   if (count === 0) return ['No captured request matches. Nothing to send.'];
   const ms = (count / spec.ratePerSecond) * 1_000;
-  const order = spec.order === 'Original' ? ', one after the other' : '';
+  const order = spec.order === 'Original' ? ', one at a time' : '';
   const more = count - plan.first.length;
   return [
-    `${plural(count, 'request')} to ${targetText(spec.target)}, ${spec.ratePerSecond} a second${order}: about ${formatDuration(ms)}`,
+    `${plural(count, 'request')} to ${targetText(spec.target)}, ${spec.ratePerSecond} per second${order}: about ${formatDuration(ms)}`,
     ...plan.first.slice(0, count).map((entry) => [INDENT, ...formatSummaryLine(entry)]),
     ...(more > 0 ? [`${INDENT}… and ${more} more`] : []),
   ];
@@ -50,7 +54,7 @@ export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => 
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** `Running: 40 of 120 sent, 2 without a response` */
+/** Returns text such as `Running: 40 of 120 sent, 2 without a response`. */
 export const formatProgress = ({
   phase = 'Pending',
   sent = 0,
@@ -64,7 +68,7 @@ export const formatProgress = ({
   return `${phase}: ${sent}${of} sent${lost}${waiting === undefined ? '' : ` (${waiting})`}`;
 };
 
-/** The response to one request, next to the captured one. */
+/** Describes the response to one request, and the captured response. */
 export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[] => {
   const was = `captured: ${captured.status === 0 ? 'no response' : captured.status}, ${formatDuration(captured.durationMs)}`;
   if (answer.status === 0) return [`no response: ${answer.error} (${was})`];
@@ -78,7 +82,7 @@ export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[]
   ];
 };
 
-/** `  38 × 200` per status. */
+/** Returns a line such as `  38 × 200` for each status. */
 export const formatResult = ({ byStatus = [], conditions }: ReplayStatus): string[] => [
   conditions?.find(({ type }) => type === 'Complete')?.message ?? '',
   ...byStatus.map(

@@ -35,7 +35,7 @@ interface FoundFilter {
 const FIRST = 5;
 const summaryListSchema = z.object({ items: z.array(summarySchema) });
 
-/** The response; `undefined` for 404. */
+/** Resolves with the response, or with `undefined` for 404. */
 const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
   try {
     return await work;
@@ -47,7 +47,7 @@ const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
 
 /** Reads the log and creates Replays through the JSON API. */
 export const replayClient = (api: ApiClient) => ({
-  /** A captured request, with its project. */
+  /** Resolves with a captured request and its project. */
   request: (id: string): Promise<LogEntry | undefined> => findRequest(api, id),
   plan: async (project: ReplayRef, { search, from, to }: FoundFilter): Promise<FilterPlan> => {
     const path = `${projectPath(project.namespace, project.name)}/requests`;
@@ -67,14 +67,14 @@ export const replayClient = (api: ApiClient) => ({
   setState: async (path: string, state: ReplaySpec['state']): Promise<void> => {
     await api.ask({ method: 'PATCH', path, body: { state } }, replaySchema);
   },
-  /** Empty until the operator has observed it, and after it is deleted. */
+  /** Resolves with the status, which is empty until the operator has observed the Replay, and after the Replay is deleted. */
   status: async (path: string): Promise<ReplayStatus> =>
     (await orUndefined(api.ask({ path }, replaySchema)))?.status ?? {},
   answer: async (path: string, requestId: string): Promise<ReplayAnswer | undefined> => {
     const answer = await orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayAnswerSchema));
     return answer && { ...answer, request: { ...answer.request, body: answer.request.body } };
   },
-  /** At most `limit` requests that got no response. */
+  /** Resolves with at most `limit` requests that got no response. */
   failures: async (path: string, limit: number): Promise<readonly ReplaySummary[]> =>
     (await api.ask({ path: `${path}/results`, query: { status: 0, limit } }, replayResultListSchema)).items,
 });

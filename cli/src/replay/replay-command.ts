@@ -51,7 +51,7 @@ const openReplays = async (options: Options): Promise<ReplayClient> => {
 export const addReplayCommand = (program: Command, colour: boolean): void => {
   withServer(program.command('replay'))
     .description(
-      'send captured requests again: one by its id, or all that match a filter; exit 1 if one gets no response',
+      'send captured requests again: one by its id, or all that match a filter; exit 1 if a request gets no response',
     )
     .argument('[ID]', 'id of the request, from standin logs -o json')
     .addOption(
@@ -63,8 +63,8 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     .option('--path <path>', 'with ID: replaces the captured path and query; includes the project URI')
     .option('--header <header>', "with ID: 'name: value', repeatable; replaces all captured headers", addHeader)
     .option('--body <text>', 'with ID: replaces the captured body; @FILE reads a file')
-    .option('-p, --project <name>', 'without ID: project of the requests')
-    .option('-n, --namespace <name>', 'namespace of the project', 'default')
+    .option('-p, --project <name>', 'without ID: project that received the requests')
+    .option('-n, --namespace <name>', "the project's namespace", 'default')
     .option('--filter <search>', "only requests that match a search, such as 'status:5xx method:POST'", searchArgument)
     .option('--since <time>', 'received at this time or later: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
     .option('--until <time>', 'received before this time (default: now)', parseSince)

@@ -9,11 +9,11 @@ test.each([
   ['endpoint', { kind: 'Endpoint' }],
   ['Upstream', { kind: 'Upstream' }],
   ['https://api.example.com/a?b=1', { kind: 'URL', url: 'https://api.example.com/a?b=1' }],
-])('--to %s', (text, target) => {
+])('--to %s is parsed', (text, target) => {
   expect(parseTarget(text)).toEqual(target);
 });
 
-test.each(['', 'up', 'ftp://a', 'api.example.com'])('--to %j fails with the valid values', (text) => {
+test.each(['', 'up', 'ftp://a', 'api.example.com'])('--to %j is rejected with the valid values', (text) => {
   expect(() => parseTarget(text)).toThrow('must be endpoint, upstream, or a URL');
 });
 
@@ -23,10 +23,10 @@ test('headers keep their order, and their values may contain colons', () => {
     { name: 'x-a', value: '1' },
     { name: 'x-time', value: '12:30' },
   ]);
-  expect(() => addHeader('nothing')).toThrow("must be like 'content-type: application/json'");
+  expect(() => addHeader('nothing')).toThrow("must be a header such as 'content-type: application/json'");
 });
 
-test('a body is text or a file, in base64 if it is not text', async () => {
+test('a body is text or a file, and is base64-encoded if it is not text', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-replay-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = path.join(folder, 'body');
@@ -39,7 +39,7 @@ test('a body is text or a file, in base64 if it is not text', async () => {
   await expect(editOf({ body: '@/nowhere' })).rejects.toThrow('/nowhere does not exist');
 });
 
-test('an invalid spec fails with the message of the API server', () => {
+test('an invalid spec fails with the API server’s message', () => {
   const spec = { projectRef: { name: 'shop' }, ratePerSecond: 10, order: 'Any', state: 'Running' } as const;
   const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
   expect(checkSpec({ ...spec, requestId, target: { kind: 'Endpoint' } })).toBeDefined();
@@ -53,12 +53,12 @@ test('every replay has a unique name', () => {
   expect(newReplayName()).not.toBe(newReplayName());
 });
 
-test('progress shows sent and failed requests, and what it waits for', () => {
+test('progress shows sent and failed requests, and what the replay is waiting for', () => {
   expect(formatProgress({})).toBe('Pending: 0 sent');
   const complete = {
     type: 'Complete',
     status: 'False',
-    message: 'The log store is away.',
+    message: 'The log store is unavailable.',
     lastTransitionTime: '',
   } as const;
   expect(
@@ -69,7 +69,7 @@ test('progress shows sent and failed requests, and what it waits for', () => {
       failed: 1,
       conditions: [{ ...complete, reason: 'Waiting' }],
     }),
-  ).toBe('Running: 4 of 9 sent, 1 without a response (The log store is away.)');
+  ).toBe('Running: 4 of 9 sent, 1 without a response (The log store is unavailable.)');
   expect(
     formatResult({
       byStatus: [

@@ -7,7 +7,7 @@ import { PlainError, refusal } from '../plain-error.ts';
 
 export type Header = { readonly name: string; readonly value: string };
 
-/** `endpoint`, `upstream`, or a URL. */
+/** Parses `endpoint`, `upstream`, or a URL. */
 export const parseTarget = (text: string): ReplaySpec['target'] => {
   if (/^endpoint$/i.test(text)) return { kind: 'Endpoint' };
   if (/^upstream$/i.test(text)) return { kind: 'Upstream' };
@@ -15,10 +15,10 @@ export const parseTarget = (text: string): ReplaySpec['target'] => {
   throw new InvalidArgumentError('must be endpoint, upstream, or a URL that begins with http:// or https://.');
 };
 
-/** `name: value`; given several times, in order. */
+/** Parses `name: value` and adds it to the headers from earlier options. */
 export const addHeader = (text: string, before: readonly Header[] = []): readonly Header[] => {
   const colon = text.indexOf(':');
-  if (colon < 1) throw new InvalidArgumentError("must be like 'content-type: application/json'.");
+  if (colon < 1) throw new InvalidArgumentError("must be a header such as 'content-type: application/json'.");
   return [...before, { name: text.slice(0, colon).trim(), value: text.slice(colon + 1).trim() }];
 };
 
@@ -30,7 +30,9 @@ export interface EditOptions {
   readonly body?: string | undefined;
 }
 
-/** Undefined: no change. Rejects with a `PlainError` if the body file cannot be read. */
+/**
+ * Resolves with the edit, or with undefined if nothing is changed. Rejects with a `PlainError` if the body file cannot be read.
+ */
 export const editOf = async ({ method, path, header, body }: EditOptions): Promise<ReplaySpec['edit']> => {
   if ([method, path, header, body].every((option) => option === undefined)) return undefined;
   return {
@@ -55,7 +57,7 @@ const bodyOf = async (
     : { body: bytes.toString('base64'), bodyEncoding: 'base64' };
 };
 
-/** `replay-3f9a1c07` */
+/** Returns a new name such as `replay-3f9a1c07`. */
 export const newReplayName = (): string => `replay-${randomBytes(4).toString('hex')}`;
 
 /** Checks the spec as the API server would. Throws a `PlainError` for an invalid spec. */
@@ -63,7 +65,7 @@ export const checkSpec = (spec: ReplaySpec): ReplaySpec => {
   const result = parseObject({ apiVersion: GROUP_VERSION, kind: 'Replay', metadata: { name: 'replay' }, spec });
   if (result.ok) return spec;
   const [problem] = result.problems;
-  throw new PlainError(`${problem?.path ?? ''}: ${problem?.message ?? 'not valid'}`);
+  throw new PlainError(`${problem?.path ?? ''}: ${problem?.message ?? 'is not valid'}`);
 };
 
 export const RATE_MAX = LIMITS.replayRatePerSecondMax;

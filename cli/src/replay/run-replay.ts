@@ -42,11 +42,12 @@ const say = (lines: readonly Line[], colour = false): void => {
   for (const line of lines) stderr.line(line, colour);
 };
 
-/** Sends one captured request again and shows the response. True if there was a response. */
+/** Sends one captured request again and shows the response. Resolves with true if there was a response. */
 export const replayOne = async (client: ReplayClient, options: OneOptions): Promise<boolean> => {
   const { id, edit, to, rate, dryRun, output, colour } = options;
   const entry = await client.request(id);
-  if (entry === undefined) throw new PlainError(`the log has no request ${id}: standin logs -o json shows their ids`);
+  if (entry === undefined)
+    throw new PlainError(`there is no request ${id} in the log: standin logs -o json shows the ids`);
   const project = { namespace: entry.namespace, name: entry.project };
   const spec = checkSpec({
     projectRef: { name: entry.project },
@@ -65,7 +66,7 @@ export const replayOne = async (client: ReplayClient, options: OneOptions): Prom
 };
 
 interface EndedReplay {
-  /** Its API path. */
+  /** The Replay's API path. */
   readonly path: string;
   readonly status: ReplayStatus;
 }
@@ -83,7 +84,7 @@ const showOne = async (client: ReplayClient, entry: LogEntry, { path, status }: 
   return status.phase === 'Succeeded';
 };
 
-/** Sends all requests that match a filter again, after a confirmation. True if every request got a response. */
+/** Sends all requests that match a filter again, after a confirmation. Resolves with true if every request got a response. */
 export const replayMany = async (client: ReplayClient, options: ManyOptions): Promise<boolean> => {
   const { project, search, filter, from, until, limit, to, rate, ordered, dryRun, yes, output, colour } = options;
   const spec = checkSpec({
@@ -94,7 +95,10 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
   const plan = await client.plan(project, { search: filter, from, to: until });
   say(formatFilterPlan(plan, spec), colour);
   if (dryRun || plan.count === 0) return true;
-  if (!yes && !(await isConfirmed('Send them?', 'no terminal to confirm on: add --yes to send them')))
+  if (
+    !yes &&
+    !(await isConfirmed('Send them?', 'cannot ask for confirmation without a terminal: add --yes to send them'))
+  )
     throw new PlainError('nothing was sent');
   const { path, status } = await carryOut(client, project, spec);
   if (output === 'json') stdout.json(status);
@@ -140,4 +144,4 @@ const follow = async (client: ReplayClient, path: string): Promise<ReplayStatus>
 };
 
 const messageOf = ({ conditions }: ReplayStatus): string =>
-  conditions?.find(({ type }) => type === 'Complete')?.message ?? 'it ended without a message';
+  conditions?.find(({ type }) => type === 'Complete')?.message ?? 'the replay ended without a message';

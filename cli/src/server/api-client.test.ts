@@ -26,7 +26,7 @@ const serve = async (handle: RequestListener, token?: string) => {
 
 const anything = z.looseObject({});
 
-it('sends the token, and uses the path of the URL', async () => {
+it('sends the token, and uses the path in the URL', async () => {
   const seen: unknown[] = [];
   await using server = await serve(({ url, headers: { authorization } }, response) => {
     seen.push([url, authorization]);
@@ -38,12 +38,12 @@ it('sends the token, and uses the path of the URL', async () => {
   expect(seen).toEqual([['/behind/a/path/api/v1/projects?q=a%26b', 'Bearer t']]);
 });
 
-it('reports the message of the server, and whether a retry may help', async () => {
+it('reports the server’s message, and whether a retry may help', async () => {
   await using server = await serve((_, response) => {
-    response.writeHead(503).end('{"code": "log_unavailable", "detail": "ClickHouse is away."}');
+    response.writeHead(503).end('{"code": "log_unavailable", "detail": "ClickHouse is unavailable."}');
   });
   await expect(server.client.ask({ path: '/' }, anything)).rejects.toMatchObject({
-    message: `${server.host}: ClickHouse is away.`,
+    message: `${server.host}: ClickHouse is unavailable.`,
     code: 'log_unavailable',
     isPassing: true,
   });
@@ -51,7 +51,7 @@ it('reports the message of the server, and whether a retry may help', async () =
 
 it.each([200, 404])('reports a server that is not a dashboard and responds with %d', async (status) => {
   await using server = await serve((_, response) => response.writeHead(status).end('<html>'));
-  await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(/is not from a Standin dashboard/);
+  await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(/does not seem to be a Standin dashboard/);
 });
 
 it('times out if a server accepts the connection and sends nothing', async () => {
@@ -108,7 +108,7 @@ it('reports an interrupted response', async () => {
   await expect(read()).rejects.toMatchObject({ status: 0, isPassing: true });
 });
 
-// Prevents: a server whose response fills the memory of the CLI.
+// Otherwise, a server could fill the CLI's memory with its response.
 it.each([200, 403])('aborts an endless response with status %d', async (status) => {
   await using server = await serve((_, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
@@ -120,7 +120,7 @@ it.each([200, 403])('aborts an endless response with status %d', async (status) 
     response.on('drain', send);
     send();
   }, 't');
-  const tooLong = `the response of ${server.host} is too large to be from a Standin dashboard`;
+  const tooLong = `the response from ${server.host} is too large for a Standin dashboard`;
   await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(tooLong);
   const readLine = async () => {
     const { lines } = await server.client.lines({ path: '/' });
@@ -137,7 +137,7 @@ it('encodes names', () => {
   expect(apiPath('namespaces', '../a b?')).toBe('/namespaces/..%2Fa%20b%3F');
 });
 
-it('accepts only URLs', () => {
+it('accepts only URLs as the server', () => {
   expect(() => openServer({ server: 'localhost:3000' })).toThrow('--server must be a URL such as');
   expect(openServer({})).toBeUndefined();
 });

@@ -24,13 +24,13 @@ export interface ApiClient {
   readonly url: URL;
   /** Undefined: the dashboard of a cluster. */
   readonly local: LocalServer | undefined;
-  /** The JSON of the response, parsed by `schema`. */
+  /** Resolves with the response's JSON, parsed by `schema`. */
   ask<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<T>;
-  /** A response that is read line by line. */
+  /** Reads a response line by line. */
   lines(request: ApiRequest): Promise<{ readonly headers: Headers; readonly lines: AsyncIterable<string> }>;
 }
 
-/** A `standin dev`. */
+/** Set for a `standin dev`. */
 interface LocalServer {
   /** False: it was started with --no-dashboard, or its dashboard could not be built. */
   readonly hasPages: boolean;
@@ -42,7 +42,7 @@ interface LocalServer {
 export class ServerError extends PlainError {
   /** Status of the response. 0: no response. */
   readonly status: number;
-  /** A code of docs/errors.md. Empty without a response. */
+  /** A code from docs/errors.md. Empty without a response. */
   readonly code: string;
 
   constructor(message: string, { status, code, ...options }: ErrorOptions & { status: number; code: string }) {
@@ -51,13 +51,16 @@ export class ServerError extends PlainError {
     this.code = code;
   }
 
-  /** A later retry may succeed. */
+  /** Whether a later retry may succeed. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** `/namespaces/team-a/projects/shop` from its parts, encoded. Throws a `PlainError` for a name that would change the path. */
+/**
+ * Encodes and joins parts to a path such as `/namespaces/team-a/projects/shop`. Throws a `PlainError` for a name that would
+ * change the path.
+ */
 export const apiPath = (...parts: readonly string[]): string => {
   const step = parts.find((part) => ['', '.', '..'].includes(part));
   if (step !== undefined) throw new PlainError(`${JSON.stringify(step)} is not a valid name`);
@@ -68,9 +71,9 @@ const problemSchema = z.object({ code: z.string(), detail: z.string() });
 const SERVICE_HEADER = 'standin-service';
 
 export interface AnswerLimits {
-  /** Limit for a response, or for one of its lines. A larger one cannot come from a dashboard. */
+  /** Size limit for a response or for one of its lines. A larger one cannot come from a dashboard. */
   readonly answerBytesMax: number;
-  /** Limit for the time until a response begins. Node bounds later silence, at five minutes. */
+  /** Time limit until a response begins. Node limits later silence to five minutes. */
   readonly headMsMax: number;
 }
 
@@ -128,7 +131,7 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
       const response = await send(request);
       const result = schema.safeParse(parseJson(await textOf(base, response, answerBytesMax)));
       if (result.success) return result.data;
-      throw new ServerError(`the response of ${base.host} is not from a Standin dashboard`, {
+      throw new ServerError(`unexpected response from ${base.host}, which does not seem to be a Standin dashboard`, {
         status: response.status,
         code: '',
       });
@@ -140,7 +143,7 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
   };
 };
 
-/** `fetch`, with a limit for the time until the response begins. */
+/** Calls `fetch` with a time limit until the response begins. */
 const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Response> => {
   const silence = new AbortController();
   const timer = setTimeout(() => {
@@ -157,7 +160,7 @@ const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Re
   }
 };
 
-/** A line may be as long as a body. */
+/** Yields the lines of a response. A line may be as long as a body. */
 async function* linesOf(base: URL, body: ReadableStream | null, lineBytesMax: number): AsyncGenerator<string> {
   if (body === null) return;
   const splitter = new LineSplitter(lineBytesMax);
@@ -184,7 +187,7 @@ const textOf = (base: URL, { body }: Response, bytesMax: number): Promise<string
   });
 
 const tooLong = ({ host }: URL): ServerError =>
-  new ServerError(`the response of ${host} is too large to be from a Standin dashboard`, { status: 200, code: '' });
+  new ServerError(`the response from ${host} is too large for a Standin dashboard`, { status: 200, code: '' });
 
 const reach = async <T>(base: URL, work: () => Promise<T>): Promise<T> => {
   try {
@@ -217,8 +220,11 @@ const refusalOf = async (base: URL, response: Response, bytesMax: number): Promi
   const problem = problemSchema.safeParse(parseJson(await textOf(base, response, bytesMax)));
   if (problem.success)
     return new ServerError(`${base.host}: ${problem.data.detail}`, { status, code: problem.data.code });
-  return new ServerError(`the response of ${base.host} (${status}) is not from a Standin dashboard`, {
-    status,
-    code: '',
-  });
+  return new ServerError(
+    `unexpected response (${status}) from ${base.host}, which does not seem to be a Standin dashboard`,
+    {
+      status,
+      code: '',
+    },
+  );
 };

@@ -15,7 +15,7 @@ export interface AccountRef {
 
 const SHOWN_MAX = 10;
 
-/** The account that the user selected. Rejects with a `PlainError` if none matches, or the choice is ambiguous. */
+/** Resolves with the account that the user selected. Rejects with a `PlainError` if none matches, or the choice is ambiguous. */
 export const chooseAccount = async (api: ApiClient, { namespace, account }: AccountChoice): Promise<AccountRef> => {
   if (namespace !== undefined && account !== undefined) return { namespace, name: account };
   const { items } = await api.ask({ path: '/accounts', query: { namespace } }, accountListSchema);
@@ -23,15 +23,15 @@ export const chooseAccount = async (api: ApiClient, { namespace, account }: Acco
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
   if (only === undefined) {
-    const which = [account, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
-    throw new PlainError(`you cannot see an account ${which === '' ? '' : `${which} `}on ${api.server}`);
+    const which = [account, namespace && `in namespace ${namespace}`].filter(Boolean).join(' ');
+    throw new PlainError(`you cannot see ${which === '' ? 'any account' : `account ${which}`} on ${api.server}`);
   }
   const names = fitting.map((found) => `${found.name} -n ${found.namespace}`);
   throw new PlainError(
-    `which account? ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`,
+    `specify an account: ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`,
   );
 };
 
-/** The API path of an account. */
+/** Returns the API path of an account. */
 export const accountPath = ({ namespace, name }: AccountRef): string =>
   apiPath('namespaces', namespace, 'accounts', name);

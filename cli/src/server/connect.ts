@@ -13,18 +13,18 @@ export interface ApiOptions extends ServerOptions {
 }
 
 /**
- * The JSON API that a command uses: of `--server`, or of the `standin dev` that runs on the data folder. Rejects with a `PlainError`
- * if there is none.
+ * Resolves with the JSON API that a command uses: that of `--server`, or of the `standin dev` that is running for the data
+ * folder. Rejects with a `PlainError` if there is none.
  */
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
-  const api = openServer(options) ?? (await findLocal(options.data));
+  const api = openServer(options) ?? (await awaitLocal(options.data));
   if (api !== undefined) return api;
-  throw new PlainError(`no standin dev runs on ${options.data}: start it first, or name its folder with --data`);
+  throw new PlainError(`no standin dev is running for ${options.data}: start it first, or set its folder with --data`);
 };
 
 /**
- * `undefined` without `--server`: the command works on this machine. Throws a `PlainError` for an invalid URL, and for plain http
- * to another machine.
+ * Returns the server, or `undefined` without `--server`: the command then works on this machine. Throws a `PlainError` for an
+ * invalid URL, and for plain http to another machine.
  */
 export const openServer = (
   { server, token, trustServer = false, dangerouslyAllowHttp = false }: ServerOptions,
@@ -37,32 +37,40 @@ export const openServer = (
   const base = new URL(server);
   if (base.protocol === 'http:' && !isLoopback(base) && !dangerouslyAllowHttp) {
     throw new PlainError(
-      `--server ${server} is plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http`,
+      `--server ${server} uses plain http: anyone on the network path can read the token and the traffic. Use https, or add --dangerously-allow-http`,
     );
   }
   const given = token === '' ? undefined : token;
   return apiClient(base, { findToken: kubeconfigToken(trustServer), given, limits });
 };
 
-/** Covers the first build of the dashboard, and a cluster that responds slowly. */
+/** Covers the first dashboard build, and a cluster that responds slowly. */
 const START_MS_MAX = 60_000;
 const START_POLL_MS = 200;
 
-/** The API of the `standin dev` that runs on a data folder. Waits while it starts. Undefined: none runs. */
-export const findLocal = async (data: string, signal?: AbortSignal): Promise<ApiClient | undefined> => {
-  const dataDir = path.resolve(data);
+/**
+ * Resolves with the API of the `standin dev` that is running for a data folder, or with undefined if there is none. Waits while
+ * it starts.
+ */
+const awaitLocal = async (data: string): Promise<ApiClient | undefined> => {
   const deadline = performance.now() + START_MS_MAX;
   for (;;) {
-    const run = await readRunFile(dataDir);
-    const isRunning = (await findRunning(dataDir)) !== undefined;
-    // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process runs.
-    const isOurs = run !== undefined && (isRunning || isAlive(run.pid));
-    if (isOurs && run.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
-    if (!isRunning) return undefined;
+    const api = await findLocal(data);
+    if (api !== undefined || (await findRunning(path.resolve(data))) === undefined) return api;
     if (performance.now() > deadline)
-      throw new PlainError(`the standin dev on ${data} does not respond: try again when it is ready`);
-    await delay(START_POLL_MS, undefined, { signal });
+      throw new PlainError(`standin dev is not responding for ${data}: try again when it is ready`);
+    await delay(START_POLL_MS);
   }
+};
+
+/** The API of the `standin dev` that is running for a data folder. Undefined: none is running, or it is still starting. */
+export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
+  const dataDir = path.resolve(data);
+  const run = await readRunFile(dataDir);
+  if (run?.api === undefined) return undefined;
+  // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process runs.
+  const isOurs = isAlive(run.pid) || (await findRunning(dataDir)) !== undefined;
+  return isOurs && (await isServed(run.api)) ? localClient(dataDir, run.api) : undefined;
 };
 
 type LocalApi = NonNullable<RunFile['api']>;
@@ -75,7 +83,7 @@ const isServed = ({ url }: LocalApi): Promise<boolean> =>
     () => false,
   );
 
-/** It never gets a token of a kubeconfig. */
+/** Opens a `standin dev`, which never gets a kubeconfig's token. */
 const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiClient =>
   apiClient(new URL(url), {
     ...{ findToken: needsNoToken, given: token, limits: ANSWER_LIMITS },
@@ -91,9 +99,7 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
 
 const needsNoToken: FindToken = ({ server }) =>
   Promise.reject(
-    new PlainError(
-      `${server.host} requires a token, so it is not a standin dev: pass the URL of a dashboard with --server`,
-    ),
+    new PlainError(`${server.host} requires a token, so it is not a standin dev: pass a dashboard URL with --server`),
   );
 
 const isAlive = (pid: number): boolean => {

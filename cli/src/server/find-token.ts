@@ -22,10 +22,10 @@ const NAME = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const SERVICE = new RegExp(`^${NAME}/${NAME}$`);
 
 /**
- * The token of the current kubeconfig's user, including tokens from a credential plugin. Asks for confirmation before it sends the
- * token to a server for the first time (ADR 016).
+ * Finds the token of the current kubeconfig's user, including tokens from a credential plugin. Asks for confirmation before it
+ * sends the token to a server for the first time (ADR 016).
  *
- * @param isTrusted the user confirmed on the command line
+ * @param isTrusted whether the user confirmed on the command line
  */
 export const kubeconfigToken =
   (isTrusted: boolean): FindToken =>
@@ -38,7 +38,7 @@ export const kubeconfigToken =
     if (!isTrusted) await confirm(challenge, kube, isForeign);
     await known.add(server).catch((error: unknown) => {
       stderr.line(
-        `standin: cannot save ${challenge.server.origin} as a known server, so the next command asks again: ${(error as Error).message}`,
+        `standin: cannot save ${challenge.server.origin} as a known server, so the next command will ask again: ${(error as Error).message}`,
       );
     });
     return kube.token;
@@ -51,11 +51,11 @@ const readToken = async (): Promise<KubeToken> => {
   });
   if (kube !== undefined) return kube;
   throw new PlainError(
-    'no token for the server: there is no kubeconfig, or its current user signs in without one. Give one with --token or STANDIN_TOKEN, as from kubectl create token',
+    'no token for the server: there is no kubeconfig, or its current user does not sign in with a token. Pass one with --token or STANDIN_TOKEN, for example from kubectl create token',
   );
 };
 
-/** The local address of a port-forward does not identify the server, so the Service identifies it there. */
+/** Identifies the server. A port-forward's local address does not, so the Service identifies it there. */
 const knownServer = (challenge: Challenge, { cluster }: KubeToken): KnownServer => {
   const service = serviceOf(challenge);
   const server = service === undefined ? challenge.server.origin : `service ${service}`;
@@ -72,9 +72,9 @@ const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, is
   const { origin, host } = challenge.server;
   const service = serviceOf(challenge);
   const claim = service === undefined ? '' : `, which claims to be the Service ${service},`;
-  const warning = isForeign ? ' Another user of this machine listens there.' : '';
-  const question = `${origin}${claim} asks for a token.${warning} Send it the token of the context ${context} (cluster ${cluster.server})?`;
-  const otherwise = `${origin} has never received your token for the cluster ${cluster.server}.${warning} Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN`;
+  const warning = isForeign ? ' Another user of this machine is listening there.' : '';
+  const question = `${origin}${claim} asks for a token.${warning} Send it the token from context ${context} (cluster ${cluster.server})?`;
+  const otherwise = `${origin} has never received your token for the cluster ${cluster.server}.${warning} Add --trust-server to send it, or pass a token with --token or STANDIN_TOKEN`;
   if (!(await isConfirmed(question, otherwise))) throw new PlainError(`the token was not sent to ${host}`);
 };
 
@@ -83,14 +83,17 @@ const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const LISTENING = '0A';
 const ROOT_UID = 0;
 
-/** Whether another non-root user of this machine listens on a port. False if unknown: only Linux exposes this. */
+/**
+ * Returns whether another non-root user of this machine is listening on a port. False if unknown, because only Linux exposes
+ * this.
+ */
 const hasForeignListener = async (port: number): Promise<boolean> => {
   const own = process.getuid?.();
   const tables = await Promise.all(TABLES.map((file) => readFile(file, 'utf8').catch(() => '')));
   return tables.flatMap((table) => listenersOn(table, port)).some((uid) => uid !== own && uid !== ROOT_UID);
 };
 
-/** Ids of the users that listen on the port. */
+/** Returns the ids of the users that are listening on the port. */
 const listenersOn = (table: string, port: number): number[] => {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return table.split('\n').flatMap((line) => {

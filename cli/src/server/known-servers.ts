@@ -4,11 +4,11 @@ import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
 
 const knownServerSchema = z.object({
-  /** Its origin, `https://standin.example.com`; behind a port-forward, `service NAMESPACE/NAME`. */
+  /** The server's origin, such as `https://standin.example.com`, or `service NAMESPACE/NAME` behind a port-forward. */
   server: z.string(),
   /** URL of the cluster's API server. */
   cluster: z.string(),
-  /** SHA-256 of its certificate authority, hexadecimal. Empty: the machine's authorities. */
+  /** SHA-256 of the cluster's certificate authority, in hex. Empty: the machine's authorities. */
   caSha256: z.string(),
 });
 const fileSchema = z.object({ servers: z.array(knownServerSchema) });
@@ -16,10 +16,10 @@ const fileSchema = z.object({ servers: z.array(knownServerSchema) });
 /** A server that may receive the tokens of a cluster. */
 export type KnownServer = Readonly<z.infer<typeof knownServerSchema>>;
 
-/** Only the newest ones are kept. The limit is far above normal use. */
+/** Only the newest servers are kept. The limit is far above normal use. */
 const SERVERS_MAX = 1_000;
 
-/** Stores which servers may receive the tokens of which cluster, in a file that only this user can read. */
+/** Stores which servers may receive the tokens for which cluster, in a file that only this user can read. */
 export class KnownServers {
   readonly #file: string;
 
@@ -38,7 +38,7 @@ export class KnownServers {
     await replaceFile(this.#file, `${JSON.stringify({ servers }, null, 2)}\n`, { mode: 0o600 });
   }
 
-  /** A missing or broken file contains no servers, so the user is asked again. */
+  /** Reads the file. A missing or broken file contains no servers, so the user is asked again. */
   async #read(): Promise<readonly KnownServer[]> {
     try {
       return fileSchema.parse(JSON.parse(await readFile(this.#file, 'utf8'))).servers;

@@ -15,25 +15,30 @@ const BILLING = { namespace: 'default', name: 'billing' };
 
 describe('the error for a missing project', () => {
   it.each([
-    ['others exist', { project: 'nope' }, [SHOP, BILLING], 'there is no project "nope"; there are: billing, shop'],
+    [
+      'others exist',
+      { project: 'nope' },
+      [SHOP, BILLING],
+      'there is no project "nope"; available projects: billing, shop',
+    ],
     [
       'it is in another namespace',
       { namespace: 'team-a', project: 'shop' },
       [SHOP],
-      'there is no project "shop" in the namespace team-a; there is: default/shop',
+      'there is no project "shop" in namespace team-a; available projects: default/shop',
     ],
     [
       'the others are in several namespaces',
       { project: 'nope' },
       [SHOP, { namespace: 'team-a', name: 'shop' }],
-      'there is no project "nope"; there are: default/shop, team-a/shop',
+      'there is no project "nope"; available projects: default/shop, team-a/shop',
     ],
-    ['none exist', { project: 'nope' }, [], 'there is no project "nope"; there is none'],
+    ['none exist', { project: 'nope' }, [], 'there is no project "nope"; no projects exist'],
     [
       'the name contains control characters',
       { project: 'a\u001b[2J' },
       [],
-      'there is no project "a\\u001b[2J"; there is none',
+      'there is no project "a\\u001b[2J"; no projects exist',
     ],
   ])('names the existing projects: %s', (_, wanted, known, message) => {
     expect(missingProject(known, wanted)?.message).toBe(message);
@@ -52,7 +57,7 @@ describe('the error for a missing project', () => {
   });
 });
 
-/** A `standin dev` whose API answers every request with this status and the project shop; `/healthz` always with 200. */
+/** A `standin dev` whose API answers every request with this status and the project shop, and `/healthz` always with 200. */
 const openLocal = async (status = 200): Promise<ApiClient> => {
   const server = createServer(({ url }, response) => {
     response.writeHead(url === '/healthz' ? 200 : status, { 'content-type': 'application/json' });
@@ -71,13 +76,13 @@ const openLocal = async (status = 200): Promise<ApiClient> => {
   return openApi({ data: folder });
 };
 
-describe('a request of a standin dev for a project', () => {
+describe('a request to a standin dev for a project', () => {
   const MISSING = new ServerError('There is no project nope.', { status: 404, code: 'project_not_found' });
 
   it('fails with the names of the existing projects', async () => {
     const api = await openLocal();
     await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(MISSING))).rejects.toThrow(
-      'there is no project "nope"; there is: shop',
+      'there is no project "nope"; available projects: shop',
     );
   });
 
@@ -96,7 +101,7 @@ describe('a request of a standin dev for a project', () => {
     await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(MISSING))).rejects.toBe(MISSING);
   });
 
-  it('fails with any other error as it is', async () => {
+  it('passes any other error on unchanged', async () => {
     const other = new ServerError('The log is unavailable.', { status: 503, code: 'log_unavailable' });
     const api = await openLocal();
     await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(other))).rejects.toBe(other);

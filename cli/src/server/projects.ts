@@ -21,21 +21,24 @@ const SHOWN_MAX = 10;
 const listProjects = async (api: ApiClient, namespace?: string): Promise<readonly ProjectName[]> =>
   (await api.ask({ path: '/projects', query: { namespace } }, listSchema)).items;
 
-/** The API path of a project. */
+/** Returns the API path of a project. */
 export const projectPath = (namespace: string, project: string): string =>
   apiPath('namespaces', namespace, 'projects', project);
 
-/** Stands for every name in the API of a `standin dev`. */
+/** Matches every name in the API of a `standin dev`. */
 const ANY_NAME = '-';
-/** The API path of the log of a `standin dev`: of all projects, also of projects that were removed. */
+/** Returns the API path of the log in a `standin dev`. It covers all projects, including removed ones. */
 const localPath = ({ namespace = ANY_NAME, project = ANY_NAME }: ProjectChoice): string =>
   projectPath(namespace, project);
 
-/** The API path of the selected requests. On a cluster, they belong to one project: the one that was named, or the only visible one. */
+/**
+ * Resolves with the API path of the selected requests. In a cluster, they belong to one project: the named or the only visible
+ * one.
+ */
 export const requestsPath = async (api: ApiClient, choice: ProjectChoice): Promise<string> =>
   `${api.local === undefined ? await chooseProject(api, choice) : localPath(choice)}/requests`;
 
-/** The API path of the selected project: the one that was named, or the only visible one. */
+/** Resolves with the API path of the selected project: the named or the only visible one. */
 export const chooseProject = async (api: ApiClient, { namespace, project }: ProjectChoice): Promise<string> => {
   if (namespace !== undefined && project !== undefined) return projectPath(namespace, project);
   const items = await listProjects(api, namespace);
@@ -43,16 +46,18 @@ export const chooseProject = async (api: ApiClient, { namespace, project }: Proj
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return projectPath(only.namespace, only.name);
   if (only === undefined) {
-    const which = [project, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
+    const which = [project, namespace && `in namespace ${namespace}`].filter(Boolean).join(' ');
     const others = items.length === 0 ? '' : `; ${whatThereIs(items, namespace)}`;
-    throw new PlainError(`you cannot see a project ${which === '' ? '' : `${which} `}on ${api.server}${others}`);
+    throw new PlainError(
+      `you cannot see ${which === '' ? 'any project' : `project ${which}`} on ${api.server}${others}`,
+    );
   }
   const names = fitting.map(({ namespace: of, name }) => `-n ${of} -p ${name}`);
   const more = names.length > SHOWN_MAX ? ', …' : '';
-  throw new PlainError(`which project? ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
+  throw new PlainError(`specify a project: ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
 };
 
-/** A captured request of any project. */
+/** Finds a captured request in any project. */
 export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry | undefined> => {
   const projects =
     api.local === undefined
@@ -62,7 +67,7 @@ export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry 
     const found = await api
       .ask({ path: `${project}${apiPath('requests', id)}` }, requestSchema)
       .catch((error: unknown) => {
-        // It belongs to another project, or to one whose log the user may not read.
+        // The request belongs to another project, or to one whose log the user cannot read.
         if (error instanceof ServerError && (error.status === 404 || error.status === 403)) return undefined;
         throw error;
       });
@@ -72,31 +77,31 @@ export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry 
 };
 
 /**
- * `there are: shop, billing`, with namespaces if they differ or another one was requested.
+ * Returns text such as `available projects: shop, billing`, with namespaces if they differ or another one was requested.
  *
  * @param asked the requested namespace
  */
 const whatThereIs = (projects: readonly ProjectName[], asked: string | undefined): string => {
-  if (projects.length === 0) return 'there is none';
+  if (projects.length === 0) return 'no projects exist';
   const namespaces = new Set([...(asked === undefined ? [] : [asked]), ...projects.map(({ namespace }) => namespace)]);
   const names = projects
     .map(({ namespace, name }) => (namespaces.size === 1 ? name : `${namespace}/${name}`))
     .toSorted();
-  return `there ${names.length === 1 ? 'is' : 'are'}: ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`;
+  return `available projects: ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`;
 };
 
-/** Undefined if the project exists. */
+/** Returns the error for a missing project, or undefined if the project exists. */
 export const missingProject = (
   known: readonly ProjectName[],
   { namespace, project }: ProjectChoice,
 ): PlainError | undefined => {
   if (known.some((one) => one.name === project && (namespace === undefined || one.namespace === namespace)))
     return undefined;
-  const where = namespace === undefined ? '' : ` in the namespace ${namespace}`;
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return new PlainError(`there is no project ${JSON.stringify(project)}${where}; ${whatThereIs(known, namespace)}`);
 };
 
-/** The result of the work. If the server does not know the project, it rejects with the names of the existing ones. */
+/** Resolves with the result of the work. If the server does not know the project, rejects with the names of the existing ones. */
 export const withProjectNames = async <T>(api: ApiClient, choice: ProjectChoice, work: Promise<T>): Promise<T> => {
   try {
     return await work;

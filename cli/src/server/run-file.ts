@@ -6,10 +6,10 @@ import { z } from 'zod';
 
 const runSchema = z.object({
   pid: z.number().int(),
-  /** For `openLogStore`. */
+  /** The options for `openLogStore`. */
   clickhouse: z.object({ url: z.url(), username: z.string(), password: z.string() }),
   gateway: z.url(),
-  /** The JSON API. Absent while `standin dev` starts. */
+  /** The JSON API. Absent while `standin dev` is starting. */
   api: z.object({ url: z.url(), token: z.string().optional(), hasPages: z.boolean() }).optional(),
   /** The kind of its resource source. */
   from: z.enum(['directory', 'cluster']).optional(),
@@ -28,7 +28,7 @@ export const removeRunFile = async (dataDir: string): Promise<void> => {
   await rm(fileIn(dataDir), { force: true });
 };
 
-/** The content of the run file. A killed process leaves its file behind. */
+/** Reads the run file. A killed process leaves its file behind. */
 export const readRunFile = async (dataDir: string): Promise<RunFile | undefined> => {
   try {
     return runSchema.parse(JSON.parse(await readFile(fileIn(dataDir), 'utf8')));
@@ -37,7 +37,7 @@ export const readRunFile = async (dataDir: string): Promise<RunFile | undefined>
   }
 };
 
-/** The `standin dev` that runs on a data folder, if its ClickHouse responds. */
+/** Finds the `standin dev` that is running for a data folder, if its ClickHouse responds. */
 export const findRunning = async (dataDir: string): Promise<RunFile | undefined> => {
   const run = await readRunFile(dataDir);
   if (run === undefined) return undefined;

@@ -20,22 +20,22 @@ export const serverOptions = {
   dangerouslyAllowHttp: z.boolean().optional(),
 };
 
-/** Whether the URL is of this machine. Other machines cannot observe traffic to it. */
+/** Returns whether the URL points to this machine. Other machines cannot observe traffic to it. */
 export const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
 export const withServer = (command: Command): Command =>
   command
     .addOption(
-      new Option('--server <url>', 'use the dashboard of a cluster, such as https://standin.example.com').conflicts(
+      new Option('--server <url>', 'use a cluster’s dashboard, such as https://standin.example.com').conflicts(
         'clickhouseUrl',
       ),
     )
     .addOption(
       new Option('--token <token>', 'token for the dashboard; prefer the environment variable')
         .env('STANDIN_TOKEN')
-        .default(undefined, 'the token of the current kubeconfig'),
+        .default(undefined, 'the current kubeconfig’s token'),
     )
-    .option('--trust-server', 'send the token of the current kubeconfig to this server without asking, now and later')
+    .option('--trust-server', 'send the current kubeconfig’s token to this server without asking, now and later')
     .option(
       '--dangerously-allow-http',
       'use plain http: anyone on the network path can read the token and the traffic',

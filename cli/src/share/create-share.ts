@@ -6,7 +6,7 @@ import { openApi, type ApiOptions } from '../server/connect.ts';
 import { chooseProject, findRequest, projectPath, type ProjectChoice } from '../server/projects.ts';
 
 export interface CreateShareOptions extends ApiOptions, ProjectChoice {
-  /** For example `24h`; at most 30d. */
+  /** For example, `24h`. At most 30d. */
   readonly expiresIn: string;
 }
 
@@ -17,7 +17,7 @@ export const createShare = async (
 ): Promise<Omit<z.infer<typeof createdShareSchema>, 'path'> & { readonly url: string }> => {
   const api = await openApi(options);
   if (api.local?.hasPages === false)
-    throw new PlainError('this standin dev runs without its dashboard, which serves the links');
+    throw new PlainError('this standin dev runs without its dashboard, which serves share links');
   const project = api.local === undefined ? await chooseProject(api, options) : await findProject(api, requestId);
   const body = { requestId, expiresIn };
   const request = { method: 'POST', path: `${project}/shares`, body } as const;
@@ -25,9 +25,9 @@ export const createShare = async (
   return { ...made, url: new URL(link, api.url).href };
 };
 
-/** The API path of a request's project. */
+/** Resolves with the API path of a request's project. */
 const findProject = async (api: ApiClient, id: string): Promise<string> => {
   const entry = await findRequest(api, id);
-  if (entry === undefined) throw new PlainError(`the log has no request ${id}`);
+  if (entry === undefined) throw new PlainError(`there is no request ${id} in the log`);
   return projectPath(entry.namespace, entry.project);
 };

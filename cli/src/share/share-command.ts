@@ -17,9 +17,9 @@ export const addShareCommand = (program: Command): void => {
     .command('share')
     .description('create a public link to a captured request, with secrets redacted (Pro plan)')
     .argument('<ID>', 'id of the request, from standin logs -o json')
-    .option('--expires <duration>', 'how long the link works: 1h, 24h, 7d, at most 30d', '24h')
-    .option('-n, --namespace <name>', 'with --server: namespace of the project')
-    .option('-p, --project <name>', 'with --server: the project of the request')
+    .option('--expires <duration>', 'how long the link works, such as 1h, 24h or 7d; at most 30d', '24h')
+    .option('-n, --namespace <name>', "with --server: the project's namespace")
+    .option('-p, --project <name>', "with --server: the request's project")
     .addOption(new Option('-o, --output <format>', 'text, or json').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (id: string, raw: unknown) => {
@@ -33,7 +33,7 @@ export const addShareCommand = (program: Command): void => {
     // Only the link goes to stdout, so that scripts can use it.
     stdout.line(made.url);
     stderr.line(
-      `${made.isAccepted ? 'Works' : 'Works once the operator has accepted it,'} until ${made.expiresAt}. Revoke it in the dashboard, Settings → Shares: ${made.name}`,
+      `${made.isAccepted ? 'Works' : 'Works as soon as the operator has accepted it,'} until ${made.expiresAt}. To revoke it, go to Settings → Shares in the dashboard: ${made.name}`,
     );
   });
 };

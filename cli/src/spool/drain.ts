@@ -9,20 +9,20 @@ import { stderrLogger } from '../stderr-logger.ts';
 import { stdout } from '../terminal.ts';
 
 export interface DrainOptions extends ClickHouseOptions {
-  /** A gateway that has written nothing for this long no longer runs. */
+  /** A gateway that has not written anything for this long is no longer running. */
   readonly quietSeconds: number;
-  /** Fails if any rows are left. */
+  /** Whether the command fails if any rows are left. */
   readonly expectEmpty: boolean;
   readonly migrate: boolean;
-  /** URLs for the config stream, separated by commas. */
+  /** Config stream URLs, separated by commas. */
   readonly operatorUrls?: string | undefined;
-  /** Folder of a gateway's certificate for that stream. */
+  /** Folder with a gateway's certificate for that stream. */
   readonly operatorTls: string;
 }
 
 /**
- * `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal arrives before the end, or `expectEmpty` is
- * set and rows are left.
+ * Runs `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal arrives before the end, or
+ * `expectEmpty` is set and rows are left.
  */
 export const drain = async (dir: string, options: DrainOptions): Promise<void> => {
   const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database, cluster } = options;
@@ -33,7 +33,7 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
   const operator = operatorUrls === undefined ? undefined : { urls: operatorUrls.split(','), tlsDir };
   try {
     if (options.expectEmpty && (await isNeverUsed(dir))) {
-      stdout.line('0 rows delivered: no gateway has ever written there');
+      stdout.line('0 rows delivered: no gateway has written to this folder');
       return;
     }
     const drained = await drainSpool({
@@ -41,7 +41,8 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
       onDrained: operator && ((incarnation) => reportDrained(operator, incarnation)),
     });
     stdout.line(describe(drained));
-    if (drained.gaveUp) throw new PlainError('stopped before everything was delivered: run it again to continue');
+    if (drained.gaveUp)
+      throw new PlainError('stopped before everything was delivered: run the command again to continue');
     if (options.expectEmpty) expectEmpty(drained, operator !== undefined);
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'syscall' in error) {
@@ -54,7 +55,7 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
   }
 };
 
-/** The volume exists without a spool: its gateway never started. */
+/** Returns whether the volume has no spool because its gateway never started. */
 const isNeverUsed = async (dir: string): Promise<boolean> => {
   await stat(path.dirname(path.resolve(dir)));
   return stat(dir).then(
@@ -68,14 +69,17 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
 
 const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported: boolean): void => {
   if (quarantined > 0) throw new PlainError('rows remain in quarantine: inspect them with standin quarantine');
-  if (leftBytes > 0) throw new PlainError('files remain whose gateway may still write: run it again later');
+  if (leftBytes > 0)
+    throw new PlainError('files remain because their gateway may still be writing: run the command again later');
   if (unreported > 0 && isReported)
-    throw new PlainError('the operator was not notified: the unused quota of the gateway is not available again yet');
+    throw new PlainError('the operator was not notified: the gateway’s unused quota is not available again yet');
 };
 
 const describe = ({ rows, quarantined, leftBytes, gaveUp }: Drained): string =>
   [
     `${rows} rows delivered`,
     ...(quarantined > 0 ? [`${quarantined} in quarantine (standin quarantine shows them)`] : []),
-    ...(leftBytes > 0 && !gaveUp ? [`${leftBytes} delivered bytes kept for now: their gateway may still write`] : []),
+    ...(leftBytes > 0 && !gaveUp
+      ? [`${leftBytes} delivered bytes kept for now because their gateway may still be writing`]
+      : []),
   ].join('; ');

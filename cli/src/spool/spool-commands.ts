@@ -9,7 +9,7 @@ import { PlainError, refusal } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
 
 const DIR = '<DIR>';
-const DIR_TEXT = 'spool of a gateway: the folder spool in its data folder (.standin/gateway/spool for standin dev)';
+const DIR_TEXT = 'a gateway’s spool: the spool folder in its data folder (.standin/gateway/spool for standin dev)';
 
 const drainSchema = clickHouseSchema.extend({
   quietSeconds: z.number(),
@@ -27,29 +27,29 @@ const secondsArgument = (text: string): number => {
   return seconds;
 };
 
-/** Commands for the folder in which a gateway keeps rows until ClickHouse has them. */
+/** Adds the commands for the folder where a gateway keeps rows until ClickHouse has them. */
 export const addSpoolCommands = (program: Command): void => {
   const drain = program
     .command('drain')
-    .description('deliver the unsent rows on the volume of a gateway that no longer runs, then exit')
+    .description('deliver the unsent rows on the volume of a gateway that is no longer running, then exit')
     .argument(DIR, DIR_TEXT);
   addClickHouseOptions(drain)
     .option(
       '--quiet-seconds <n>',
-      'a gateway that has written nothing for this long has ended: its last file is removed, too',
+      'a gateway that has not written anything for this long has stopped, so its last file is also removed',
       secondsArgument,
       600,
     )
-    .option('--no-migrate', 'do not migrate the log’s tables: for a user that may only insert')
+    .option('--no-migrate', 'do not migrate the log tables; for ClickHouse users that may only insert')
     .option('--expect-empty', 'exit 1 if anything is left, or the operator was not notified', false)
     .addOption(
       new Option(
         '--operator-urls <urls>',
-        'URLs of the config stream, separated by commas: the operator is notified, and makes the unused quota of the gateway available again',
+        'config stream URLs, separated by commas; notifies the operator, which makes the gateway’s unused quota available again',
       ).env('STANDIN_OPERATOR_URLS'),
     )
     .addOption(
-      new Option('--operator-tls <dir>', 'folder with ca.crt, tls.crt and tls.key of a gateway, for --operator-urls')
+      new Option('--operator-tls <dir>', 'folder with a gateway’s ca.crt, tls.crt and tls.key, for --operator-urls')
         .env('STANDIN_OPERATOR_TLS_DIR')
         .default('/etc/standin/stream-tls'),
     )
@@ -67,21 +67,21 @@ export const addSpoolCommands = (program: Command): void => {
 };
 
 /**
- * `standin quarantine`. Sets the exit code to 1 if the quarantine is not empty. Rejects with a `PlainError` if the folder cannot be
- * read.
+ * Runs `standin quarantine`. Sets the exit code to 1 if the quarantine is not empty. Rejects with a `PlainError` if the folder
+ * cannot be read.
  */
 const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<void> => {
   await stat(dir).catch((error: unknown) => {
     throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });
   });
-  // Loaded on demand, because a static import slows every command.
+  // Loaded on demand, because a static import would slow down every command.
   const { readQuarantine } = await import('@standin/gateway');
   const all = await readQuarantine(dir);
   for (const one of all) {
     if (output === 'json') stdout.json(entryOf(one));
     else for (const line of linesOf(one)) stdout.line(line);
   }
-  if (output === 'text' && all.length === 0) stdout.line('Nothing is in quarantine.');
+  if (output === 'text' && all.length === 0) stdout.line('The quarantine is empty.');
   if (all.length > 0) process.exitCode = 1;
 };
 

@@ -26,7 +26,7 @@ test('usage shows the share of the quota, the reset, the forecast and the endpoi
   });
   expect(lines).toEqual([
     'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',
-    'resets on 2026-12-01; beyond the quota, requests are refused with 429',
+    'resets on 2026-12-01; requests over the quota are rejected with 429',
     'at this month’s rate, the quota is used up on 2026-11-25',
     '',
     'PROJECT          ENDPOINT      REQUESTS',
@@ -36,12 +36,12 @@ test('usage shows the share of the quota, the reset, the forecast and the endpoi
   ]);
 });
 
-test('usage is shown even without the log', () => {
-  const lines = formatUsage(ACCOUNT, { ...usage, used: 7, quota: 10, logFailure: 'ClickHouse is away.' });
+test('usage is shown even if the log is unavailable', () => {
+  const lines = formatUsage(ACCOUNT, { ...usage, used: 7, quota: 10, logFailure: 'ClickHouse is unavailable.' });
   expect(lines).toEqual([
     'team-a/default, 2026-11: 7 of 10 requests (70.0 %)',
-    'resets on 2026-12-01; beyond the quota, requests are refused with 429',
-    'requests by endpoint are unknown: ClickHouse is away.',
+    'resets on 2026-12-01; requests over the quota are rejected with 429',
+    'requests by endpoint are unknown: ClickHouse is unavailable.',
   ]);
 });
 

@@ -11,7 +11,7 @@ export const formatUsage = ({ namespace, name }: AccountRef, usage: ApiUsage): r
   const of = quota === undefined ? 'requests, no quota' : `of ${number.format(quota)} requests${share}`;
   const lines = [
     `${namespace}/${name}, ${month}: ${number.format(used)} ${of}`,
-    ...(quota === undefined ? [] : [`resets on ${resetsOn}; beyond the quota, requests are refused with 429`]),
+    ...(quota === undefined ? [] : [`resets on ${resetsOn}; requests over the quota are rejected with 429`]),
     ...(usedUpOn === undefined ? [] : [`at this month’s rate, the quota is used up on ${usedUpOn}`]),
     ...(logFailure === undefined ? [] : [`requests by endpoint are unknown: ${logFailure}`]),
   ];

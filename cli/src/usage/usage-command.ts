@@ -14,9 +14,11 @@ export const addUsageCommand = (program: Command): void => {
     .command('usage')
     .description('show how much of its monthly quota an account has used, by endpoint')
     .argument('[ACCOUNT]', 'required if you can see more than one account')
-    .option('-n, --namespace <name>', 'namespace of the account')
+    .option('-n, --namespace <name>', "the account's namespace")
     .addOption(
-      new Option('-o, --output <format>', 'text, or json with every day').choices(['text', 'json']).default('text'),
+      new Option('-o, --output <format>', 'text, or json, which includes every day')
+        .choices(['text', 'json'])
+        .default('text'),
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (account: string | undefined, raw: unknown) => {

@@ -19,8 +19,8 @@ export const addValidateCommand = (program: Command): void => {
     .command('validate')
     .description('validate manifests without a cluster, as the API server and the operator would; exit 1 on errors')
     .argument('<FILE...>', 'manifest files or directories; - reads standard input')
-    .option('--partial', 'missing references are warnings: the objects may be in the cluster')
-    .option('--allow-private-upstreams', 'accept upstreams with loopback and private addresses, as standin dev does')
+    .option('--partial', 'report missing references as warnings, because the objects may be in the cluster')
+    .option('--allow-private-upstreams', 'allow upstreams with loopback and private addresses, as standin dev does')
     .addOption(
       new Option('-o, --output <format>', 'text, or json: one finding per line')
         .choices(['text', 'json'])
@@ -40,7 +40,9 @@ export const addValidateCommand = (program: Command): void => {
     });
 };
 
-/** The files that the paths name. For a directory, the files that `standin dev` reads, sorted by name. `-` is standard input. */
+/**
+ * Reads the files at the paths. For a directory, reads the files that `standin dev` reads, sorted by name. `-` is standard input.
+ */
 const readManifests = async (paths: readonly string[]): Promise<ManifestFile[]> => {
   const files: ManifestFile[] = [];
   for (const name of paths) files.push(...(await readPath(name)));
@@ -60,17 +62,17 @@ const readPath = async (name: string): Promise<ManifestFile[]> => {
 };
 
 const readFolder = async (name: string): Promise<ManifestFile[]> => {
-  // Imported here, since it would slow the start of every command.
+  // Loaded on demand, because it would slow down every command.
   const { ManifestFolder } = await import('@standin/operator');
   const folder = new ManifestFolder(name, undefined);
   const { files, tooMany } = await folder.scan();
   if (tooMany) throw new PlainError(`${name} has more manifests than standin dev reads`, { exitCode: 2 });
   if (files.length === 0)
-    throw new PlainError(`${name} has no manifests: files that end in .yaml, .yml or .json`, { exitCode: 2 });
+    throw new PlainError(`${name} contains no manifests (files that end in .yaml, .yml or .json)`, { exitCode: 2 });
   return Promise.all(files.map(async ({ file }) => ({ name: path.join(name, file), text: await folder.read(file) })));
 };
 
-/** `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary line. */
+/** Prints lines such as `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary. */
 export const formatFindings = (findings: readonly ManifestFinding[], files: number): readonly string[] => {
   const lines = findings.map(({ file, line, severity, object, path, message }) =>
     [`${file}:${line}`, severity, object, path, message].filter((part) => part !== '').join(': '),
@@ -84,7 +86,7 @@ export const formatFindings = (findings: readonly ManifestFinding[], files: numb
       ? ['If the missing objects are in the cluster, --partial reports them as warnings.']
       : []),
     ...(findings.some(isPrivateUpstream)
-      ? ['standin dev accepts private upstreams. --allow-private-upstreams accepts them here, too.']
+      ? ['standin dev allows private upstreams. --allow-private-upstreams allows them here, too.']
       : []),
   ];
   return [...lines, summary, ...hints];

@@ -20,7 +20,7 @@ interface RowProps {
   readonly isSame?: boolean;
 }
 
-/** The name, the captured value, and the value now. On a phone, one is below the other. */
+/** One row: the name, the captured value and the current value. On a phone, the cells are stacked. */
 const Row = ({ name, before, after, isSame = false }: RowProps) => (
   <tr
     data-same={isSame}
@@ -62,7 +62,7 @@ const HeaderRow = ({ change }: { readonly change: HeaderChange }) => (
     name={
       <>
         <code>{change.name}</code>
-        {change.isPassing && <span className="text-small"> (differs in every response)</span>}
+        {change.isPassing && <span className="text-small"> (different in every response)</span>}
       </>
     }
     before={<Values values={change.before} look={change.isPassing ? '' : 'bg-5xx-chip'} />}
@@ -108,26 +108,26 @@ const Table = ({ label, children }: { readonly label: string; readonly children:
 const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
   switch (body.kind) {
     case 'same':
-      return <p className="text-muted">The body is the same: {bytes(body.bytes)}.</p>;
+      return <p className="text-muted">The bodies are identical ({bytes(body.bytes)}).</p>;
     case 'json':
       return body.total === 0 ? (
         <p className="text-muted">The bodies are equivalent JSON with different formatting.</p>
       ) : (
         <>
-          <Table label="Different body fields">
+          <Table label="Body field differences">
             {body.changes.map((change) => (
               <JsonRow key={change.path} change={change} />
             ))}
           </Table>
           {body.total > body.changes.length && (
             <p className="text-muted">
-              The first {body.changes.length} of {body.total.toLocaleString('en')} different fields.
+              Showing the first {body.changes.length} of {body.total.toLocaleString('en')} differences.
             </p>
           )}
         </>
       );
     case 'text':
-      return <LineDiffView label="Different body lines" lines={body.lines} />;
+      return <LineDiffView label="Body line differences" lines={body.lines} />;
     case 'bytes':
       return (
         <>
@@ -140,7 +140,7 @@ const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
   }
 };
 
-/** A captured response next to a later one. Identical parts are not repeated. */
+/** Shows how a later response differs from the captured one. Identical parts are omitted. */
 export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
   const { status, durationMs, headers, body } = diff;
   return (
@@ -148,7 +148,7 @@ export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
       <h2 id="diff" className="text-h2">
         {isSameAnswer(diff) ? 'Same response' : 'Differences'}
       </h2>
-      <Table label="Different status, time and headers">
+      <Table label="Status, time and header differences">
         <Row
           name="Status"
           before={<StatusBadge status={status.before} />}

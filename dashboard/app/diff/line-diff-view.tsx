@@ -36,7 +36,7 @@ const Line = ({ line }: { readonly line: Exclude<DiffLine, { kind: 'skipped' }> 
   );
 };
 
-/** The differences between two texts: the numbers of the lines before and after, and the text. */
+/** Shows the differences between two texts, with the line numbers before and after the change. */
 export const LineDiffView = ({ label, lines }: LineDiffViewProps) => (
   <div
     role="region"
@@ -48,7 +48,7 @@ export const LineDiffView = ({ label, lines }: LineDiffViewProps) => (
       {lines.map((line, index) =>
         line.kind === 'skipped' ? (
           <li key={index} className="bg-panel py-0.5 pl-24 font-sans text-muted">
-            {line.count.toLocaleString('en')} lines are the same
+            {line.count.toLocaleString('en')} unchanged lines
           </li>
         ) : (
           <Line key={index} line={line} />

@@ -14,11 +14,11 @@ export interface AnswerProps {
   readonly timeout: string | undefined;
 }
 
-/** The response that callers get, or the upstream that requests are forwarded to. */
+/** Shows the response that callers receive, or the upstream that requests are forwarded to. */
 export const Answer = ({ view: { answer }, mock, timeout }: AnswerProps) => (
   <section aria-labelledby="answer" className="flex flex-col gap-2">
     <h2 id="answer" className="font-medium">
-      Answer
+      Response
     </h2>
     {answer.kind === 'upstream' ? (
       <p className="break-all">
@@ -28,7 +28,7 @@ export const Answer = ({ view: { answer }, mock, timeout }: AnswerProps) => (
             , with a timeout of <code>{timeout}</code>
           </>
         )}
-        . Both sides are recorded.
+        . Requests and responses are recorded.
       </p>
     ) : (
       <>

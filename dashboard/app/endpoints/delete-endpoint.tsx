@@ -8,7 +8,7 @@ export interface DeleteEndpointProps {
   readonly title: string;
   readonly method: string;
   readonly slug: string;
-  /** The URL that the form is sent to. */
+  /** The URL that the form is submitted to. */
   readonly action: string;
 }
 

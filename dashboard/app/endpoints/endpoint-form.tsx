@@ -14,31 +14,31 @@ import { useEndpointPreview } from './use-endpoint-preview.ts';
 
 export interface EndpointFormProps {
   readonly values: EndpointValues;
-  /** The errors of a submitted form that was rejected. */
+  /** The errors in the last submission. */
   readonly errors: FormErrors | undefined;
-  /** The manifest of the values. */
+  /** The manifest for `values`. */
   readonly yaml: string;
   readonly previewUrl: string;
-  /** The prefix of all URLs of the project. */
+  /** The common prefix of the project's URLs. */
   readonly projectUrl: string | undefined;
   readonly existing?: { readonly endpoint: string; readonly generation: number };
   readonly isSaving: boolean;
-  /** Shown next to the button. */
+  /** Shown next to the submit button. */
   readonly children: ReactNode;
 }
 
 const ACTIONS = [
   { value: 'JSON', label: 'Mock', hint: 'Returns a JSON document, byte for byte.' },
-  { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream and records both sides.' },
+  { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream and records requests and responses.' },
 ];
 
-/** A field that was edited since the last save shows the errors of the draft. Other fields show those of the last save. */
+/** Returns the errors to show for a field: the draft's errors if the user has edited the field since the last save, otherwise those of the last save. */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
   return (name: string): readonly string[] =>
     (touched.has(name) ? draft.fields[name] : (sent?.fields[name] ?? [])) ?? [];
 };
 
-/** The form is on the left, its manifest on the right. The server generates the manifest. */
+/** Shows the form on the left and the manifest that the server generates from it on the right. */
 export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
   const { preview, touched, onInput } = useEndpointPreview(previewUrl, { yaml, errors: { fields: {}, form: [] } });

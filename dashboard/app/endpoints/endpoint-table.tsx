@@ -30,7 +30,7 @@ export const EndpointTable = ({ params, endpoints }: EndpointTableProps) => (
         <th className="w-18">Method</th>
         <th>Path</th>
         <th className="w-[22%]">Name</th>
-        <th className="w-[28%]">Answer</th>
+        <th className="w-[28%]">Response</th>
         <th className="w-32">State</th>
       </tr>
     </thead>

@@ -8,7 +8,7 @@ export interface HeaderValues {
   readonly value: string;
 }
 
-/** An endpoint's form, as text. Field names are the object's paths, so the path in a validation error identifies the form field. */
+/** The text fields of an endpoint form. They are named after the object's paths, so the path in a validation error identifies the field. */
 export interface EndpointValues {
   readonly 'metadata.name': string;
   readonly 'spec.displayName': string;
@@ -18,7 +18,7 @@ export interface EndpointValues {
   readonly 'spec.json.status': string;
   readonly 'spec.json.body': string;
   readonly headers: readonly HeaderValues[];
-  /** Which of the two fields specifies the upstream. */
+  /** The field that specifies the upstream: `url` or `serviceRef`. */
   readonly upstream: string;
   readonly 'spec.forward.url': string;
   readonly 'spec.forward.serviceRef.name': string;
@@ -49,7 +49,7 @@ export const EMPTY_ENDPOINT: EndpointValues = {
   'spec.forward.timeout': '',
 };
 
-/** All field names that can have an error. */
+/** Returns the names of all fields that can have an error. */
 export const endpointFields = ({ headers }: EndpointValues): string[] => [
   ...Object.keys(EMPTY_ENDPOINT).filter((name) => name !== 'headers' && name !== 'upstream'),
   'spec.json.headers',
@@ -58,7 +58,7 @@ export const endpointFields = ({ headers }: EndpointValues): string[] => [
   ...headers.flatMap((_, index) => [headerField(index, 'name'), headerField(index, 'value')]),
 ];
 
-/** Browsers send line breaks of text areas as CRLF, regardless of the original. */
+/** Converts line breaks to LF, because browsers always submit text areas with CRLF. */
 const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const readEndpointValues = (form: FormData): EndpointValues => {
@@ -81,16 +81,16 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
   }));
   return {
     ...read,
-    // These are bytes of the response: nothing is trimmed.
+    // Not trimmed: the response is sent byte for byte.
     'spec.json.body': lineFeeds(text('spec.json.body')),
-    // Rows that were never filled in are not headers.
+    // Empty rows are not headers.
     headers: headers.filter(({ name, value }) => name !== '' || value !== ''),
   };
 };
 
 const optional = <T>(name: string, value: T | ''): Record<string, T> => (value === '' ? {} : { [name]: value });
 
-/** Keeps the block of an inactive action if it is not empty, so that changing one word switches the action. */
+/** Keeps the block of an inactive action unless it is empty, so that users can switch back by changing `action`. */
 const mockOf = (values: EndpointValues): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
   const isEmpty = status === '' && body === '' && headers.length === 0;
@@ -120,13 +120,13 @@ const upstreamOf = (values: EndpointValues): Record<string, unknown> | undefined
   return { url, ...timeout };
 };
 
-/** The parts of an endpoint that the form does not show. */
+/** The parts of an endpoint that are not in the form. */
 export interface EndpointIdentity {
   readonly namespace: string;
   readonly project: string;
   /** The metadata of an existing endpoint, whose name and namespace do not change. */
   readonly metadata?: DesiredObject['metadata'];
-  /** The saved body. A text area cannot hold its line breaks, so its bytes are kept if nothing else changed. */
+  /** The saved body. A text area normalizes line breaks, so the saved bytes are kept if nothing else changed. */
   readonly body?: string | undefined;
 }
 
@@ -153,7 +153,7 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
   };
 };
 
-/** `raw`: the spec as written, without default values. */
+/** Converts a spec to form values. `raw` is the spec as written, without default values. */
 export const valuesOf = (name: string, raw: unknown): EndpointValues => {
   const spec = (raw ?? {}) as Partial<EndpointSpec>;
   const { json, forward } = spec;

@@ -4,8 +4,8 @@ import { RadioCards } from '../ui/radio-cards.tsx';
 import type { FieldsProps } from './mock-fields.tsx';
 
 const UPSTREAMS = [
-  { value: 'url', label: 'URL', hint: 'Any address that the address policy allows.' },
-  { value: 'serviceRef', label: 'Service', hint: 'A Service of this cluster, in the same namespace.' },
+  { value: 'url', label: 'URL', hint: 'Any address allowed by the address policy.' },
+  { value: 'serviceRef', label: 'Service', hint: 'A Service in the same namespace.' },
 ];
 
 export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
@@ -14,7 +14,7 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
     <div data-shows="url">
       <Field
         label="Upstream URL"
-        hint="The gateway appends the caller’s query string and forwards its authorization header. Host is the upstream’s."
+        hint="The gateway appends the caller’s query string and forwards the authorization header. It sets the Host header to the upstream’s host."
         errors={errorsOf('spec.forward.url')}
       >
         <Input
@@ -57,7 +57,7 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
     <Field
       label="Timeout"
       optional
-      hint="Time until the response begins, and between two parts of it: 500ms, 30s, 1m30s."
+      hint="How long to wait for the response to start, and for each further chunk. Examples: 500ms, 30s, 1m30s."
       errors={errorsOf('spec.forward.timeout')}
       className="max-w-64"
     >

@@ -12,10 +12,10 @@ export interface FieldsProps {
   readonly errorsOf: (name: string) => readonly string[];
 }
 
-/** Notifies the form of a change that fires no input event. */
+/** Tells the form about a change that does not fire an input event. */
 const announceChange = (target: HTMLElement): void => {
   const form = target.closest('form');
-  // After React has removed the row.
+  // Wait until React has removed the row.
   requestAnimationFrame(() =>
     form?.querySelector('[name="spec.slug"]')?.dispatchEvent(new Event('input', { bubbles: true })),
   );
@@ -45,7 +45,7 @@ const HeaderRows = ({ values, errorsOf }: FieldsProps) => {
               <Input
                 mono
                 name={`spec.json.headers[${index}].name`}
-                aria-label={`Name of header ${index + 1}`}
+                aria-label={`Header ${index + 1} name`}
                 aria-invalid={errorsOf(`spec.json.headers[${index}].name`).length > 0 || undefined}
                 defaultValue={name}
                 placeholder="content-type"
@@ -53,7 +53,7 @@ const HeaderRows = ({ values, errorsOf }: FieldsProps) => {
               <Input
                 mono
                 name={`spec.json.headers[${index}].value`}
-                aria-label={`Value of header ${index + 1}`}
+                aria-label={`Header ${index + 1} value`}
                 aria-invalid={errorsOf(`spec.json.headers[${index}].value`).length > 0 || undefined}
                 defaultValue={value}
                 placeholder="application/json"
@@ -95,7 +95,7 @@ export const MockFields = ({ values, errorsOf }: FieldsProps) => (
     <HeaderRows values={values} errorsOf={errorsOf} />
     <Field
       label="Body"
-      hint="A JSON document, returned unchanged: spaces, key order, 1.0 and large numbers. Leave it empty for status 204."
+      hint="A JSON document, returned byte for byte: whitespace, key order and number formats are preserved. Leave it empty for status 204."
       errors={[...errorsOf('spec.json.body'), ...errorsOf('spec.json')]}
     >
       <CodeEditor name="spec.json.body" label="Body" language="json" defaultValue={values['spec.json.body']} />

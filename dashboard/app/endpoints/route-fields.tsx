@@ -6,13 +6,13 @@ import { Input, Select } from '../ui/input.tsx';
 import type { FieldsProps } from './mock-fields.tsx';
 
 export interface RouteFieldsProps extends FieldsProps {
-  /** False: the object's name cannot change. */
+  /** False if the object exists, because its name cannot change. */
   readonly isNew: boolean;
-  /** The prefix of all URLs of the project. */
+  /** The common prefix of the project's URLs. */
   readonly projectUrl: string | undefined;
 }
 
-/** Fields for the names and the route of an endpoint. */
+/** Fields for an endpoint's names and route. */
 export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFieldsProps) => {
   const [title, setTitle] = useState(values['spec.displayName']);
   const derived = objectNameOf(title);
@@ -50,7 +50,7 @@ export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFields
           label="Path"
           hint={
             <span className="break-all">
-              Below <code>{projectUrl ?? 'the project’s URL'}</code>
+              Appended to <code>{projectUrl ?? 'the project’s URL'}</code>
             </span>
           }
           errors={errorsOf('spec.slug')}

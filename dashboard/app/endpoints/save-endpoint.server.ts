@@ -15,14 +15,14 @@ import {
 } from '../ui/save-form.server.ts';
 import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
 
-/** The contents of a form, as the object that it would become. */
+/** The submitted values and the object that they describe. */
 export interface EndpointDraft {
   readonly values: EndpointValues;
   readonly object: DesiredObject;
   readonly expected: ExpectedGeneration;
 }
 
-/** `before`: the endpoint that is being edited. */
+/** Reads a submitted form. `before` is the endpoint that is being edited. */
 export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
   const values = readEndpointValues(form);
   const existing = before && { metadata: desiredOf(before).metadata, body: endpointSpec(before).json?.body };
@@ -43,7 +43,7 @@ export const applyDraft = async (
   const managed = managedForm(before);
   if (managed !== undefined) return managed;
   const toErrors = (problems: readonly Problem[]): FormErrors => errorsOf(problems, endpointFields(values));
-  // Without a name there is nothing to validate. If the display name is missing as well, only that is reported.
+  // An object without a name cannot be validated. If the display name is missing too, report only that.
   if (object.metadata.name === '') {
     const parsed = parseObject(object);
     const problems = parsed.ok ? [] : parsed.problems;

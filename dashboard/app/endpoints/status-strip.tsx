@@ -12,7 +12,7 @@ export interface StatusStripProps {
   readonly generation: number;
 }
 
-/** Shows how far a change has progressed. It follows the operator without a reload. Screen readers announce it politely. */
+/** Shows how far the operator has processed a change. It updates without a reload, and screen readers announce it politely. */
 export const StatusStrip = ({ conditions, generation }: StatusStripProps) => {
   const steps = STEPS.map((type) => {
     const condition = conditions.find((candidate) => candidate.type === type);

@@ -9,9 +9,9 @@ interface Tried {
   readonly url: string;
 }
 
-/** A command that calls an endpoint. Other users may choose keys and slugs, and both may contain quotes. Throws if no header can carry the key. */
+/** Returns a command that calls an endpoint. Quotes the key and the slug, because other users choose them. Throws if the key is not a valid header value. */
 export const tryCommand = ({ method, url }: Tried, apiKey: string): string => {
-  if (hasControls(apiKey)) throw new Error('the API key has control characters');
+  if (hasControls(apiKey)) throw new Error('the API key contains control characters');
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;
   return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(url)}`;
 };
@@ -22,7 +22,7 @@ export interface TryItProps extends Tried {
 
 const KEY_SHOWN = 'standin_••••';
 
-/** The key is fetched when the user copies the command. It is not part of the page. */
+/** Fetches the key when the user copies the command, because the page does not contain it. */
 const readApiKey = async (params: ProjectName): Promise<string> => {
   const response = await fetch(paths.apiKeyValue(params), { method: 'POST' });
   if (!response.ok) throw new Error('cannot read the API key');
@@ -38,7 +38,7 @@ export const TryIt = (props: TryItProps) => (
       <code className="min-w-0 flex-1 break-all">{tryCommand(props, KEY_SHOWN)}</code>
       <CopyButton
         text={async () => tryCommand(props, await readApiKey(props.params))}
-        label="Copy curl with the API key"
+        label="Copy curl command with API key"
       />
     </div>
   </section>

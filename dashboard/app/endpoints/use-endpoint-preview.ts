@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { FormErrors } from '../ui/form-errors.ts';
 
-/** The manifest of a form, and its problems. */
+/** A form's manifest and its problems. */
 export interface EndpointPreview {
   readonly yaml: string;
   readonly errors: FormErrors;
@@ -9,10 +9,10 @@ export interface EndpointPreview {
 
 const PAUSE_MS = 150;
 
-/** Sends the form to the server after each change, once the user pauses. An outdated response is dropped. */
+/** Sends the form to the server when the user pauses after a change. Outdated responses are dropped. */
 export const useEndpointPreview = (url: string, first: EndpointPreview) => {
   const [preview, setPreview] = useState(first);
-  /** Edited fields. Mistakes in other fields are not shown yet. */
+  /** Edited fields. Errors in other fields are not shown yet. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const asking = useRef<AbortController>(undefined);
@@ -43,7 +43,7 @@ export const useEndpointPreview = (url: string, first: EndpointPreview) => {
       setTouched((before) => (before.has(field) ? before : new Set([...before, field])));
       clearTimeout(timer.current);
       timer.current = setTimeout(() => {
-        // The preview stays as it is. Saving reports what is unavailable.
+        // Keep the current preview. If the server is unavailable, saving reports it.
         ask(form).catch(() => undefined);
       }, PAUSE_MS);
     },

@@ -27,7 +27,7 @@ const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
   hex: 'Hex',
 };
 
-/** The URL parameter for the view of a body. */
+/** The URL parameter that selects the body view. */
 export const BODY_PARAM = 'body';
 
 export interface BodySectionProps {
@@ -36,7 +36,7 @@ export interface BodySectionProps {
   readonly body: BodyView;
 }
 
-/** A body in the view that matches its type, or in the view from the URL. */
+/** Shows a body in the view from the URL, or in the view that suits its type. */
 export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   const [params] = useSearchParams();
   const views = useMemo(() => bodyViewsOf(body), [body]);
@@ -53,14 +53,14 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
           <div className="ml-auto flex flex-wrap items-center gap-1">
             <ViewLinks views={views} current={view} />
             {text !== undefined && body.bytesShown === body.bytesCaptured && (
-              <CopyButton text={text} label={`Copy the ${part} body`} />
+              <CopyButton text={text} label={`Copy ${part} body`} />
             )}
             <a
               href={paths.exchangeBody(exchange, { part })}
               download
               className={buttonClass('ghost', 'size-7 px-0')}
-              aria-label={`Download the ${part} body`}
-              title={`Download the ${part} body`}
+              aria-label={`Download ${part} body`}
+              title={`Download ${part} body`}
             >
               <Download aria-hidden />
             </a>
@@ -72,7 +72,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   );
 };
 
-/** Shows whether the capture or this page truncated the body. */
+/** Shows how much of the body was captured and is on the page. */
 const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly body: BodyView }) => (
   <>
     {bytesCaptured < bytes && (
@@ -139,7 +139,7 @@ const Contents = ({ exchange, part, body, view, text }: ContentsProps) => {
         <div className="flex justify-center rounded border border-line bg-panel p-3">
           <img
             src={paths.exchangeBody(exchange, { part, as: 'image' })}
-            alt={`The ${part} body, ${body.contentType}`}
+            alt={`${label} (${body.contentType})`}
             className="max-h-[60vh] max-w-full object-contain"
           />
         </div>
@@ -153,7 +153,7 @@ const FormFields = ({ text }: { readonly text: string }) => {
   return <PairList title="Fields" pairs={pairs} total={fields.length} fromWire={false} />;
 };
 
-/** The server indents no more than this: 256 KiB of small values would block its event loop for 50 ms. */
+/** The server formats JSON up to this length, because 256 KiB of small values would block its event loop for 50 ms. */
 const INDENTED_BY_SERVER_MAX = 64 * 1024;
 
 const PrettyJson = ({ label, text }: { readonly label: string; readonly text: string }) => {
@@ -162,7 +162,7 @@ const PrettyJson = ({ label, text }: { readonly label: string; readonly text: st
   return (
     <>
       {isIndented && formatted === undefined && (
-        <p className="text-muted">It is nested too deeply to be indented; this is the body as it came.</p>
+        <p className="text-muted">This JSON is nested too deeply to format. The body is shown unchanged.</p>
       )}
       <CodeView label={label} language="json" text={formatted ?? text} />
     </>

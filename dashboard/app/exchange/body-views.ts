@@ -2,10 +2,10 @@ import { boundaryOf, fromBase64, utf8Bytes } from '@standin/exchange/formats';
 import type { BodyView } from './exchange-view.ts';
 import { isJson } from '../../src/captured/format-json.ts';
 
-/** Views of a body, by their names in the URL. */
+/** A body view, as named in the URL. */
 export type BodyViewName = 'pretty' | 'form' | 'parts' | 'image' | 'raw' | 'hex';
 
-/** Shown as an image. Types that can contain scripts or references (SVG) are excluded. */
+/** Media types that are shown as images. Excludes SVG, which can contain scripts and references. */
 export const IMAGE_TYPES: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -17,12 +17,12 @@ export const IMAGE_TYPES: ReadonlySet<string> = new Set([
   'image/vnd.microsoft.icon',
 ]);
 
-/** `application/json` of `Application/JSON; charset=utf-8`. */
+/** Returns the media type in lower case: `Application/JSON; charset=utf-8` → `application/json`. */
 export const mediaType = (contentType: string): string => (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 
 const charsetOf = (contentType: string): string | undefined => /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
 
-/** Decodes text in the charset that the sender states: ISO 8859-1, UTF-16, Shift JIS, … Undefined: unknown charset. */
+/** Decodes text in the charset of its content type. Undefined if the charset is unknown or the bytes do not match it. */
 const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefined => {
   const charset = charsetOf(contentType);
   if (charset === undefined) return undefined;
@@ -36,15 +36,15 @@ const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefi
 export const bodyBytes = ({ body, bodyEncoding }: Pick<BodyView, 'body' | 'bodyEncoding'>): Uint8Array =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** The shown part as text. Undefined: not text. */
+/** Returns the shown part as text. Undefined if it is not text. */
 export const bodyText = (view: BodyView): string | undefined =>
   view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType);
 
 const isJsonType = (type: string): boolean => type.endsWith('/json') || type.endsWith('+json');
-/** Valid UTF-8 may be an accident. Control characters other than tab and line ends are not text. */
+/** Binary data can be valid UTF-8 by accident, so control characters other than tabs and line breaks count as binary. */
 export const isBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
 
-/** The possible views of a body, best first. Empty: there is no body. */
+/** Returns the views that a body supports, best first. Empty if there is no body. */
 export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   if (view.bytesShown === 0) return [];
   const type = mediaType(view.contentType);
@@ -54,7 +54,7 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   if (boundaryOf(view.contentType) !== undefined)
     return text === undefined ? ['parts', 'hex'] : ['parts', 'raw', 'hex'];
   if (text === undefined) return ['hex'];
-  // Much JSON has another media type: curl -d sends everything as a form.
+  // JSON often has another media type. For example, curl -d declares a form.
   const startsLikeJson = /^\s*[[{]/.test(text);
   if (isWhole ? (isJsonType(type) || startsLikeJson) && isJson(text) : isJsonType(type))
     return ['pretty', 'raw', 'hex'];
@@ -62,10 +62,10 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   return isBinary(text) ? ['hex', 'raw'] : ['raw', 'hex'];
 };
 
-/** The names and values of a form or a query string, not decoded. */
+/** Splits a form or a query string into pairs without decoding them. */
 export const splitPairs = (text: string): readonly string[] => text.split('&').filter((pair) => pair !== '');
 
-/** Decodes one pair. Invalid escapes stay as they are. */
+/** Decodes one pair. Invalid escapes are kept unchanged. */
 export const decodePair = (pair: string): readonly [name: string, value: string] => {
   const equals = pair.indexOf('=');
   const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
@@ -76,7 +76,7 @@ const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i;
 
 const decodeComponent = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
-  // An exception for each of very many pairs takes long.
+  // Throwing an exception for each of many pairs would be slow.
   if (BROKEN_ESCAPE.test(spaced)) return spaced;
   try {
     return decodeURIComponent(spaced);

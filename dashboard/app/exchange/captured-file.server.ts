@@ -2,19 +2,19 @@ import { textStream } from '../../src/pages/text-stream.ts';
 
 const headersOf = (name: string, contentType: string): Readonly<Record<string, string>> => ({
   'content-type': contentType,
-  // The dashboard chooses the name. Ids and parts contain no characters that need quoting.
+  // The dashboard chooses the name. Characters that would need quoting are replaced.
   'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
-  // A second policy in addition to that of every response: both apply. (nosniff comes with every response.)
+  // Applies in addition to the policy of every response. Every response also has nosniff.
   'content-security-policy': "sandbox; default-src 'none'",
 });
 
-/** Captured data is a file to save, never a page. It gets no scripts, no origin and nothing to load. */
+/** Returns captured data as a download. If a browser opens it, it cannot run scripts, has no origin and loads nothing. */
 export const capturedFile = (bytes: Uint8Array, name: string, contentType = 'application/octet-stream'): Response =>
   // No other thread shares this memory.
   new Response(bytes as Uint8Array<ArrayBuffer>, {
     headers: { ...headersOf(name, contentType), 'content-length': String(bytes.length) },
   });
 
-/** The same, for text that is generated while it is read. */
+/** Like `capturedFile`, for text that is generated while it is sent. */
 export const capturedText = (pieces: AsyncIterable<string>, name: string, contentType: string): Response =>
   textStream(pieces, headersOf(name, contentType));

@@ -8,7 +8,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import type { CopyFormat, ExchangeCopy } from '../../src/captured/exchange-formats.ts';
 
-/** The server writes the text, because it contains bodies that are too long for a page. */
+/** Fetches the text from the server, because it can contain bodies that are too long for a page. */
 const readCopy = async (exchange: RequestName, format: CopyFormat): Promise<ExchangeCopy> => {
   const response = await fetch(paths.exchangeCopy(exchange, { as: format }));
   if (!response.ok) throw new Error('cannot read the request');
@@ -25,7 +25,7 @@ const copyAs = async (exchange: RequestName, format: CopyFormat): Promise<void> 
   }
 };
 
-/** The request as commands and files of other programs. The key `c` copies the curl command. */
+/** A menu that copies the request in the formats of other programs. The `c` key copies the curl command. */
 export const CopyMenu = ({ exchange }: { readonly exchange: RequestName }) => {
   const copy = (format: CopyFormat) => () => void copyAs(exchange, format);
   useShortcuts([{ keys: 'c', label: 'Copy this request as cURL', run: copy('curl') }]);

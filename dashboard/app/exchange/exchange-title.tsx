@@ -3,11 +3,11 @@ import { formatDuration } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { ExchangeView } from './exchange-view.ts';
 
-/** `/hooks/orders?x=1`: the path and query without the project's URI. */
+/** Returns the path and query without the project's URI: `/hooks/orders?x=1`. */
 export const exchangeTarget = ({ path, query }: Pick<ExchangeView, 'path' | 'query'>): string =>
   wireText(query === '' ? path : `${path}?${query}`).text;
 
-/** `POST /hooks/orders?x=1` 503 · 214 ms · HTTP/1.1 */
+/** Shows one exchange in a line: `POST /hooks/orders?x=1` 503 · 214 ms · HTTP/1.1. */
 export const ExchangeTitle = ({
   view,
   level: Heading,

@@ -2,22 +2,22 @@ import type { HeaderPair } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import type { EncodedBody } from '@standin/exchange/formats';
 
-/** A page contains this much of each body. The rest is available as a download. */
+/** The maximum size of a body on a page. Users can download the rest. */
 export const BODY_SHOWN_BYTES_MAX = 256 * 1024;
 
 export const BODY_PARTS = ['request', 'response'] as const;
 /** One side of an exchange. */
 export type BodyPart = (typeof BODY_PARTS)[number];
 
-/** The beginning of a body. UTF-8 text ends at the end of a character. */
+/** The beginning of a body. UTF-8 text is never cut within a character. */
 export interface BodyView extends EncodedBody {
-  /** As sent. Empty: there was none. */
+  /** As sent. Empty if the header was missing. */
   readonly contentType: string;
-  /** Its true size. */
+  /** The size of the whole body. */
   readonly bytes: number;
-  /** The bytes in the log: fewer than `bytes` if the capture was cut. */
+  /** The number of bytes in the log. Less than `bytes` if the capture was truncated. */
   readonly bytesCaptured: number;
-  /** The bytes in `body`: fewer than `bytesCaptured` if the body is long. */
+  /** The number of bytes in `body`. Less than `bytesCaptured` if the body is long. */
   readonly bytesShown: number;
 }
 
@@ -34,12 +34,12 @@ interface RequestView extends MessageView {
   readonly httpVersion: string;
 }
 
-/** One exchange, as its panel and its page show it: a log entry with the beginnings of its bodies. */
+/** One exchange for its panel and its page: a log entry with the beginnings of its bodies. */
 export interface ExchangeView extends Omit<LogEntry, 'request' | 'response'> {
   readonly request: RequestView;
   readonly response: MessageView;
 }
 
-/** The value of the first header with this name, in any case. */
+/** Returns the value of the first header with this name, ignoring case. */
 export const headerValue = (headers: readonly HeaderPair[], name: string): string | undefined =>
   headers.find(([known]) => known.toLowerCase() === name)?.[1];

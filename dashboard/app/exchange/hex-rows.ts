@@ -3,14 +3,14 @@ export const HEX_ROW_BYTES = 16;
 export interface HexRow {
   readonly offset: string;
   readonly hex: string;
-  /** Printable ASCII; a dot for every other byte. */
+  /** Printable ASCII characters, and a dot for every other byte. */
   readonly text: string;
 }
 
 const hexOf = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
 const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f;
 
-/** 16 bytes as `hexdump -C` writes them. */
+/** Formats 16 bytes like `hexdump -C`. */
 export const hexRow = (bytes: Uint8Array, row: number): HexRow => {
   const start = row * HEX_ROW_BYTES;
   const part = [...bytes.subarray(start, start + HEX_ROW_BYTES)];

@@ -6,7 +6,7 @@ import type { BodyView } from './exchange-view.ts';
 import { HEX_ROW_BYTES, hexRow } from './hex-rows.ts';
 
 const ROW_PX = 18;
-/** Rows in the server's HTML, enough to fill the frame. */
+/** The number of rows in the server's HTML, enough to fill the frame. */
 const ROWS_FIRST = 25;
 const OVERSCAN = 12;
 
@@ -21,7 +21,7 @@ const Row = ({ bytes, index }: { readonly bytes: Uint8Array; readonly index: num
   );
 };
 
-/** Offset, bytes, characters. Only the visible rows are rendered. */
+/** Shows offsets, bytes and characters. Renders only the visible rows. */
 export const HexView = ({ label, body }: { readonly label: string; readonly body: BodyView }) => {
   const bytes = useMemo(() => bodyBytes(body), [body]);
   const frame = useRef<HTMLDivElement>(null);
@@ -50,7 +50,7 @@ export const HexView = ({ label, body }: { readonly label: string; readonly body
           ))}
         </pre>
       ) : (
-        // The policy forbids style attributes in HTML. The script adds the positions.
+        // The content security policy forbids style attributes in HTML, so the script sets the positions.
         <pre className="w-max min-w-full">
           {Array.from({ length: Math.min(count, ROWS_FIRST) }, (_, index) => (
             <span key={index} className="flex gap-4">

@@ -34,7 +34,7 @@ const toExchangeView = ({ entry, ...sizes }: EntryPreview): ExchangeView => {
   };
 };
 
-/** Undefined: the project's log has no such entry, or the entry has expired. Rejects with a `LogStoreError`. */
+/** Loads one exchange. Undefined if the project's log does not contain it or it has expired. Rejects with a `LogStoreError`. */
 export const loadExchange = async (log: Pick<ProjectLog, 'preview'>, id: string): Promise<ExchangeView | undefined> => {
   const preview = await log.preview(id, BODY_SHOWN_BYTES_MAX);
   return preview && toExchangeView(preview);

@@ -4,15 +4,15 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { SectionHeading } from './section-heading.tsx';
 import { WireValue } from './wire-value.tsx';
 
-/** More pairs take long to render and to lay out: a form of 256 KiB may have 130,000 pairs. */
+/** More pairs would be slow to render. A form of 256 KiB can have 130,000 pairs. */
 export const PAIRS_SHOWN_MAX = 500;
 
 export interface PairListProps {
   readonly title: string;
   readonly pairs: readonly (readonly [name: string, value: string])[];
-  /** The total number if `pairs` contains only the first of them. */
+  /** The total number of pairs if `pairs` is only the beginning of the list. */
   readonly total?: number;
-  /** True: latin1 from the wire. False: text that is already decoded. */
+  /** True if the pairs are latin1 from the wire. False if they are already decoded. */
   readonly fromWire?: boolean;
   /** Shown next to the title. */
   readonly aside?: ReactNode;
@@ -20,7 +20,7 @@ export interface PairListProps {
   readonly note?: (name: string) => string | undefined;
 }
 
-/** Names and values as received: case, order and repetitions are kept. Each value has a button that copies it. */
+/** Lists names and values as received, including case, order and repetitions. Each value has a copy button. */
 export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, aside, note }: PairListProps) => {
   const id = `pairs-${title.toLowerCase().replace(/\W+/g, '-')}`;
   return (
@@ -56,7 +56,7 @@ export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, 
                   </span>
                   <CopyButton
                     text={fromWire ? wireText(value).text : value}
-                    label={`Copy the value of ${fromWire ? wireText(name).text : name}`}
+                    label={`Copy value of ${fromWire ? wireText(name).text : name}`}
                     className="size-6"
                   />
                 </dd>
@@ -65,9 +65,7 @@ export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, 
           })}
         </dl>
       )}
-      {total > PAIRS_SHOWN_MAX && (
-        <p className="text-small text-muted">These are the first {PAIRS_SHOWN_MAX} of them.</p>
-      )}
+      {total > PAIRS_SHOWN_MAX && <p className="text-small text-muted">Showing the first {PAIRS_SHOWN_MAX}.</p>}
     </section>
   );
 };

@@ -14,9 +14,9 @@ import { formatBytes } from '../requests/traffic-row.ts';
 import { bodyBytes, isBinary } from './body-views.ts';
 import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
 
-/** More parts take long to render. The download of the body has all of them. */
+/** More parts would be slow to render. The body download contains all of them. */
 const ITEMS_SHOWN_MAX = 100;
-/** Characters of a part's text. The rest is in the download. */
+/** Maximum characters of a part's text. The download contains the rest. */
 const TEXT_SHOWN_MAX = 2_000;
 
 export interface PartsViewProps {
@@ -25,12 +25,12 @@ export interface PartsViewProps {
   readonly body: BodyView;
 }
 
-/** A form with files, part by part. */
+/** Shows the parts of a multipart body. */
 export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
   const bytes = useMemo(() => bodyBytes(body), [body]);
   const items = useMemo(() => parseMultipart(latin1Text(bytes), boundaryOf(body.contentType) ?? ''), [bytes, body]);
   if (items.length === 0)
-    return <p className="text-muted">The body does not contain the boundary in its content type.</p>;
+    return <p className="text-muted">The body does not contain the boundary from its content-type header.</p>;
   return (
     <>
       <ul aria-label={`Parts of the ${part} body`} className="rounded border border-line">
@@ -44,7 +44,9 @@ export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
         ))}
       </ul>
       {items.length > ITEMS_SHOWN_MAX && (
-        <p className="text-small text-muted">These are the first {ITEMS_SHOWN_MAX} parts; the download has them all.</p>
+        <p className="text-small text-muted">
+          Showing the first {ITEMS_SHOWN_MAX} parts. Download the body to see all of them.
+        </p>
       )}
     </>
   );
@@ -58,7 +60,7 @@ interface ItemProps {
 
 const Item = ({ item: { headers, name, fileName, isWhole }, content, download }: ItemProps) => {
   const text = decodeUtf8(content);
-  const title = wireText(name ?? 'without a name').text;
+  const title = wireText(name ?? 'unnamed').text;
   return (
     <li className="flex items-start gap-2 border-b border-line px-2 py-1.5 last:border-b-0">
       <div className="flex min-w-0 flex-1 flex-col gap-1">
@@ -78,7 +80,7 @@ const Item = ({ item: { headers, name, fileName, isWhole }, content, download }:
             role="group"
           >
             <bdi>{text.slice(0, TEXT_SHOWN_MAX)}</bdi>
-            {text.length > TEXT_SHOWN_MAX && <span className="text-muted"> … the rest is in the download</span>}
+            {text.length > TEXT_SHOWN_MAX && <span className="text-muted"> … Download this part to see the rest.</span>}
           </pre>
         )}
       </div>

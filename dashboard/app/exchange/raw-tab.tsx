@@ -9,7 +9,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 import { SectionHeading } from './section-heading.tsx';
 
-/** The request as it was on the wire, as far as the log knows it: without the framing of its body, and without the key. */
+/** Shows the raw request, without its body framing and without the API key, which are not in the log. */
 export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
   const { body } = view.request;
   const isText = body.bodyEncoding === 'utf8';
@@ -24,22 +24,24 @@ export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
         <SectionHeading id="raw-request" className="mr-auto font-medium">
           Request
         </SectionHeading>
-        {isText && isWhole && <CopyButton text={text} label="Copy the request" />}
+        {isText && isWhole && <CopyButton text={text} label="Copy request" />}
         <a
           href={paths.exchangeFile(exchange, { as: 'http' })}
           download
           className={buttonClass('ghost', 'size-7 px-0')}
-          aria-label="Download the request"
-          title="Download the request"
+          aria-label="Download request"
+          title="Download request"
         >
           <Download aria-hidden />
         </a>
       </div>
-      <CodeView label="Request as it was on the wire" language="text" text={text} />
+      <CodeView label="Raw request" language="text" text={text} />
       <p className="text-small text-muted">
         {!isText && `The body (${formatBytes(body.bytes)}) is binary. `}
-        {isText && !isWhole && `The first ${formatBytes(body.bytesShown)} of the body. Download it to see the rest. `}
-        Standin does not store the value of x-api-key, and joins the chunks of a body.
+        {isText &&
+          !isWhole &&
+          `Showing the first ${formatBytes(body.bytesShown)} of the body. Download the request to see the rest. `}
+        The x-api-key value is not stored, and chunked bodies are joined.
       </p>
     </section>
   );

@@ -6,7 +6,7 @@ import { foundRequest } from '../../src/requests/found-request.ts';
 import type { RequestName } from '../../src/resources/names.ts';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 
-/** Returns what `read` finds in the project's log under this id. Throws a page that reports an unavailable log. */
+/** Returns what `read` finds in the project's log for this id. Throws an error page if the log is unavailable. */
 export const readExchange = async <T extends object>(
   backend: Backend,
   names: RequestName,
@@ -18,6 +18,6 @@ export const readExchange = async <T extends object>(
   return found;
 };
 
-/** A captured exchange as stored, for code that works on its bytes. */
+/** Reads a captured exchange as stored, for code that works on its bytes. */
 export const readRow = (backend: Backend, names: RequestName): Promise<LogRow> =>
   readExchange(backend, names, (log, id) => log.row(id));

@@ -9,23 +9,23 @@ import { WireValue } from './wire-value.tsx';
 
 const KEY_HEADER = 'x-api-key';
 
-/** The only value that is not stored as received. */
+/** Explains the only value that is not stored as received. */
 const keyNote = (name: string): string | undefined =>
-  name.toLowerCase() === KEY_HEADER ? "The key's fingerprint: its value is not stored" : undefined;
+  name.toLowerCase() === KEY_HEADER ? 'Fingerprint of the key. The key itself is not stored.' : undefined;
 
 export interface ExchangeTabProps {
   readonly view: ExchangeView;
   readonly exchange: RequestName;
 }
 
-/** What the caller sent. */
+/** Shows what the caller sent. */
 export const RequestTab = ({ view: { request, query }, exchange }: ExchangeTabProps) => (
   <>
     <div className="flex items-center gap-1 rounded border border-line bg-panel py-0.5 pr-0.5 pl-2">
       <code className="min-w-0 flex-1 break-all">
         <WireValue latin1={request.target} />
       </code>
-      <CopyButton text={wireText(request.target).text} label="Copy the target" className="size-6" />
+      <CopyButton text={wireText(request.target).text} label="Copy target" className="size-6" />
     </div>
     <PairList
       title="Headers"

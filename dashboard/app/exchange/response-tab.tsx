@@ -8,7 +8,7 @@ import type { ExchangeView } from './exchange-view.ts';
 import { PairList } from './pair-list.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 
-/** What the caller got, and why. */
+/** Shows the response that the caller received, and the reason for it. */
 export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   <>
     <Reason view={view} exchange={exchange} />
@@ -22,7 +22,7 @@ export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   </>
 );
 
-/** The code of docs/errors.md in the gateway's response to a failure of the upstream. */
+/** Returns the error code (docs/errors.md) from the gateway's response to an upstream failure. */
 const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
   if (outcome !== 'upstream_failed' && outcome !== 'upstream_timeout') return undefined;
   if (mediaType(body.contentType) !== 'application/problem+json') return undefined;
@@ -53,11 +53,11 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
         <dt>Responder</dt>
         <dd>
-          {action === 'JSON' ? 'the mock of ' : 'the upstream of '}
+          {action === 'JSON' ? 'Mock for ' : 'Upstream of '}
           <Link to={paths.endpoint({ ...exchange, endpoint })} className="font-mono text-accent hover:underline">
             {endpoint}
           </Link>{' '}
-          <span className="text-muted">in its generation {endpointGeneration}</span>
+          <span className="text-muted">(generation {endpointGeneration})</span>
         </dd>
         {upstreamUrl !== '' && (
           <>

@@ -1,6 +1,6 @@
 import { createContext, useContext, type ReactNode } from 'react';
 
-/** The level of headings within a tab: one below the title of the exchange, which belongs to the page or to a panel. */
+/** The heading level within a tab, one below the title of the exchange. The title is in the page or in a panel. */
 export const SectionLevel = createContext<'h2' | 'h3'>('h3');
 
 export interface SectionHeadingProps {

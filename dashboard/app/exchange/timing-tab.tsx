@@ -4,7 +4,7 @@ import { Time } from '../ui/time.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 import { stagesOf, type Stage } from './timing.ts';
 
-/** Percent of the width. Stages that are too short to see get this width. */
+/** The minimum bar width, in percent, so that short stages are visible. */
 const BAR_WIDTH_MIN = 0.6;
 
 const Bar = ({ stage: { fromMs, toMs }, totalMs }: { readonly stage: Stage; readonly totalMs: number }) => {
@@ -17,14 +17,14 @@ const Bar = ({ stage: { fromMs, toMs }, totalMs }: { readonly stage: Stage; read
   );
 };
 
-/** A waterfall chart of the times in the log. */
+/** Shows the recorded times as a waterfall chart. */
 export const TimingTab = ({ view }: ExchangeTabProps) => {
   const { time } = usePreferences();
   const stages = stagesOf(view);
   return (
     <>
       <table className="w-full border-collapse text-left">
-        <caption className="sr-only">Duration by stage</caption>
+        <caption className="sr-only">Duration of each stage</caption>
         <thead>
           <tr className="h-7 border-b border-line text-small text-muted [&>th]:font-normal">
             <th scope="col">Stage</th>
@@ -63,13 +63,13 @@ export const TimingTab = ({ view }: ExchangeTabProps) => {
         )}
       </table>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
-        <dt>Head received</dt>
+        <dt>Headers received</dt>
         <dd>
           <Time at={view.receivedAt} zone={time} /> <code className="text-muted">{view.receivedAt}</code>
         </dd>
-        <dt>From</dt>
+        <dt>Client address</dt>
         <dd className="font-mono">{view.clientAddress}</dd>
-        <dt>Kept until</dt>
+        <dt>Expires</dt>
         <dd>
           <Time at={view.expiresAt} zone={time} />
         </dd>

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@standin/exchange';
 
-/** A step between the arrival of the head and the last byte of the response. Milliseconds since that arrival. */
+/** A step between the arrival of the headers and the last byte of the response. Times are milliseconds since that arrival. */
 export interface Stage {
   readonly name: string;
   readonly explanation: string;
@@ -10,12 +10,12 @@ export interface Stage {
 
 type Timed = Pick<LogEntry, 'action' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs'>;
 
-/** The stages that the log knows, one after the other without gaps. */
+/** Returns the recorded stages in order, without gaps. */
 export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstByteMs }: Timed): readonly Stage[] => {
   const receivedMs = Math.min(requestMs, durationMs);
   const received: Stage = {
     name: 'Request received',
-    explanation: "From the head's arrival to the last byte of the body",
+    explanation: 'From the headers to the last byte of the body',
     fromMs: 0,
     toMs: receivedMs,
   };
@@ -26,18 +26,18 @@ export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstB
     toMs: durationMs,
   });
   if (status === 0) return [received];
-  if (action === 'JSON') return [received, rest('Mock sent', 'Recorded, and sent to the last byte')];
+  if (action === 'JSON') return [received, rest('Mock sent', 'Until the last byte was sent and recorded')];
   if (upstreamFirstByteMs === 0)
-    return [received, rest('Upstream failed', 'Recorded, dialled, and failed. The caller received an error')];
+    return [received, rest('Upstream failed', 'Until the gateway returned an error to the caller')];
   const firstByteMs = Math.min(receivedMs + upstreamFirstByteMs, durationMs);
   return [
     received,
     {
       name: 'Waiting for upstream',
-      explanation: 'From dialling to the first byte of the response',
+      explanation: 'From connecting to the first byte of the response',
       fromMs: receivedMs,
       toMs: firstByteMs,
     },
-    rest('Response forwarded', 'To the last byte, and recorded', firstByteMs),
+    rest('Response forwarded', 'Until the last byte was sent and recorded', firstByteMs),
   ];
 };

@@ -1,13 +1,13 @@
 import { wireText } from '@standin/exchange/formats';
 
 const CHARSET_TITLES = {
-  'utf-8': 'Its bytes are UTF-8',
-  'latin-1': 'Its bytes are not UTF-8: each is shown as the character of ISO 8859-1',
+  'utf-8': 'Decoded as UTF-8',
+  'latin-1': 'Not valid UTF-8, so decoded as ISO 8859-1',
 } as const;
 
 /**
- * A name, value or target from the wire. Untrusted text is isolated, so that its direction does not affect the text around it. It is decoded as UTF-8
- * where possible.
+ * Shows a name, value or target from the wire, decoded as UTF-8 where possible. Untrusted text is isolated so that its direction cannot affect the
+ * surrounding text.
  */
 export const WireValue = ({ latin1 }: { readonly latin1: string }) => {
   const { text, charset } = wireText(latin1);

@@ -18,7 +18,7 @@ export interface ApiKeyProps {
   readonly fingerprint: string | undefined;
   readonly issuedAt: string | undefined;
   readonly isOwnSecret: boolean;
-  /** Undefined: there is nothing to regenerate. */
+  /** Undefined if the key cannot be regenerated. */
   readonly regenerations: KeyRegenerationView | undefined;
   readonly plan: string | undefined;
   readonly quota: number | undefined;
@@ -26,7 +26,7 @@ export interface ApiKeyProps {
   readonly command: string | undefined;
 }
 
-/** The key is hidden again after this time, because other people may see the screen. */
+/** How long the key is shown. It is hidden again because other people may see the screen. */
 const SHOWN_MS = 30_000;
 const MASKED = 'standin_••••••••••••••••••••••••••••••••';
 
@@ -74,13 +74,13 @@ const KeyRow = () => {
         </div>
       )}
       <p className="mt-1 text-small text-muted">
-        Callers send it in the header <code>x-api-key</code>, in lowercase. The page hides it after 30 seconds.
+        Callers send it in the <code>x-api-key</code> header. The key is hidden again after 30 seconds.
       </p>
     </Row>
   );
 };
 
-/** The key that callers authenticate with, and what the account may use. */
+/** Shows the key that callers authenticate with, and the account's plan and quota. */
 export const ApiKey = (props: ApiKeyProps) => {
   const {
     namespace,
@@ -108,7 +108,7 @@ export const ApiKey = (props: ApiKeyProps) => {
             <ReadinessBadge readiness={readiness} />
           </span>
         </Row>
-        {/* A new key is a new row, so that a revealed old key disappears. */}
+        {/* Keyed by the fingerprint, so that a revealed old key disappears. */}
         {secretName !== undefined && <KeyRow key={fingerprint} />}
         <Row label="Fingerprint">
           <code>{fingerprint ?? '–'}</code>
@@ -117,11 +117,13 @@ export const ApiKey = (props: ApiKeyProps) => {
         <Row label="Active since">{issuedAt === undefined ? '–' : <Time at={issuedAt} zone={time} />}</Row>
         <Row label="Secret">
           <code>{secretName ?? '–'}</code>
-          {isOwnSecret && <p className="text-small text-muted">Managed by you. Change the Secret to change the key.</p>}
+          {isOwnSecret && (
+            <p className="text-small text-muted">You manage this Secret. To change the key, edit the Secret.</p>
+          )}
         </Row>
         <Row label="Plan">{plan ?? '–'}</Row>
         <Row label="Quota">
-          {quota === undefined ? 'Unlimited' : `${new Intl.NumberFormat('en').format(quota)} requests a month`}
+          {quota === undefined ? 'Unlimited' : `${new Intl.NumberFormat('en').format(quota)} requests per month`}
         </Row>
         {command !== undefined && (
           <Row label="With kubectl">

@@ -9,7 +9,7 @@ import { Input } from '../ui/input.tsx';
 export interface DeleteProjectProps {
   readonly project: string;
   readonly endpointCount: number;
-  /** Why it was not deleted. */
+  /** The reason why the project was not deleted. */
   readonly refusal: string | undefined;
 }
 
@@ -23,8 +23,8 @@ export const DeleteProject = ({ project, endpointCount, refusal }: DeleteProject
         Delete this project
       </h2>
       <p className="text-muted">
-        Callers get 404 immediately. Log entries stay until their retention ends. On a cluster, a new project with the
-        same name cannot read them.
+        Callers get 404 immediately. Log entries are kept until they expire. On a cluster, a new project with the same
+        name can’t read them.
       </p>
       <Button look="danger" onClick={() => setOpen(true)}>
         <Trash2 aria-hidden /> Delete project …
@@ -43,7 +43,7 @@ export const DeleteProject = ({ project, endpointCount, refusal }: DeleteProject
           {endpointCount > 0 && (
             <label className="mt-3 flex items-center gap-2">
               <input type="checkbox" name="endpoints" defaultChecked className="size-4 accent-accent" />
-              Delete {count(endpointCount)}, too
+              Also delete {count(endpointCount)}
             </label>
           )}
           <DialogButtons>

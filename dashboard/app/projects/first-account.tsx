@@ -4,7 +4,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
 
-/** The `intent` of the form. */
+/** The form's `intent`. */
 export const FIRST_ACCOUNT = 'first-account';
 
 const MANIFEST = `apiVersion: standin.dev/v1alpha1
@@ -28,11 +28,11 @@ const CreateAccount = () => {
 
 export interface FirstAccountProps {
   readonly mode: 'local' | 'cluster';
-  /** Why it could not be created. */
+  /** The reason why the account could not be created. */
   readonly problem: string | undefined;
 }
 
-/** A project needs an account. On a local machine, users create it themselves. On a cluster, accounts belong to the platform team. */
+/** Shown if there is no account for a new project. Local users can create one here. On a cluster, the platform team manages accounts. */
 export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
   <>
     <EmptyState
@@ -40,14 +40,14 @@ export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
       action={
         <>
           {mode === 'local' && <CreateAccount />}
-          <CopyButton text={MANIFEST} label="Copy an Account manifest" labelled />
+          <CopyButton text={MANIFEST} label="Copy Account manifest" labelled />
         </>
       }
     >
       A project belongs to an account, which owns the API key and the quota.{' '}
       {mode === 'local'
-        ? 'Create one here, or add one to the manifest directory. This page then continues.'
-        : 'Apply one with kubectl. This page then continues.'}
+        ? 'Create one here, or add one to the manifest directory. This page updates automatically.'
+        : 'Apply one with kubectl. This page updates automatically.'}
     </EmptyState>
     {problem !== undefined && (
       <Notice look="bad" alert>

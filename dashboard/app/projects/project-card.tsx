@@ -20,7 +20,7 @@ const Requests = ({ requests }: Pick<ProjectView, 'requests'>) => {
   );
 };
 
-/** One project: its URL, the state of its endpoints, and its requests. */
+/** Shows a project's URL, the state of its endpoints, and its requests. */
 export const ProjectCard = ({ project }: { readonly project: ProjectView }) => {
   const { namespace, title, uri, url, readiness, endpoints, account, plan, quota, owner, requests } = project;
   return (
@@ -56,17 +56,17 @@ export const ProjectCard = ({ project }: { readonly project: ProjectView }) => {
           <code className="truncate">{uri ?? '–'}</code>
           {uri !== undefined && <CopyButton text={uri} label="Copy project URI" className="-my-1 -mr-1" />}
         </dd>
-        <dt className="text-muted">Endpoints ready</dt>
+        <dt className="text-muted">Ready endpoints</dt>
         <dd className="text-right tabular-nums">
           {endpoints.ready} of {endpoints.total}
         </dd>
-        <dt className="text-muted">Requests, 24 h</dt>
+        <dt className="text-muted">Requests (24 h)</dt>
         <dd className="flex justify-end">
           <Requests requests={requests} />
         </dd>
         <dt className="text-muted">Quota</dt>
         <dd className="truncate text-right">
-          {quota === undefined ? (plan === undefined ? '–' : 'No quota') : `${number.format(quota)} a month`}
+          {quota === undefined ? (plan === undefined ? '–' : 'No quota') : `${number.format(quota)} per month`}
           <span className="text-muted">
             {' '}
             · {account}

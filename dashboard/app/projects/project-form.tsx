@@ -11,9 +11,9 @@ import type { ProjectValues } from './project-values.ts';
 export interface ProjectFormProps {
   readonly values: ProjectValues;
   readonly errors: FormErrors | undefined;
-  /** `namespace/name` of the accounts to choose from. */
+  /** The accounts to choose from, as `namespace/name`. */
   readonly accounts: readonly string[];
-  /** Fields that cannot change are shown but not editable. */
+  /** Set for an existing project. Fields that cannot change are read-only. */
   readonly existing?: { readonly generation: number; readonly hasPinnedUri: boolean };
   readonly isSaving: boolean;
   readonly children?: ReactNode;
@@ -26,7 +26,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
     <Form method="post" className="flex max-w-xl flex-col gap-4" noValidate>
       <ErrorSummary errors={errors} />
       {existing !== undefined && <input type="hidden" name="generation" value={existing.generation} />}
-      <Field label="Name" hint="The display name." errors={errorsOf('spec.displayName')}>
+      <Field label="Name" hint="Shown in the dashboard." errors={errorsOf('spec.displayName')}>
         <Input
           name="spec.displayName"
           defaultValue={values['spec.displayName']}
@@ -41,7 +41,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
       <Field
         label="Retention"
         optional
-        hint="Number of days to keep log entries. A change applies to new requests."
+        hint="How many days log entries are kept. Changes apply to new requests only."
         errors={errorsOf('spec.retentionDays')}
       >
         <Input
@@ -58,7 +58,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
         hint={
           existing?.hasPinnedUri === true
             ? 'Callers’ URLs contain it, so it can’t be changed.'
-            : 'First path segment of all URLs: 16 to 64 lowercase letters, digits and -. Pin it to keep URLs when the project moves to another cluster. It can’t be changed later.'
+            : 'First path segment of all URLs: 16 to 64 lowercase letters, digits and hyphens. Pin it to keep the URLs when the project moves to another cluster. It can’t be changed later.'
         }
         errors={errorsOf('spec.uri')}
       >
@@ -67,7 +67,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
           name="spec.uri"
           defaultValue={values['spec.uri']}
           readOnly={existing?.hasPinnedUri === true}
-          placeholder="derived from the object"
+          placeholder="generated if empty"
         />
       </Field>
       <div className="flex flex-wrap gap-2">
@@ -81,7 +81,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
 };
 
 interface IdentityFieldsProps extends Pick<ProjectFormProps, 'values' | 'accounts'> {
-  /** The name of the object if none is typed. */
+  /** The object name if the user does not enter one. */
   readonly derived: string;
   readonly errorsOf: (name: keyof ProjectValues) => readonly string[] | undefined;
 }
@@ -92,7 +92,7 @@ const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsP
     <Field
       label="Object name"
       optional
-      hint="The name in manifests, in kubectl and in this page’s URL. It can’t be changed later."
+      hint="Used in manifests, in kubectl and in this page’s URL. It can’t be changed later."
       errors={errorsOf('metadata.name')}
     >
       <Input

@@ -2,11 +2,11 @@ import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin
 import type { ProjectSpec } from '@standin/crds';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 
-/** A project's form, as text. Field names are the object's paths. */
+/** The text fields of a project form. They are named after the object's paths. */
 export interface ProjectValues {
   readonly 'spec.displayName': string;
   readonly 'metadata.name': string;
-  /** `namespace/name`: a project is in the namespace of its account. */
+  /** `namespace/name`. A project is in the same namespace as its account. */
   readonly 'spec.accountRef': string;
   readonly 'spec.retentionDays': string;
   readonly 'spec.uri': string;
@@ -34,10 +34,10 @@ export const readProjectValues = (form: FormData): ProjectValues => {
   };
 };
 
-/** Anything that is not a whole number stays text, so that the schema refuses it in its own words. */
+/** Converts whole numbers. Any other text is returned unchanged, so that the schema reports the error. */
 export const numberOrText = (text: string): number | string => (/^-?\d{1,15}$/.test(text) ? Number(text) : text);
 
-/** `metadata`: of an existing object, whose name and namespace do not change. Empty fields are left out. */
+/** Converts the form to an object without its empty fields. `metadata` is that of an existing object, whose name and namespace cannot change. */
 export const toProject = (values: ProjectValues, metadata?: DesiredObject['metadata']): DesiredObject => {
   const [namespace = '', account = ''] = values['spec.accountRef'].split('/');
   const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays, 'spec.uri': uri } = values;
@@ -55,7 +55,7 @@ export const toProject = (values: ProjectValues, metadata?: DesiredObject['metad
   };
 };
 
-/** Uses the spec as written, without default values. */
+/** Converts an object to form values. Uses the spec as written, without default values. */
 export const projectValuesOf = ({ metadata: { namespace, name }, spec }: ResourceObject): ProjectValues => {
   const { displayName = '', accountRef, retentionDays, uri = '' } = (spec ?? {}) as Partial<ProjectSpec>;
   return {

@@ -6,7 +6,7 @@ import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
 import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../../src/resources/specs.ts';
 import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
 
-/** A project, as pages show it. */
+/** A project as shown on pages. */
 export interface ProjectView {
   readonly namespace: string;
   readonly project: string;
@@ -21,7 +21,7 @@ export interface ProjectView {
   readonly quota: number | undefined;
   readonly retentionDays: number | undefined;
   readonly owner: Owner | undefined;
-  /** The requests of the last 24 hours, oldest first. Undefined: the log is unavailable, or the user may not read it. */
+  /** Requests per hour in the last 24 hours, oldest first. Undefined if the log is unavailable or the user may not read it. */
   readonly requests: HourlyCounts | undefined;
 }
 
@@ -55,7 +55,7 @@ export const toProjectView = (
   };
 };
 
-/** If the log is unavailable, the page is shown without the numbers. */
+/** How long the page waits for the log. After that, it is shown without request counts. */
 const LOG_MS_MAX = 1_500;
 
 export const requestsOf = async (

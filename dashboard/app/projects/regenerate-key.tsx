@@ -18,11 +18,7 @@ const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
   const { phase, acknowledged, message } = newest;
   switch (phase) {
     case 'Completed':
-      return (
-        <Notice look="info">
-          The new key is active, and {message.charAt(0).toLowerCase() + message.slice(1)} Reveal it above to copy it.
-        </Notice>
-      );
+      return <Notice look="info">The new key is active. {message} Reveal the key above to copy it.</Notice>;
     case 'Refused':
       return <Notice look="bad">{message}</Notice>;
     case 'Pending':
@@ -36,7 +32,7 @@ const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
   }
 };
 
-/** Replaces the account's key. The consequences are shown first. */
+/** Replaces the account's key after showing the consequences. */
 export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest }: RegenerateKeyProps) => {
   const fetcher = useFetcher<{ refusal?: string | undefined }>();
   const [open, setOpen] = useState(false);
@@ -49,8 +45,8 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
         Regenerate key{' '}
       </h2>
       <p className="text-muted">
-        Use this if the key has leaked. The old key stops working once every gateway has the new one, usually within a
-        second.
+        Use this if the key has leaked. The old key stops working as soon as every gateway has the new one, usually
+        within a second.
       </p>
       <div aria-live="polite" className="w-full empty:hidden">
         <Progress newest={newest} />
@@ -64,7 +60,7 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
           {left} of {max} left this hour
           {resetsAt !== undefined && (
             <>
-              ; one more at <Time at={resetsAt} zone={time} />
+              ; next available at <Time at={resetsAt} zone={time} />
             </>
           )}
         </span>
@@ -72,14 +68,14 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
       <Dialog
         open={open}
         onOpenChange={setOpen}
-        title={`Regenerate the key of ${account}?`}
+        title={`Regenerate the API key for ${account}?`}
         description={
           <>
-            Every caller of every project of account{' '}
+            All callers of all projects in account{' '}
             <code>
               {namespace}/{account}
             </code>{' '}
-            gets 401 until it sends the new key. This can’t be undone.
+            get 401 until they send the new key. This can’t be undone.
           </>
         }
       >

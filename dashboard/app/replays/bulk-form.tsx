@@ -16,7 +16,7 @@ export interface BulkFormProps {
 
 const PAUSE_MS = 300;
 
-/** Plans again when the user pauses. The URL contains the choices. */
+/** Updates the plan when the user pauses. The form's values are in the URL. */
 const usePlanWhileTyping = () => {
   const submit = useSubmit();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -42,7 +42,7 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
       <Field
         label="Search"
         optional
-        hint="The search language of Traffic: status:>=500 path:/hooks/*"
+        hint="The same syntax as in Traffic, for example status:>=500 path:/hooks/*"
         errors={errorsOf('q')}
       >
         <Input mono name="q" defaultValue={values.q} />
@@ -59,7 +59,7 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         names={{ kind: 'target', url: 'url' }}
         kind={values.target}
         url={values.url}
-        upstream="the endpoint’s upstream. Requests of endpoints without an upstream are reported as failed."
+        upstream="the endpoint’s upstream. Requests to endpoints without an upstream are reported as failed."
         errors={{ kind: errorsOf('target'), url: errorsOf('url') }}
       />
       <div className="grid gap-4 sm:grid-cols-2">

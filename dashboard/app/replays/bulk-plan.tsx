@@ -19,7 +19,7 @@ export interface BulkPlanProps {
   readonly values: BulkValues;
   readonly plan: ReplayPlanView;
   readonly commands: ReplayCommands;
-  /** Input and errors of the rejected confirmation. */
+  /** The rejected confirmation and its errors. */
   readonly refused: { readonly confirm: readonly string[]; readonly errors: readonly string[] } | undefined;
   readonly isSending: boolean;
   readonly zone: TimeProps['zone'];
@@ -52,7 +52,7 @@ const Sample = ({
   </ol>
 );
 
-/** Shows what would be sent. Nothing is sent before the user has typed the number of requests. */
+/** Shows what would be sent. Nothing is sent until the user types the number of requests. */
 export const BulkPlan = ({ params, values, plan, commands, refused, isSending, zone }: BulkPlanProps) => {
   const { count, seconds, sample } = plan;
   const number = count.toLocaleString('en');

@@ -4,7 +4,7 @@ import type { ReplaySpec } from '@standin/crds';
 import { toLogEntry } from '@standin/exchange';
 import { headerText, replayValuesOf, type CapturedView, type ReplayValues } from './replay-values.ts';
 
-/** The parts of a captured request that a form edits. */
+/** Returns the parts of a captured request that can be edited. */
 export const toCapturedView = (row: LogRow): CapturedView => {
   const { id, method, target, requestHeaders: headers, requestBody } = row;
   const view = { ...{ id, method, target, headers }, bodyBytes: requestBody.length };
@@ -15,7 +15,7 @@ export const toCapturedView = (row: LogRow): CapturedView => {
   return { ...view, bodyEncoding, body: isEditable ? body : undefined };
 };
 
-/** The values that an earlier replay of the same request sent. */
+/** Returns the values that an earlier replay of the same request sent. */
 export const valuesLike = (captured: CapturedView, spec: Partial<ReplaySpec>): ReplayValues => {
   const { edit, target } = spec;
   const headers = edit?.headers?.map(({ name, value }): HeaderPair => [name, value]);

@@ -2,7 +2,7 @@ import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import type { ReplayCommands } from './replay-commands.server.ts';
 
-/** Commands that do the same without the dashboard. */
+/** Shows commands that start the same replay without the dashboard. */
 export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
   <details className="group rounded border border-line">
     <summary className="px-3 py-2 font-medium">Command line</summary>
@@ -14,10 +14,10 @@ export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
         </div>
       )}
       <div className="flex items-center justify-between gap-2">
-        <p className="text-muted">As a resource. Each time you create it, it sends the requests again.</p>
+        <p className="text-muted">As a Kubernetes resource. Each time you create it, the requests are sent again.</p>
         <CopyButton text={kubectl} label="Copy as kubectl create" labelled />
       </div>
-      <CodeView label="Manifest of this replay" language="yaml" text={yaml} />
+      <CodeView label="Replay manifest" language="yaml" text={yaml} />
     </div>
   </details>
 );

@@ -8,9 +8,9 @@ export interface HeaderChangesProps {
   readonly isEdited: boolean;
 }
 
-const KEY_SHOWN = "the account's key";
+const KEY_SHOWN = 'the account’s key';
 
-/** The headers that a replay removes and adds, computed as the operator does. */
+/** Shows the headers that a replay removes and adds. Uses the operator's own rules. */
 export const HeaderChanges = (props: HeaderChangesProps) => {
   const { stripped, added } = replayHeaders({ ...props, apiKey: KEY_SHOWN });
   return (

@@ -13,7 +13,7 @@ import { newReplayName } from '../../src/replays/replays.ts';
 import { replayCommands, type ReplayCommands } from './replay-commands.server.ts';
 import { BULK_FIELDS, toBulkReplay, type BulkValues } from './replay-values.ts';
 
-/** Enough for the user to check that these are the intended requests. */
+/** The number of requests shown, enough to check that the search is right. */
 const SAMPLE = 5;
 const DAY_MS = 24 * 3_600_000;
 
@@ -24,7 +24,7 @@ export interface PlannedRequest extends Pick<
   readonly query: string;
 }
 
-/** What a bulk replay would do. */
+/** A preview of a bulk replay. */
 export interface ReplayPlanView {
   /** Number of matching requests. */
   readonly count: number;
@@ -35,12 +35,12 @@ export interface ReplayPlanView {
 
 export type Planned =
   | { readonly kind: 'plan'; readonly plan: ReplayPlanView; readonly commands: ReplayCommands }
-  /** Nothing selects the requests. That never means all of them. */
+  /** No search or time range is set. This never selects all requests. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'invalid'; readonly errors: FormErrors }
   | { readonly kind: 'unavailable'; readonly message: string };
 
-/** Converts relative and open times to fixed ones. Requests that arrive while the replay runs, including its own, are not part of it. */
+/** Converts relative and open-ended times to fixed ones. This excludes requests that arrive during the replay, including its own. */
 export const fixedRange = async (
   backend: Backend,
   params: ProjectName,
@@ -62,7 +62,7 @@ const fieldErrors = ({ fields, form }: FormErrors): FormErrors => ({
   form,
 });
 
-/** The problems that the API server and the search language report. Creates nothing. */
+/** Returns the problems that the API server and the search parser report. Creates nothing. */
 const problemsOf = async ({ resources }: Backend, params: ProjectName, values: BulkValues): Promise<FormErrors> => {
   const parsed = parseFilter(values.q);
   if (parsed.kind === 'invalid') return { fields: { q: [parsed.problem.message] }, form: [] };
@@ -73,7 +73,7 @@ const problemsOf = async ({ resources }: Backend, params: ProjectName, values: B
   return checked.errors;
 };
 
-/** What would be sent, and how long it would take. */
+/** Plans a replay: what would be sent, and how long it would take. */
 export const planReplay = async (backend: Backend, params: ProjectName, values: BulkValues): Promise<Planned> => {
   if (!isFixed(values)) return { kind: 'empty' };
   const errors = await problemsOf(backend, params, values);

@@ -2,7 +2,7 @@ import { hasControls, type DesiredObject } from '@standin/contract';
 import { shellQuote } from '@standin/exchange/formats';
 import { kubectlCommand, manifestYaml } from '../../src/resources/manifest-yaml.ts';
 
-/** Words that no shell interprets stay readable. */
+/** Quotes a word only if a shell would interpret it, for readability. */
 const quoteIfNeeded = (word: string): string => (/^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : shellQuote(word));
 
 interface WrittenEdit {
@@ -23,19 +23,19 @@ interface WrittenSpec {
   readonly order?: string;
 }
 
-/** Commands that do the same without the dashboard. */
+/** Commands that start the same replay without the dashboard. */
 export interface ReplayCommands {
   readonly yaml: string;
-  /** `kubectl create -f -`. Each run creates a new replay, so it has a generated name. */
+  /** A `kubectl create -f -` command. The name is generated, so that each run creates a new replay. */
   readonly kubectl: string;
-  /** Undefined: the edits are too large for a command line, or would act on the terminal that the command is pasted into. */
+  /** Undefined if the edits are too large for a command line, or contain characters that control the terminal. */
   readonly standin: string | undefined;
 }
 
-/** Users do not paste more, and systems accept no word of more than 128 KiB. */
+/** Users do not paste longer commands. Systems accept words of up to 128 KiB. */
 const COMMAND_CHARS_MAX = 8_000;
 
-/** Undefined: bytes that no word of a command line can contain. `@` would name a file. */
+/** Returns the flags for an edit. Undefined if a command line cannot contain its bytes. A value that starts with `@` would name a file. */
 const editWords = ({
   method,
   target,
@@ -44,7 +44,7 @@ const editWords = ({
   bodyEncoding = 'utf8',
 }: WrittenEdit): string[] | undefined => {
   if (body !== undefined && (bodyEncoding !== 'utf8' || body.includes('\0') || body.startsWith('@'))) return undefined;
-  // One byte each on the wire, but two in a terminal.
+  // These characters are one byte on the wire but two in a terminal.
   if (headers.some(({ value }) => /[^ -~]/.test(value))) return undefined;
   return [
     ...(method === undefined ? [] : ['--method', method]),
@@ -84,10 +84,10 @@ const standinCommand = (namespace: string, spec: WrittenSpec): string | undefine
 export const replayCommands = (object: DesiredObject): ReplayCommands => {
   const { metadata } = object;
   const written = object.spec as WrittenSpec;
-  // The requested state is not part of what the replay does.
+  // Omits the requested state, because a new replay always starts running.
   const spec = Object.fromEntries(Object.entries(written).filter(([field]) => field !== 'state'));
   const named = { ...object, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
-  // The command is for a cluster, regardless of the mode of the dashboard.
+  // kubectl needs a cluster, regardless of the dashboard's mode.
   const yaml = manifestYaml(named, 'cluster').replace(/^ {2}name: .*$/m, '  generateName: replay-');
   return {
     yaml,

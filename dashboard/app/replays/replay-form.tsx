@@ -22,12 +22,12 @@ import { TargetFields } from './target-fields.tsx';
 export interface ReplayFormProps {
   readonly captured: CapturedView;
   readonly values: ReplayValues;
-  /** The errors of a submitted form that was rejected. */
+  /** The errors in the last submission. */
   readonly errors: FormErrors | undefined;
-  /** What the endpoint forwards to. Undefined: it does not forward. */
+  /** The endpoint's upstream. Undefined if it does not forward. */
   readonly upstream: string | undefined;
   readonly isSending: boolean;
-  /** Shown next to the button. */
+  /** Shown next to the submit button. */
   readonly children: ReactNode;
 }
 
@@ -50,7 +50,7 @@ const Block = ({ label, children }: { readonly label: string; readonly children:
 
 const TooLarge = ({ bytes }: { readonly bytes: number }) => (
   <Notice look="info">
-    The body ({kilobytes(bytes)}) is sent as captured. A Replay stores edited requests, up to{' '}
+    The body ({kilobytes(bytes)}) is too large to edit and is sent as captured. The limit is{' '}
     {kilobytes(LIMITS.replayEditBytesMax)}.
   </Notice>
 );
@@ -67,7 +67,7 @@ const Original = ({ captured }: { readonly captured: CapturedView }) => (
     {captured.bodyBytes === 0 ? (
       <p className="text-muted">No body.</p>
     ) : captured.body === undefined ? (
-      <p className="text-muted">Its body has {kilobytes(captured.bodyBytes)}.</p>
+      <p className="text-muted">Body of {kilobytes(captured.bodyBytes)}, not shown.</p>
     ) : (
       <Block label={captured.bodyEncoding === 'base64' ? 'Body (base64)' : 'Body'}>{captured.body}</Block>
     )}
@@ -95,7 +95,7 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
         <Input mono name="spec.edit.target" defaultValue={values['spec.edit.target']} />
       </Field>
     </div>
-    <Field label="Headers" hint="One per line: name, colon, value." errors={errorsOf('spec.edit.headers')}>
+    <Field label="Headers" hint="One per line, as name: value." errors={errorsOf('spec.edit.headers')}>
       <Textarea name="spec.edit.headers" rows={8} defaultValue={values['spec.edit.headers']} />
     </Field>
     {captured.body === undefined ? (
@@ -118,7 +118,7 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
 
 const toTarget = (kind: unknown): ReplayTarget => REPLAY_TARGETS.find((known) => known === kind) ?? 'Endpoint';
 
-/** The captured request and what is sent instead, the target, and all changes on the way. */
+/** A form with the captured request, its edited copy, the target and the header changes. */
 export const ReplayForm = ({ captured, values, errors, upstream, isSending, children }: ReplayFormProps) => {
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
   const send = useInitialFocus<HTMLButtonElement>();
@@ -161,7 +161,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
           isEdited={isEdited}
         />
       </section>
-      {/* Visible from the start: users without edits press Enter. */}
+      {/* Sticky, so that the button is visible without scrolling. Users without edits press Enter. */}
       <div
         data-sticky-actions
         className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"

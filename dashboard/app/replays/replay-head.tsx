@@ -34,7 +34,7 @@ const What = ({ params, replay: { what }, zone }: ReplayHeadProps) => {
   );
 };
 
-/** What is sent, where to, and the progress. */
+/** Shows what is sent, the target and the phase. */
 export const ReplayHead = (props: ReplayHeadProps) => {
   const { params, replay, zone } = props;
   const { phase, message, createdAt } = replay;

@@ -36,7 +36,7 @@ const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayVi
         open={asks}
         onOpenChange={setAsks}
         title="Cancel this replay?"
-        description="Requests already sent stay sent, and their results stay here. A cancelled replay can’t be resumed."
+        description="Requests that were already sent can’t be undone, and their results stay here. A cancelled replay can’t be resumed."
       >
         <Change generation={generation} state="Cancelled">
           <DialogButtons>
@@ -53,7 +53,7 @@ const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayVi
 
 const count = (value: number): string => value.toLocaleString('en');
 
-/** The progress, with the available actions while the replay runs. */
+/** Shows the progress, and the available actions while the replay runs. */
 export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
   const { planned, sent, failed, ratePerSecond, isOrdered } = replay;
   const isRunning = !hasEnded(replay);
@@ -67,8 +67,8 @@ export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
             {failed > 0 && <span className="text-5xx">, {count(failed)} without a response</span>}
           </h2>
           <p className="text-small text-muted">
-            At most {count(ratePerSecond)} per second, {isOrdered ? 'sequentially' : 'concurrently'}
-            {isRunning && left !== undefined && left > 0 && `; at least ${inWords(left / ratePerSecond)} to go`}.
+            Up to {count(ratePerSecond)} per second, {isOrdered ? 'sequentially' : 'concurrently'}
+            {isRunning && left !== undefined && left > 0 && `; at least ${inWords(left / ratePerSecond)} left`}.
           </p>
         </div>
         {isRunning && <Controls replay={replay} />}

@@ -29,7 +29,7 @@ const Progress = ({ replay: { what, result, planned, sent, failed } }: { readonl
   );
 };
 
-/** Replays of a project. A whole row is one link. */
+/** Lists a project's replays. Each row is a link. */
 export const ReplayTable = ({ params, replays, zone }: ReplayTableProps) => (
   <table className="block">
     <thead className="block border-b border-line text-small text-muted max-sm:sr-only">

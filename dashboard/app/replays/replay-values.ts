@@ -1,23 +1,23 @@
 import { LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
 import { replayObject, type ReplayIdentity } from '../../src/replays/replay-object.ts';
 
-/** The captured request that fills the form of one replay. Strings are latin1 where those on the wire are. */
+/** The captured request that fills the replay form. Strings from the wire are latin1. */
 export interface CapturedView {
   readonly id: string;
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderPair[];
   readonly bodyBytes: number;
-  /** Undefined: too large to edit. It is sent as captured. */
+  /** Undefined if it is too large to edit. It is then sent as captured. */
   readonly body: string | undefined;
   readonly bodyEncoding: 'utf8' | 'base64';
 }
 
-/** A replay's form, as text. Field names are the object's paths, so the path in a validation error identifies the form field. */
+/** The text fields of a replay form. They are named after the object's paths, so the path in a validation error identifies the field. */
 export interface ReplayValues {
   readonly 'spec.edit.method': string;
   readonly 'spec.edit.target': string;
-  /** One per line: `name: value`. */
+  /** One header per line, as `name: value`. */
   readonly 'spec.edit.headers': string;
   readonly 'spec.edit.body': string;
   readonly 'spec.edit.bodyEncoding': string;
@@ -37,16 +37,16 @@ const EMPTY: ReplayValues = {
 
 export const REPLAY_FIELDS = [...Object.keys(EMPTY), 'spec.edit', 'spec.target'];
 
-/** Browsers send line breaks of text areas as CRLF, regardless of the original. */
+/** Converts line breaks to LF, because browsers always submit text areas with CRLF. */
 const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const headerText = (headers: readonly HeaderPair[]): string =>
   headers.map(([name, value]) => `${name}: ${value}`).join('\n');
 
-/** More than a captured head can contain, at four bytes per header, and more than a replay may have. */
+/** More headers than a captured request can contain (four bytes each), and more than a replay allows. */
 const HEADERS_READ_MAX = LIMITS.requestHeadBytesMax / 4 + 1;
 
-/** A line without a colon has an empty name, which no header may have. */
+/** Parses one header per line. A line without a colon gets an empty name, which the schema rejects. */
 export const parseHeaderText = (text: string): HeaderPair[] =>
   lineFeeds(text)
     .split('\n')
@@ -59,7 +59,7 @@ export const parseHeaderText = (text: string): HeaderPair[] =>
         : ([line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const);
     });
 
-/** Whether the text contains other headers than these. Spaces around values are ignored. */
+/** Returns whether the text differs from these headers. Ignores whitespace around values. */
 export const areHeadersEdited = (text: string, captured: readonly HeaderPair[]): boolean =>
   JSON.stringify(parseHeaderText(text)) !== JSON.stringify(parseHeaderText(headerText(captured)));
 
@@ -77,12 +77,12 @@ export const readReplayValues = (form: FormData): ReplayValues =>
     (Object.entries(EMPTY) as [keyof ReplayValues, string][]).map(([name, unset]) => {
       const value = form.get(name);
       const text = typeof value === 'string' ? lineFeeds(value) : unset;
-      // These are bytes of the request: nothing is trimmed.
+      // The body is not trimmed, because it is sent byte for byte.
       return [name, name === 'spec.edit.body' ? text : text.trim()];
     }),
   ) as unknown as ReplayValues;
 
-/** Only the edited parts. Undefined: the request stays as captured. */
+/** Returns the edited parts. Undefined if the request is unchanged. */
 export const editOf = (values: ReplayValues, captured: CapturedView): Record<string, unknown> | undefined => {
   const before = replayValuesOf(captured);
   const differs = (name: keyof ReplayValues): boolean => values[name] !== before[name];
@@ -105,7 +105,7 @@ export const editOf = (values: ReplayValues, captured: CapturedView): Record<str
 
 const targetOf = (kind: string, url: string): Record<string, unknown> => ({ kind, ...(kind === 'URL' && { url }) });
 
-/** The Replay of one request. */
+/** Returns a Replay of one request. */
 export const toReplay = (values: ReplayValues, captured: CapturedView, identity: ReplayIdentity): DesiredObject => {
   const edit = editOf(values, captured);
   return replayObject(identity, {
@@ -115,7 +115,7 @@ export const toReplay = (values: ReplayValues, captured: CapturedView, identity:
   });
 };
 
-/** Many requests: all matches of a search in a time range. */
+/** The fields of a bulk replay: all matches of a search in a time range. */
 export interface BulkValues {
   readonly q: string;
   /** RFC 3339 in UTC. */
@@ -127,7 +127,7 @@ export interface BulkValues {
   readonly order: string;
 }
 
-/** The names of the form's fields, by their paths in the object. */
+/** Form field names by their paths in the object. */
 export const BULK_FIELDS: Readonly<Record<string, keyof BulkValues>> = {
   'spec.filter.search': 'q',
   'spec.filter.from': 'from',

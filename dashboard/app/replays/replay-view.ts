@@ -1,7 +1,7 @@
 import type { ReplayPhase } from '@standin/contract';
 import type { Tone } from '../ui/badge.tsx';
 
-/** A Replay, as pages show it. */
+/** A Replay as shown on pages. */
 export interface ReplayView {
   readonly replay: string;
   readonly uid: string;
@@ -11,14 +11,14 @@ export interface ReplayView {
     | { readonly kind: 'one'; readonly requestId: string; readonly isEdited: boolean }
     | { readonly kind: 'many'; readonly search: string; readonly from: string; readonly to: string };
   readonly target: string;
-  /** The URL of the target `URL`, otherwise empty. */
+  /** The URL if the target is `URL`, otherwise empty. */
   readonly url: string;
   readonly ratePerSecond: number;
   readonly isOrdered: boolean;
   /** The requested state. */
   readonly state: string;
   readonly phase: ReplayPhase;
-  /** Undefined: not counted yet. */
+  /** The number of requests. Undefined if they are not counted yet. */
   readonly planned: number | undefined;
   readonly sent: number;
   readonly failed: number;
@@ -26,7 +26,7 @@ export interface ReplayView {
   readonly startedAt: string | undefined;
   readonly completedAt: string | undefined;
   readonly result: { readonly status: number; readonly durationMs: number } | undefined;
-  /** Why it waits or failed. */
+  /** The reason why the replay is waiting or has failed. */
   readonly message: string;
 }
 
@@ -43,15 +43,15 @@ export const TONE_OF_PHASE: Readonly<Record<ReplayPhase, Tone>> = {
 };
 
 const TARGET_WORDS: Readonly<Record<string, string>> = {
-  Endpoint: 'its endpoint',
-  Upstream: 'its upstream',
+  Endpoint: 'the original endpoint',
+  Upstream: 'the original upstream',
 };
 
-/** `its endpoint`, or the URL. */
+/** Returns the target in words, such as `the original endpoint`, or the URL. */
 export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>): string =>
   TARGET_WORDS[target] ?? url;
 
-/** A rough duration in words: `1 h 5 min`, `40 s`. */
+/** Formats a duration roughly: `1 h 5 min`, `40 s`. */
 export const inWords = (seconds: number): string => {
   if (seconds < 1) return 'less than a second';
   if (seconds < 90) return `${Math.round(seconds)} s`;

@@ -17,7 +17,7 @@ type Answer = { readonly replays: readonly ReplaySummary[] } | { readonly unavai
 
 const LOG_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Replays of one captured request, newest first. Each links to its response next to the captured one. */
+/** Lists the replays of one captured request, newest first. Each links to a comparison of the responses. */
 export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
   const fetcher = useFetcher<Answer>();
   const { time } = usePreferences();
@@ -42,7 +42,7 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
         <Notice look="bad">{data.unavailable}</Notice>
       ) : data.replays.length === 0 ? (
         <p className="text-muted">
-          Not replayed yet. Press r to replay this request. Results are kept as long as the log.
+          Not replayed yet. Press r to replay this request. Results are kept as long as log entries.
         </p>
       ) : (
         <ul className="rounded border border-line">

@@ -12,9 +12,9 @@ import type { ResultView } from '../../src/captured/result-view.ts';
 
 export interface ResultPanelProps {
   readonly params: ProjectName;
-  /** Endpoint, Upstream or URL. */
+  /** `Endpoint`, `Upstream` or `URL`. */
   readonly target: string;
-  /** The Replay whose edits the next one copies. */
+  /** The Replay whose edits the next replay copies. */
   readonly like: string | undefined;
   readonly result: ResultView;
   readonly zone: TimeProps['zone'];
@@ -76,7 +76,7 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
   );
 };
 
-/** The result of one request, next to the captured response. */
+/** Shows the result of one request next to the captured response. */
 export const ResultPanel = (props: ResultPanelProps) => {
   const { result, zone } = props;
   const { status, method, url, sentAt, durationMs, error, captured, diff } = result;

@@ -10,7 +10,7 @@ export interface ResultTableProps {
   readonly params: ReplayName;
   readonly replay: ReplayView;
   readonly results: readonly ReplaySummary[];
-  /** Shows only results with this status. 0: those without a response. */
+  /** Shows only results with this status. 0 selects those without a response. */
   readonly status: number | undefined;
   readonly isCut: boolean;
 }
@@ -21,7 +21,7 @@ const chip = (isCurrent: boolean): string =>
     isCurrent ? 'border-accent bg-selected' : 'border-line hover:bg-hover',
   );
 
-/** Each status with its count. Each links to its requests. */
+/** Lists the statuses with their counts. Each links to its requests. */
 const Statuses = ({ params, replay: { byStatus, sent }, status }: ResultTableProps) => (
   <nav aria-label="Results by status" className="flex flex-wrap gap-1.5">
     <Link
@@ -46,7 +46,7 @@ const Statuses = ({ params, replay: { byStatus, sent }, status }: ResultTablePro
   </nav>
 );
 
-/** Results by status. Each row links to the differences from the captured response. */
+/** Lists the results. Each row links to the differences from the captured response. */
 export const ResultTable = (props: ResultTableProps) => {
   const { params, results, isCut } = props;
   return (
@@ -79,7 +79,7 @@ export const ResultTable = (props: ResultTableProps) => {
           </li>
         ))}
       </ul>
-      {isCut && <p className="text-muted">The first {results.length}. Choose a status to see more.</p>}
+      {isCut && <p className="text-muted">Showing the first {results.length}. Choose a status to see more.</p>}
     </section>
   );
 };

@@ -4,12 +4,12 @@ import type { Backend } from '../../src/backend.ts';
 import { errorsOf } from '../ui/form-errors.ts';
 import { saveForm, type SavedForm } from '../ui/save-form.server.ts';
 
-/** The API server's own message gives no reason. */
+/** Replaces the API server's message, which gives no reason. */
 const TOO_LARGE =
-  `exceeds ${LIMITS.replayEditBytesMax / 1_000} kB, the maximum for edits that a Replay stores. ` +
-  'Send a larger request with another client';
+  `exceeds ${LIMITS.replayEditBytesMax / 1_000} kB, the maximum size of the edits in a Replay. ` +
+  'Use another client to send a larger request';
 
-/** Adds the line to the problem of a header, because the form has one field for all headers. */
+/** Adds the line number to a header's problem, because the form has one field for all headers. */
 const inForm = (problem: Problem): Problem => {
   if (problem.path === 'spec.edit.body' && /^too long/i.test(problem.message))
     return { ...problem, message: TOO_LARGE };
@@ -19,7 +19,7 @@ const inForm = (problem: Problem): Problem => {
     : { path: 'spec.edit.headers', message: `line ${Number(index) + 1}: ${problem.message}` };
 };
 
-/** Creates a Replay with the rights of the user. */
+/** Creates a Replay with the user's rights. */
 export const createReplay = (
   { resources }: Backend,
   object: DesiredObject,

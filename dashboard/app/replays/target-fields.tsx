@@ -3,17 +3,17 @@ import { Input } from '../ui/input.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
 
 export interface TargetFieldsProps {
-  /** Names of the form's fields. */
+  /** Form field names. */
   readonly names: { readonly kind: string; readonly url: string };
   readonly kind: string;
   readonly url: string;
-  /** What the endpoint forwards to, or in words what the endpoints do. Undefined: there is no upstream. */
+  /** The endpoint's upstream, or a description of the endpoints' upstreams. Undefined if there is no upstream. */
   readonly upstream: string | undefined;
   readonly columns?: 2 | 3;
   readonly errors: { readonly kind: readonly string[]; readonly url: readonly string[] };
 }
 
-/** The target of a replay. The URL field is shown only if it is needed (app.css), with and without scripts. */
+/** Fields for a replay's target. The URL field is shown only for a URL target (app.css), with and without scripts. */
 export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }: TargetFieldsProps) => (
   <div className="flex flex-col gap-3" data-target>
     <RadioCards
@@ -25,17 +25,17 @@ export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }
       choices={[
         {
           value: 'Endpoint',
-          label: 'Its endpoint',
-          hint: 'Through the gateway, as a new request of the caller. It is captured, marked as a replay, and counted.',
+          label: 'Original endpoint',
+          hint: 'Sends a new request through the gateway. It is captured, marked as a replay, and counted against the quota.',
         },
         ...(upstream === undefined
           ? []
-          : [{ value: 'Upstream', label: 'Its upstream', hint: `Bypasses the gateway: ${upstream}` }]),
-        { value: 'URL', label: 'A URL', hint: 'Another server that the address policy allows.' },
+          : [{ value: 'Upstream', label: 'Original upstream', hint: `Bypasses the gateway: ${upstream}` }]),
+        { value: 'URL', label: 'Another URL', hint: 'Any address allowed by the address policy.' },
       ]}
     />
     <div data-shows="target-url">
-      <Field label="URL" hint="The query of the request is appended." errors={errors.url}>
+      <Field label="URL" hint="The request’s query string is appended." errors={errors.url}>
         <Input
           mono
           name={names.url}

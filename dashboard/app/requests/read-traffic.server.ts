@@ -5,17 +5,17 @@ import { inTime, LOG_TIMED_OUT } from '../../src/in-time.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
 import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 
-/** An unavailable log, as a sentence. The page shows it and keeps the rest usable. */
+/** The reason why the log is unavailable, in a sentence. The rest of the page stays usable. */
 export interface Unavailable {
   readonly unavailable: string;
 }
 
-/** The requests that a URL selects, or the mistake in its search. */
+/** The requests that a URL selects, or the error in its search. */
 export type TrafficFilter =
   | { readonly ok: true; readonly filter: Omit<CountFilter, 'projectUid'> }
   | { readonly ok: false; readonly problem: FilterProblem };
 
-/** Reads `q`, `from` and `to`. Relative times count from now. */
+/** Reads `q`, `from` and `to`. Relative times are relative to `now`. */
 export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter => {
   const parsed = parseFilter(params.get('q') ?? '');
   if (parsed.kind === 'invalid') return { ok: false, problem: parsed.problem };
@@ -23,14 +23,14 @@ export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter
   return { ok: true, filter: { search: parsed.filter, since, until } };
 };
 
-/** Like `trafficFilter`, for requests that only the dashboard's own pages send. Their searches are valid, so any other throws. */
+/** Like `trafficFilter`, for requests that only the dashboard's own pages send. Throws if the search is invalid. */
 export const trafficFilterOrFail = (params: URLSearchParams, now: Date): Omit<CountFilter, 'projectUid'> => {
   const asked = trafficFilter(params, now);
   if (asked.ok) return asked.filter;
   throw Response.json({ problem: asked.problem }, { status: 400 });
 };
 
-/** Reads one row more than a page, to learn whether there is another page. */
+/** Reads one page, plus one row to find out whether there is another page. */
 export const readRows = async (
   log: ProjectLog,
   filter: Omit<CountFilter, 'projectUid'>,
@@ -40,18 +40,18 @@ export const readRows = async (
   return { rows: summaries.slice(0, limit).map(toTrafficRow), hasOlder: summaries.length > limit };
 };
 
-/** The longest time that a user waits for a page. */
+/** How long a page waits for the log. */
 const LOG_MS_MAX = 5_000;
 
 const RETRIED = 'The dashboard retries every few seconds. Other pages still work.';
-export const NO_RESPONSE = `The log (ClickHouse) does not respond. ${RETRIED}`;
+export const NO_RESPONSE = `The log (ClickHouse) is not responding. ${RETRIED}`;
 
 export const unavailableMessage = (error: LogStoreError): string => {
   if (error.isTooSlow) return 'The search took too long. Narrow the time range or the filter.';
   return error.code === LOG_TIMED_OUT ? NO_RESPONSE : `Cannot reach the log (ClickHouse). ${RETRIED}`;
 };
 
-/** Returns what `read` returns, or why the log does not respond. Any other error is thrown again. */
+/** Returns the result of `read`, or the reason why the log is unavailable. Rejects with any other error. */
 export const orUnavailable = async <T>(read: Promise<T>, timeoutMs = LOG_MS_MAX): Promise<T | Unavailable> => {
   try {
     return await inTime(read, timeoutMs);
@@ -64,7 +64,7 @@ export const orUnavailable = async <T>(read: Promise<T>, timeoutMs = LOG_MS_MAX)
 
 export const isUnavailable = (value: object): value is Unavailable => 'unavailable' in value;
 
-/** A JSON response: the data, or 503 with the reason. */
+/** Responds with the data as JSON, or with 503 and the reason. */
 export const respondOrUnavailable = async (read: Promise<object>, timeoutMs?: number): Promise<Response> => {
   const answer = await orUnavailable(read, timeoutMs);
   return Response.json(answer, { status: isUnavailable(answer) ? 503 : 200 });

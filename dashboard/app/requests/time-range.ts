@@ -1,13 +1,13 @@
 import { parseDuration } from '@standin/contract';
 
 /**
- * The selected time range, as the URL states it. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes. "Copy link" writes
- * RFC 3339, so that another user sees the same requests.
+ * The selected time range, as written in the URL. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes. "Copy link" uses
+ * RFC 3339 times, so that another user sees the same requests.
  */
 export interface TimeRange {
-  /** `15m` or RFC 3339. Undefined: no beginning. */
+  /** A duration such as `15m`, or RFC 3339. Undefined if the range has no start. */
   readonly from: string | undefined;
-  /** RFC 3339. Undefined: up to now, and new requests. */
+  /** RFC 3339. Undefined if the range includes new requests. */
   readonly to: string | undefined;
 }
 
@@ -37,7 +37,7 @@ const instant = (text: string | undefined, now: Date): Date | undefined => {
   return at === undefined || Number.isNaN(at.getTime()) ? undefined : at;
 };
 
-/** Ignores invalid times: a mistyped URL shows more, but never an error. */
+/** Reads the URL parameters. Ignores invalid times, so a mistyped URL shows more requests but never an error. */
 export const readTimeRange = (from: string | null, to: string | null): TimeRange => {
   const now = new Date();
   const known = (text: string | null): string | undefined =>
@@ -50,32 +50,32 @@ export const resolveRange = ({ from, to }: TimeRange, now: Date): Instants => ({
   until: instant(to, now),
 });
 
-/** Whether the range includes new requests. */
+/** Returns whether the range includes new requests. */
 export const isOpenEnded = ({ to }: TimeRange): boolean => to === undefined;
 
-/** Leaves out zero milliseconds: `2026-11-21T10:04:05Z`. */
+/** Formats a time in RFC 3339 and omits zero milliseconds: `2026-11-21T10:04:05Z`. */
 const timeText = (at: Date): string => at.toISOString().replace('.000Z', 'Z');
 
-/** A range that means the same for every user at any time. */
+/** Returns a range that selects the same requests for every user at any time. */
 export const absoluteRange = (since: Date | undefined, until: Date): TimeRange => ({
   from: since && timeText(since),
   to: timeText(until),
 });
 
-/** The range with the times of this moment. */
+/** Converts the range to fixed times, relative to `now`. */
 export const fixedRange = (range: TimeRange, now: Date): TimeRange => {
   const { since, until = now } = resolveRange(range, now);
   return absoluteRange(since, until);
 };
 
-/** `Last hour`. Undefined: only times describe the range. */
+/** Returns a label such as `Last hour`. Undefined if the range has no name. */
 export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   if (to !== undefined) return undefined;
   const preset = PRESETS.find((known) => known.from === from);
   return preset?.label ?? (from !== undefined && parseDuration(from) !== undefined ? `Last ${from}` : undefined);
 };
 
-/** Four times the range around the same middle, but never in the future. Above a month, all time. */
+/** Returns a range four times as wide around the same center, but never in the future. Above a month, returns all time. */
 export const widerRange = ({ since, until }: Instants, now: Date): TimeRange => {
   const end = until ?? now;
   if (since === undefined) return until === undefined ? ALL_TIME : { from: undefined, to: undefined };

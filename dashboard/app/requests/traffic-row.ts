@@ -1,12 +1,12 @@
 import type { LogSummary } from '@standin/exchange';
 
-/** The fields of a request that the list shows, and no more: thousands of them are sent to the browser. */
+/** The fields of a request in the list. Only these fields are sent, because a list can have thousands of rows. */
 export type TrafficRow = Pick<
   LogSummary,
   'id' | 'receivedAt' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'bodyBytes' | 'endpoint' | 'outcome'
 >;
 
-/** The end of a page of the list. The next page continues after it. */
+/** The last row of a page. The next page starts after it. */
 export type RowCursor = Pick<TrafficRow, 'id' | 'receivedAt'>;
 
 export const toTrafficRow = (summary: LogSummary): TrafficRow => {
@@ -14,14 +14,14 @@ export const toTrafficRow = (summary: LogSummary): TrafficRow => {
   return { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome };
 };
 
-/** Newest first. Times are RFC 3339 in UTC with microseconds, so that the order of their text is the order of time. */
+/** Sorts newest first. Times are RFC 3339 in UTC with microseconds, so they sort as text. */
 export const compareRows = (a: RowCursor, b: RowCursor): number =>
   a.receivedAt === b.receivedAt ? (a.id < b.id ? 1 : a.id > b.id ? -1 : 0) : a.receivedAt < b.receivedAt ? 1 : -1;
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** Milliseconds, as short as precision allows: `0.81 ms`, `214 ms`, `1.25 s`, `2 min 5 s`. */
+/** Formats milliseconds with up to three digits: `0.81 ms`, `214 ms`, `1.25 s`, `2 min 5 s`. */
 export const formatDuration = (ms: number): string => {
   if (ms < 0.995) return `${ms.toFixed(2)} ms`;
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
@@ -33,7 +33,7 @@ export const formatDuration = (ms: number): string => {
 
 const UNITS = ['B', 'kB', 'MB', 'GB'] as const;
 
-/** Bytes in thousands, as the search language counts them: `0 B`, `1.2 kB`. */
+/** Formats bytes in decimal units, as in the search language: `0 B`, `1.2 kB`. */
 export const formatBytes = (bytes: number): string => {
   const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
   const value = bytes / 1_000 ** power;
@@ -42,31 +42,31 @@ export const formatBytes = (bytes: number): string => {
 
 const DURATION_LOG_MAX = Math.log10(10_000);
 
-/** 0 to 1 on a logarithmic scale from 1 ms to 10 s, so that durations of mocks and of slow upstreams are both distinguishable. */
+/** Maps a duration to 0 to 1 on a logarithmic scale from 1 ms to 10 s, so that both mocks and slow upstreams are easy to compare. */
 export const durationShare = (ms: number): number =>
   Math.min(1, Math.max(0.04, Math.log10(Math.max(1, ms)) / DURATION_LOG_MAX));
 
 export type Zone = 'local' | 'utc';
 
-/** `2026-11-21 10:04:05.123`, in the zone. ISO 8601 without letters is easier to read. */
+/** Formats a time in the zone: `2026-11-21 10:04:05.123`. Omits the letters of ISO 8601 for readability. */
 export const formatInstant = (at: Date, zone: Zone): string => {
   const shifted = zone === 'utc' ? at : new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS);
   return shifted.toISOString().slice(0, 23).replace('T', ' ');
 };
 
-/** `10:04:05.123` for today, `11-20 10:04:05.123` for another day. */
+/** Formats a time of today as `10:04:05.123`, and of another day as `11-20 10:04:05.123`. */
 export const formatRowTime = (receivedAt: string, zone: Zone, now: Date): string => {
   const text = formatInstant(new Date(receivedAt), zone);
   return text.slice(0, 10) === formatInstant(now, zone).slice(0, 10) ? text.slice(11) : text.slice(5);
 };
 
-/** `1,204` */
+/** Formats a number with thousands separators: `1,204`. */
 export const formatCount = (count: number): string => new Intl.NumberFormat('en').format(count);
 
-/** The value of an `<input type=datetime-local step=1>`. */
+/** Returns the value for an `<input type=datetime-local step=1>`. */
 export const toLocalInput = (at: Date, zone: Zone): string => formatInstant(at, zone).slice(0, 19).replace(' ', 'T');
 
-/** The reverse. Undefined: not a time. */
+/** Parses the value of such an input. Undefined if it is not a time. */
 export const fromLocalInput = (text: string, zone: Zone): Date | undefined => {
   const match = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?/.exec(text);
   if (match === null) return undefined;
@@ -74,7 +74,7 @@ export const fromLocalInput = (text: string, zone: Zone): Date | undefined => {
   return Number.isNaN(at.getTime()) ? undefined : at;
 };
 
-/** A label under a chart: hours and minutes, or the day if the chart spans more than one. */
+/** Formats a chart label: hours and minutes, or the day if the chart spans more than one day. */
 export const formatTick = (at: Date, zone: Zone, spanMs: number): string => {
   const text = formatInstant(at, zone);
   if (spanMs > 36 * 3_600_000) return text.slice(5, 16);

@@ -20,7 +20,7 @@ import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
   const object = await getEndpoint(backend, names);
-  // Read-only. The overview shows the reason.
+  // The endpoint is read-only. The overview shows the reason.
   if (ownerOf(object) !== undefined) throw redirect(paths.endpoint(names));
   const { url } = projectStatus(await getProject(backend, names));
   return {

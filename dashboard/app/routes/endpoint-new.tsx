@@ -14,7 +14,7 @@ import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
 
-/** The first endpoint of a project. One more click creates something to call. */
+/** Prefills the form for a project's first endpoint, so that one click creates something to call. */
 const HELLO = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Hello', 'spec.slug': '/hello' };
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {

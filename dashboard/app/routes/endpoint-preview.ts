@@ -5,7 +5,7 @@ import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { projectParams } from './params.server.ts';
 
-/** What an unfinished form would become, and what the API server would report about it. Writes nothing. */
+/** Returns the manifest for a form and the problems that the API server reports. Writes nothing. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = projectParams(params);
   const form = await request.formData();

@@ -32,7 +32,7 @@ const EndpointStatus = () => {
       <StatusStrip conditions={conditions} generation={generation} />
       {conditions.length === 0 ? (
         <EmptyState title="No conditions yet">
-          Conditions appear once the operator has processed this endpoint.
+          Conditions appear after the operator has processed this endpoint.
         </EmptyState>
       ) : (
         <ConditionList conditions={conditions} generation={generation} zone={time} />

@@ -20,7 +20,7 @@ const EndpointYaml = () => {
         <CopyButton text={yaml} label="Copy YAML" labelled />
         <CopyButton text={command} label="Copy as kubectl apply" labelled />
       </div>
-      <CodeView label="YAML of this endpoint" language="yaml" text={yaml} />
+      <CodeView label="Endpoint YAML" language="yaml" text={yaml} />
     </section>
   );
 };

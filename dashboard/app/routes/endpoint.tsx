@@ -29,9 +29,9 @@ const Endpoint = () => {
   const navigate = useNavigate();
   useLiveResources(params.namespace);
   useShortcuts([
-    { keys: 'g o', label: 'Go to the overview of this endpoint', run: () => navigate(paths.endpoint(params)) },
-    { keys: 'g y', label: 'Go to its YAML', run: () => navigate(paths.endpointYaml(params)) },
-    { keys: 'g c', label: 'Go to its conditions', run: () => navigate(paths.endpointStatus(params)) },
+    { keys: 'g o', label: 'Go to endpoint overview', run: () => navigate(paths.endpoint(params)) },
+    { keys: 'g y', label: 'Go to endpoint YAML', run: () => navigate(paths.endpointYaml(params)) },
+    { keys: 'g c', label: 'Go to endpoint conditions', run: () => navigate(paths.endpointStatus(params)) },
   ]);
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-4">

@@ -13,7 +13,7 @@ import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Input } from '../ui/input.tsx';
 
-/** A page of this many rows renders within a frame or two. The filter finds the others. */
+/** The maximum number of rows, so that the page renders within a frame or two. Users can filter to find the others. */
 const ROWS_MAX = 500;
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
@@ -78,7 +78,7 @@ const Endpoints = () => {
             </Link>
           }
         >
-          An endpoint responds to one method on one path, with a mock or by forwarding, and records every request.
+          An endpoint handles one method on one path. It returns a mock or forwards requests, and records every request.
         </EmptyState>
       ) : found === 0 ? (
         <EmptyState
@@ -96,7 +96,7 @@ const Endpoints = () => {
           <EndpointTable params={params} endpoints={endpoints} />
           {found > endpoints.length && (
             <p className="mt-3 text-muted">
-              The first {endpoints.length} of {found}. Filter to see the others.
+              Showing the first {endpoints.length} of {found}. Use the filter to find the others.
             </p>
           )}
         </>

@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { eventStream } from '../../src/pages/event-stream.ts';
 
-/** `ready`, then `change` with the kind, namespace and name of each changed object. Pages then load their data again. */
+/** Sends `ready`, then `change` with the kind, namespace and name of each changed object. Pages then reload their data. */
 export const loader = ({ request, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
   const namespace = new URL(request.url).searchParams.get('namespace') ?? undefined;

@@ -6,7 +6,7 @@ import { BODY_PARTS, headerValue } from '../exchange/exchange-view.ts';
 import { notFound } from '../../src/pages/failures.ts';
 import { exchangeParams } from './params.server.ts';
 
-/** A captured body, byte for byte. `?item=N`: a part of a multipart body. `?as=image`: with the type of the image, for a page that shows it. */
+/** Returns a captured body, byte for byte. `?item=N` selects a part of a multipart body. `?as=image` adds the image type, for pages. */
 export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);
@@ -21,11 +21,11 @@ export const loader = async ({ request, params, context: { backend, workers } }:
     const found = /^\d{1,4}$/.test(item)
       ? await workers.run('multipartItem', { body, contentType, index: Number(item) }, [body])
       : undefined;
-    if (found === undefined) throw notFound('part of this body', 'The first part is 0.');
+    if (found === undefined) throw notFound('part of this body', 'Parts are numbered from 0.');
     return capturedFile(found, `${names.id}-${part}-${item}.bin`);
   }
   if (searchParams.get('as') !== 'image') return capturedFile(body, `${names.id}-${part}.bin`);
   const type = mediaType(contentType);
-  if (!IMAGE_TYPES.has(type)) throw notFound('image', 'The type of this body is not a supported image type.');
+  if (!IMAGE_TYPES.has(type)) throw notFound('image', 'This body’s content type is not a supported image type.');
   return capturedFile(body, `${names.id}-${part}.${type.replace(/.*[/.]/, '')}`, type);
 };

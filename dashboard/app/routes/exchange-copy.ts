@@ -11,7 +11,7 @@ import { textStream } from '../../src/pages/text-stream.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** An exchange as text for the clipboard: `?as=curl`, `fetch` or `har`. */
+/** Returns an exchange as text for the clipboard: `?as=curl`, `fetch` or `har`. */
 export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);
@@ -26,10 +26,10 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   return Response.json(await workers.run('writeSnippet', { row, format, options }, capturedOf(row)));
 };
 
-/** In the format in which `Response.json` writes an `ExchangeCopy`. */
+/** Writes an `ExchangeCopy` as JSON. */
 async function* jsonOf(text: AsyncIterable<string>): AsyncGenerator<string> {
   yield '{"text":"';
-  // No piece ends within a character, so each can be escaped separately.
+  // Each piece ends at a character boundary, so it can be escaped on its own.
   for await (const piece of text) yield JSON.stringify(piece).slice(1, -1);
   yield '","notes":[]}';
 }

@@ -8,7 +8,7 @@ import { readExchange } from '../exchange/read-exchange.server.ts';
 import { notFound } from '../../src/pages/failures.ts';
 import { exchangeParams } from './params.server.ts';
 
-/** An exchange as a file: `?as=http` is the request as it was on the wire, `?as=har` an HTTP archive. */
+/** Returns an exchange as a file: the raw request with `?as=http`, or an HTTP archive with `?as=har`. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const format = new URL(request.url).searchParams.get('as');

@@ -70,7 +70,7 @@ const MockOfExchange = () => {
         >
           <ChevronLeft aria-hidden className="size-3.5" /> Request
         </Link>
-        <h1 className="mt-1 text-h1">Make this answer the mock of {endpoint.title}</h1>
+        <h1 className="mt-1 text-h1">Save this response as the mock for {endpoint.title}</h1>
         <p className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 break-all">
           <MethodName method={answer.method} />
           <code>{answer.path}</code>
@@ -90,7 +90,7 @@ const MockOfExchange = () => {
           <Notice look="info">{draft.reason}</Notice>
           <p>
             <Link to={back} className={buttonClass()}>
-              Back to the request
+              Back to request
             </Link>
           </p>
         </>
@@ -101,15 +101,15 @@ const MockOfExchange = () => {
             Callers will receive this status, these headers and this body, byte for byte.
             {keepsUpstream && ' The upstream stays in the manifest. Set action: Forward to use it again.'}
             {draft.decoded.length > 0 &&
-              ` The body is stored decompressed (it was received as ${inWords(draft.decoded)}).`}
+              ` The body is stored decompressed. It was received as ${inWords(draft.decoded)}.`}
             {draft.dropped.length > 0 && (
-              <span className="text-muted"> Left out, as each answer has its own: {inWords(draft.dropped)}.</span>
+              <span className="text-muted"> Omitted because they vary: {inWords(draft.dropped)}.</span>
             )}
           </p>
           <div className="flex flex-col gap-1">
             <div className="flex items-center justify-between">
               <h2 className="font-medium">Manifest changes</h2>
-              <CopyButton text={draft.yaml} label="Copy the new manifest" />
+              <CopyButton text={draft.yaml} label="Copy new manifest" />
             </div>
             <LineDiffView label="Manifest changes" lines={draft.lines} />
           </div>

@@ -14,7 +14,7 @@ import { readReplayValues, REPLAY_FIELDS, replayValuesOf, toReplay } from '../re
 import { createReplay } from '../replays/save-replay.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 
-export const meta: MetaFunction = () => [{ title: 'Replay a request · Standin' }];
+export const meta: MetaFunction = () => [{ title: 'Replay request · Standin' }];
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
@@ -50,7 +50,7 @@ const ReplayExchange = () => {
   const isSending = useNavigation().formMethod === 'POST';
   const navigate = useNavigate();
   const back = paths.exchange(params);
-  useShortcuts([{ keys: 'Escape', label: 'Back to the request', run: () => navigate(-1), hidden: true }]);
+  useShortcuts([{ keys: 'Escape', label: 'Back to request', run: () => navigate(-1), hidden: true }]);
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-4">
       <Link
@@ -59,7 +59,7 @@ const ReplayExchange = () => {
       >
         <ChevronLeft aria-hidden className="size-3.5" /> Request
       </Link>
-      <h1 className="mt-1 mb-4 text-h1">Replay a request</h1>
+      <h1 className="mt-1 mb-4 text-h1">Replay request</h1>
       <ReplayForm
         captured={captured}
         values={refused?.values ?? values}

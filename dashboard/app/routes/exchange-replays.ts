@@ -3,10 +3,10 @@ import { openLog } from '../../src/projects/projects.ts';
 import { exchangeParams } from './params.server.ts';
 import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 
-/** On one page. A request is rarely replayed more often. */
+/** The maximum number on the page. Requests are rarely replayed more often. */
 const SHOWN_MAX = 50;
 
-/** The replays of one captured request, for a tab of its panel. */
+/** Returns the replays of one captured request, for a tab of its panel. */
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const log = await openLog(backend, names);

@@ -2,11 +2,11 @@ import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { exchangeParams } from './params.server.ts';
 import { createShareFrom, loadShareDialog, previewShare } from '../shares/share-dialog.server.ts';
 
-/** The data that the dialog needs to open. */
+/** Returns the data that the dialog needs to open. */
 export const loader = async ({ params, context }: LoaderFunctionArgs) =>
   Response.json(await loadShareDialog(context, exchangeParams(params)));
 
-/** `intent=preview` writes nothing. `create` creates the link and returns it only once. */
+/** Handles the dialog's form. `intent=preview` writes nothing. `intent=create` creates the link and returns it only once. */
 export const action = async ({ request, params, context }: ActionFunctionArgs) => {
   const form = await request.formData();
   const names = exchangeParams(params);

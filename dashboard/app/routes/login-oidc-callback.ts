@@ -2,7 +2,7 @@ import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { onwardPage } from '../../src/redirect-page.ts';
 import { paths } from '../paths.ts';
 
-/** The identity provider sends the browser back here. */
+/** Finishes the sign-in when the identity provider sends the browser back. */
 export const loader = async ({ request, context: { signIn } }: LoaderFunctionArgs) => {
   const provider = signIn?.provider;
   if (provider === undefined) return redirect(paths.login());

@@ -2,7 +2,7 @@ import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../paths.ts';
 
-/** Sends the browser to the identity provider. A link, not a form: the policy allows forms to the dashboard only. */
+/** Redirects to the identity provider. Pages link here, because the policy only allows forms that submit to the dashboard. */
 export const loader = async ({ request, context: { signIn, logger } }: LoaderFunctionArgs) => {
   const to = returnPath(new URL(request.url).searchParams.get('to'));
   const provider = signIn?.provider;

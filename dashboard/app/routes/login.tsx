@@ -10,18 +10,18 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
 
-/** Why the login page is shown. The texts are a fixed set: a link must not make the dashboard show text of its choice. */
+/** The reasons for showing the login page. The texts are a fixed set, so that a link cannot make the dashboard show arbitrary text. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
   ['signed-out', 'You are signed out.'],
-  ['provider', 'The identity provider did not sign you in. Try again. The dashboard log has the reason.'],
+  ['provider', 'The identity provider did not sign you in. Try again, or see the dashboard log for the reason.'],
   ['refused', 'The identity provider signed you in, but the Kubernetes API server does not accept its token.'],
-  ['stale', 'The sign-in took too long, or began in another browser. Sign in again.'],
+  ['stale', 'The sign-in took too long or was started in another browser. Sign in again.'],
   [
     'large',
     'The identity provider’s token is too large for a cookie. Ask your administrator for a token with fewer groups.',
   ],
-  ['cluster', 'The Kubernetes API server does not respond. Try again in a moment.'],
+  ['cluster', 'The Kubernetes API server is not responding. Try again in a moment.'],
 ]);
 
 export const loader = ({ request, context: { signIn, user } }: LoaderFunctionArgs) => {
@@ -56,7 +56,7 @@ const Login = () => {
       <div>
         <h1 className="text-h1">Sign in to Standin</h1>
         <p className="mt-1 text-muted">
-          The dashboard uses your Kubernetes permissions: you can do here what you can do with kubectl.
+          The dashboard uses your Kubernetes permissions. You can do here whatever you can do with kubectl.
         </p>
       </div>
       {notice !== undefined && refused === undefined && (

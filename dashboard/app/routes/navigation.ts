@@ -3,7 +3,7 @@ import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { endpointSpec, projectSpec } from '../../src/resources/specs.ts';
 import type { NavigationTargets } from '../shell/navigation-targets.ts';
 
-/** More than a user scrolls through. The palette filters these. */
+/** The maximum number of targets that the palette filters, more than users scroll through. */
 const TARGETS_MAX = 1_000;
 
 export const loader = async ({ request, context: { backend } }: LoaderFunctionArgs) => {

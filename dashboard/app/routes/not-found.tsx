@@ -1,4 +1,4 @@
-/** Any other URL: the error page, with the header around it. Remix responds with a page only if there is a component. */
+/** Handles any other URL with the error page inside the layout. Remix renders a page only if the route has a component. */
 export const loader = () => {
   throw new Response(null, { status: 404 });
 };

@@ -22,7 +22,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 
 export { unlessQueryOnly as shouldRevalidate } from '../shell/revalidation.ts';
 
-/** The screens of a project. Only listed screens exist. `g` and a letter opens one. */
+/** A project's screens, with the keys that open them. */
 const SCREENS = [
   { keys: 'g t', label: 'Traffic', path: paths.traffic },
   { keys: 'g e', label: 'Endpoints', path: paths.endpoints },

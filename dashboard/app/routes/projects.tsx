@@ -41,8 +41,8 @@ const Projects = () => {
       {isLogUnavailable && (
         <div className="mb-4">
           <Notice look="bad">
-            ClickHouse does not respond, so request counts are missing. Endpoints still respond. Gateways store their
-            requests when ClickHouse is available again.
+            ClickHouse is not responding, so request counts are missing. Endpoints still work. Gateways write their
+            requests to the log when ClickHouse is available again.
           </Notice>
         </div>
       )}

@@ -29,7 +29,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   return { params: names, values, planned: await planReplay(backend, names, values) };
 };
 
-/** Only digits count, because the page writes `1,204`. */
+/** Returns only the digits, because the page shows `1,204`. */
 const digits = (text: FormDataEntryValue | null): string =>
   typeof text === 'string' ? text.replaceAll(/[\s,.]/g, '') : '';
 
@@ -75,13 +75,13 @@ const NewReplay = () => {
                 Use the last hour
               </Link>
               <Link to={paths.traffic(params)} className={buttonClass()}>
-                Choose in Traffic
+                Choose requests in Traffic
               </Link>
             </>
           }
         >
           A replay needs a search or a time range. Set one in Traffic and choose “Replay these”. Or start with the last
-          hour, and change the search and the time range next to the plan.
+          hour and adjust the search and the time range next to the plan.
         </EmptyState>
       ) : (
         <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">

@@ -14,9 +14,9 @@ import { findReplay } from '../../src/replays/replays.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 
-export const meta: MetaFunction = () => [{ title: 'Result of a replay · Standin' }];
+export const meta: MetaFunction = () => [{ title: 'Replay result · Standin' }];
 
-/** Results are kept as long as the log, but Replays only for a day. So the results of the request are searched for the name of the Replay. */
+/** Results outlive their Replay, so the Replay's name is looked up in the results of the request. */
 const SEARCHED_MAX = 500;
 
 const readResult = async (log: ProjectLog, { replay, id }: ReplayName & RequestName) => {
@@ -51,7 +51,7 @@ const ReplayResult = () => {
         >
           <ChevronLeft aria-hidden className="size-3.5" /> {hasReplay ? 'Replay' : 'Request'}
         </Link>
-        <h1 className="mt-1 text-h1">Result of one request</h1>
+        <h1 className="mt-1 text-h1">Replay result</h1>
         <p className="text-muted">
           Replay of{' '}
           <Link to={paths.exchange(params)} className="text-accent underline">

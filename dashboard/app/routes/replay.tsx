@@ -27,7 +27,7 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
 
-/** On one page. The statuses above the list link to the others. */
+/** The maximum number of results on the page. The statuses above the list link to the others. */
 const RESULTS_MAX = 200;
 
 interface Results {

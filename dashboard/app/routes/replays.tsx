@@ -14,7 +14,7 @@ import { EmptyState } from '../ui/empty-state.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replays · Standin' }];
 
-/** A page of this many rows renders at once. */
+/** The maximum number of rows, so that the page renders without a noticeable delay. */
 const ROWS_MAX = 200;
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
@@ -43,15 +43,15 @@ const Replays = () => {
       {total === 0 ? (
         <EmptyState title="No replays yet" action={toTraffic}>
           Open a request in Traffic and press <kbd>r</kbd> to send it again, with or without edits. Or filter Traffic
-          and replay all matching requests, for example after an outage. A replay is listed here until a day after it
-          ends.
+          and replay all matching requests, for example after an outage. Replays are removed from this list a day after
+          they end.
         </EmptyState>
       ) : (
         <>
           <ReplayTable params={params} replays={replays} zone={time} />
           {total > replays.length && (
             <p className="mt-3 text-muted">
-              The newest {replays.length} of {total}.
+              Showing the newest {replays.length} of {total}.
             </p>
           )}
         </>

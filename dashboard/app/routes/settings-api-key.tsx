@@ -30,7 +30,7 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
   };
 };
 
-/** The key is never part of a page. It is only returned on request. */
+/** Returns the key on request, because it is never part of a page. Also regenerates it. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const account = await accountOfProject(backend, projectParams(params));
   const { namespace, name } = account.metadata;

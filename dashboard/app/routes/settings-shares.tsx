@@ -29,7 +29,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const names = projectParams(params);
   const share = (await request.formData()).get('share');
   try {
-    // A link that no longer exists is already revoked, no matter by which user.
+    // A link that no longer exists has already been revoked, possibly by another user.
     await revokeShare(backend.resources, names, typeof share === 'string' ? share : '');
   } catch (error) {
     return data({ refusal: refusalOf(error) }, { status: 409 });
@@ -46,8 +46,8 @@ const Shares = () => {
     <div className="flex flex-col gap-4">
       {isInPlan === false && (
         <Notice look="locked">
-          Sharing is part of the Pro plan. This project’s account has the Free plan: existing links show nothing, and
-          you can’t create links until an administrator of the account sets <code>spec.plan: Pro</code>.
+          Sharing is part of the Pro plan. This project’s account is on the Free plan. Existing links don’t work, and
+          you can’t create links until an account administrator sets <code>spec.plan: Pro</code>.
         </Notice>
       )}
       {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}

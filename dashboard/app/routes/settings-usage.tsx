@@ -29,13 +29,13 @@ const Usage = () => {
       <div>
         <h2 className="text-h2">{usage === undefined ? 'This month' : formatMonth(usage.month)}</h2>
         <p className="text-small text-muted">
-          Account {account}, plan {plan}. Months and days begin at midnight UTC.
+          Account {account}, {plan} plan. Months and days start at midnight UTC.
         </p>
       </div>
       {refusal !== undefined && (
         <Notice look="bad" alert>
           Can’t count this month’s requests. {refusal}
-          {quota !== undefined && ` The quota is ${formatCount(quota)} a month.`}
+          {quota !== undefined && ` The quota is ${formatCount(quota)} per month.`}
         </Notice>
       )}
       {usage?.isExact === false && <Forgotten forgetful={forgetful} what="Counted" />}

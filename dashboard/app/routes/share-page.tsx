@@ -3,7 +3,7 @@ import { useLoaderData } from '@remix-run/react';
 import { SharedExchangeView } from '../shares/shared-exchange-view.tsx';
 import { formatInstant } from '../requests/traffic-row.ts';
 
-/** A public page: without a session, without scripts, without the rest of the dashboard (`root.tsx`). */
+/** Marks a public page, which has no session, no scripts and no navigation (`root.tsx`). */
 export const handle = { isPublic: true };
 
 export const meta: MetaFunction = () => [
@@ -11,7 +11,7 @@ export const meta: MetaFunction = () => [
   { name: 'robots', content: 'noindex, nofollow' },
 ];
 
-/** `serve-shares.ts` has already looked up the link. */
+/** Returns the share that `serve-shares.ts` has already looked up. */
 export const loader = ({ context: { share } }: LoaderFunctionArgs) =>
   data({ share }, { status: share === undefined ? 404 : 200 });
 
@@ -21,7 +21,7 @@ const SharePage = () => {
     <div className="mx-auto flex w-full max-w-4xl flex-col gap-4 px-4 py-4">
       {share === undefined ? (
         <div className="flex flex-col gap-2">
-          <h1 className="text-h1">This link shows nothing</h1>
+          <h1 className="text-h1">Link not available</h1>
           <p className="text-muted">
             The link is incomplete, expired or revoked, or the request is no longer stored. Ask the sender for a new
             link.

@@ -6,7 +6,7 @@ import { projectParams } from './params.server.ts';
 import { exportFormat, exportTraffic } from '../../src/requests/export-requests.ts';
 import { trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
-/** All requests of a search, as a file. */
+/** Exports all matching requests as a file. */
 export const loader = async ({ request, params, context: { backend, logger } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
   const now = new Date();
@@ -15,7 +15,7 @@ export const loader = async ({ request, params, context: { backend, logger } }: 
   if (format === undefined) throw notFound('export format', 'Use ?format=csv, ?format=ndjson or ?format=har.');
   const filter = trafficFilterOrFail(searchParams, now);
   const log = await openLog(backend, names);
-  // Excludes requests that arrive in the meantime.
+  // Excludes requests that arrive during the export.
   const file = Readable.from(exportTraffic(log, { ...filter, until: filter.until ?? now }, format));
   file.on('error', (error) => logger.warn({ err: error }, 'export failed'));
   const name = `${names.project}-traffic-${now.toISOString().slice(0, 19).replaceAll(':', '')}.${format.extension}`;

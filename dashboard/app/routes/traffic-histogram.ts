@@ -4,10 +4,10 @@ import { projectParams } from './params.server.ts';
 import { readHistogram } from '../../src/requests/read-histogram.ts';
 import { respondOrUnavailable, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
-/** Longer than ClickHouse's own limit. */
+/** Longer than ClickHouse's own time limit. */
 const ANSWER_MS_MAX = 15_000;
 
-/** The data above the list: requests over time, and their number. */
+/** Returns the data above the list: requests over time, and their number. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const now = new Date();
   const query = new URL(request.url).searchParams;

@@ -4,10 +4,10 @@ import { projectParams } from './params.server.ts';
 import { respondOrUnavailable, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 const ROWS_DEFAULT = 200;
-/** Users who scroll far get larger pages. */
+/** Maximum page size. Pages grow when users scroll far. */
 const ROWS_MAX = 5_000;
 
-/** An older page of the list. `before`: the time and id of the row that it continues after. */
+/** Returns an older page of the list. `before` is the time and id of the last row of the previous page. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const filter = trafficFilterOrFail(searchParams, new Date());

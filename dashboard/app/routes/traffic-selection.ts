@@ -4,7 +4,7 @@ import { notFound } from '../../src/pages/failures.ts';
 import { projectParams } from './params.server.ts';
 import { loadSelection } from '../traffic/load-traffic.server.ts';
 
-/** One request, for the panel next to the list. */
+/** Returns one request for the panel next to the list. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const id = new URL(request.url).searchParams.get('sel');
   if (id === null) throw notFound('request');

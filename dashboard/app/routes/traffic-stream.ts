@@ -5,7 +5,7 @@ import { projectParams } from './params.server.ts';
 import { trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
-/** The tail: `rows` with new requests, `unavailable` while the log does not respond. `since`: the time from which the tail must be complete. */
+/** Streams the tail: `rows` with new requests, and `unavailable` while the log is not responding. The tail is complete from `since`. */
 export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
   const { searchParams } = new URL(request.url);

@@ -7,17 +7,17 @@ import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 
 const VALUES_MAX = 50;
 
-/** Values of a field in the log, within the selected time range, as suggestions for a search box. */
+/** Returns a field's values in the selected time range, as suggestions for the search box. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const { since, until } = resolveRange(readTimeRange(searchParams.get('from'), searchParams.get('to')), new Date());
   const log = await openLog(backend, projectParams(params));
   const options = { prefix: searchParams.get('prefix') ?? '', limit: VALUES_MAX };
   const values = log
-    // The log store knows its fields and rejects any other.
+    // The log store rejects unknown fields.
     .distinct((searchParams.get('field') ?? '') as DistinctField, { since, until }, options)
     .catch((error: unknown) => {
-      // A field of free text has no values to choose from.
+      // Free-text fields have no values to suggest.
       if (error instanceof LogFilterError) return [];
       throw error;
     });

@@ -11,13 +11,13 @@ export const meta: MetaFunction = ({ params }) => [{ title: `Traffic · ${params
 export const loader = ({ request, params, context: { backend } }: LoaderFunctionArgs) =>
   loadTraffic(backend, projectParams(params), new URL(request.url).searchParams);
 
-/** Sends the first request for the user, in a project without requests. */
+/** Sends a first request for the user, in a project without requests. */
 export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
   const sent = await sendFirstRequest(backend, projectParams(params));
   return data(sent, { status: sent.error === undefined ? 200 : 502 });
 };
 
-/** Opening a request or changing a preference does not reload the list, because the tail keeps it up to date. */
+/** Skips the reload when the user opens a request or changes a preference, because the tail keeps the list up to date. */
 export const shouldRevalidate: ShouldRevalidateFunction = ({
   currentUrl,
   nextUrl,

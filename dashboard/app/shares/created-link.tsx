@@ -18,7 +18,7 @@ export interface CreatedLinkProps {
   readonly onDone: () => void;
 }
 
-/** Shows the link this once. Its token cannot be retrieved afterwards. */
+/** Shows a new link. Its token cannot be retrieved later. */
 export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, isLocal, onDone }: CreatedLinkProps) => {
   const { time } = usePreferences();
   const input = useRef<HTMLInputElement>(null);
@@ -30,7 +30,7 @@ export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, i
   return (
     <div className="flex flex-col gap-3">
       <div role="status" className="flex flex-col gap-1">
-        <p className="font-medium">The link is ready. Copy it now: only its hash is stored.</p>
+        <p className="font-medium">The link is ready. Copy it now, because you can’t see it again.</p>
         <p className="text-muted">
           It works until <Time at={expiresAt} zone={time} />
           {isLocal && ', in browsers on this machine'}.
@@ -42,12 +42,12 @@ export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, i
       </div>
       {!isAccepted && (
         <Notice look="info">
-          The operator has not processed the link yet. Until then, it shows nothing. Settings → Shares shows its state.
+          The link works as soon as the operator has processed it. To see its state, go to Settings → Shares.
         </Notice>
       )}
       <DialogButtons>
         <Link to={paths.shares(exchange)} className={buttonClass('secondary')}>
-          All links of this project
+          All links in this project
         </Link>
         <a href={path} target="_blank" rel="noreferrer" className={buttonClass('secondary')}>
           Open link{' '}

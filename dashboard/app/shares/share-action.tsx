@@ -8,11 +8,11 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ShareDialog } from './share-dialog.tsx';
 
-/** Whether the plan of the open project's account includes sharing. Undefined: unknown. */
+/** Returns whether the account plan of the open project includes sharing. Undefined if unknown. */
 const useIsInPlan = (): boolean | undefined =>
   useRouteLoaderData<{ readonly isSharingInPlan?: boolean } | undefined>('routes/project')?.isSharingInPlan;
 
-/** Opens the dialog, also if the plan does not include sharing. The dialog then shows what sharing is and what it requires. */
+/** A button that opens the share dialog. If the plan does not include sharing, the dialog explains what sharing is and what it requires. */
 export const ShareAction = ({ exchange }: { readonly exchange: RequestName }) => {
   const [open, setOpen] = useState(false);
   const isInPlan = useIsInPlan();

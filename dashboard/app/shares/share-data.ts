@@ -2,7 +2,7 @@ import type { SharedExchange } from '../../src/captured/redact-for-share.ts';
 
 const HOUR_MS = 60 * 60_000;
 
-/** Lifetimes of a link. */
+/** The lifetimes that users can choose for a link. */
 export const LIFETIMES = [
   { value: '1h', label: '1 hour', ms: HOUR_MS },
   { value: '24h', label: '24 hours', ms: 24 * HOUR_MS },
@@ -11,7 +11,7 @@ export const LIFETIMES = [
 ] as const;
 export const LIFETIME_DEFAULT = '24h';
 
-/** Fields of the form, named after the paths of a Share. Each holds one name per line. */
+/** Form fields, named after the paths in a Share. Each contains one name per line. */
 export const RULE_FIELDS = {
   headers: 'spec.redact.headers',
   query: 'spec.redact.query',
@@ -25,7 +25,7 @@ export type FieldProblems = Readonly<Record<string, readonly string[]>>;
 /** The data that the dialog needs to open. */
 export interface ShareDialogData {
   readonly kind: 'ready';
-  /** False: the account's plan does not include sharing. Undefined: the user may not know. */
+  /** False if the account plan does not include sharing. Undefined if the user may not read the account. */
   readonly isInPlan: boolean | undefined;
   readonly isLocal: boolean;
   readonly alwaysHidden: readonly string[];
@@ -33,7 +33,7 @@ export interface ShareDialogData {
   readonly preview: SharedExchange;
 }
 
-/** The responses to the form. */
+/** A response to the dialog's form. */
 export type ShareAnswer =
   | { readonly kind: 'preview'; readonly preview: SharedExchange }
   | { readonly kind: 'created'; readonly path: string; readonly expiresAt: string; readonly isAccepted: boolean }

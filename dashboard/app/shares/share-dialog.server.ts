@@ -56,7 +56,7 @@ export const loadShareDialog = async (context: Context, params: RequestName): Pr
   };
 };
 
-/** The problems of a Share with these rules, as far as its schema alone can tell. */
+/** Returns the problems that the schema finds in a Share with these rules. */
 const problemsOf = (redact: RedactionRules) => {
   const result = DEFINITIONS.Share.spec.shape.redact.safeParse(redact);
   return result.success
@@ -72,7 +72,7 @@ const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = [])
   return { kind: 'refused', message: [message, ...form].filter((text) => text !== '').join(' '), fields };
 };
 
-/** What a Share with the form's rules shows. Uses the same function as the public page. */
+/** Returns what a Share with the form's rules shows. Uses the same function as the public page. */
 export const previewShare = async (context: Context, params: RequestName, form: FormData): Promise<ShareAnswer> => {
   const rules = rulesOf(form);
   const problems = problemsOf(rules);

@@ -23,7 +23,7 @@ export interface ShareDialogProps {
   readonly onDone: () => void;
 }
 
-/** Contents of the dialog: the rules, what remains visible, and the link. */
+/** Shows the redaction rules and a preview, then the new link. */
 export const ShareDialog = ({ exchange, onDone }: ShareDialogProps) => {
   const { load, data } = useFetcher<ShareDialogData>();
   const url = paths.shareExchange(exchange);
@@ -42,10 +42,10 @@ interface ShareFormProps extends ShareDialogProps {
   readonly data: ShareDialogData;
 }
 
-/** The preview waits until the user pauses. */
+/** The preview is updated when the user pauses for this long. */
 const PREVIEW_DELAY_MS = 300;
 
-/** Follows the rules of the form. An outdated response is dropped. `fields`: mistakes in the rules, once they were checked. */
+/** Updates the preview when the rules change. Outdated responses are dropped. `fields` contains the errors in the rules after they are checked. */
 const usePreview = (url: string, first: ShareDialogData['preview']) => {
   const [preview, setPreview] = useState(first);
   const [fields, setFields] = useState<FieldProblems>();
@@ -63,7 +63,7 @@ const usePreview = (url: string, first: ShareDialogData['preview']) => {
     const body = new URLSearchParams({ intent: 'preview' });
     for (const [name, value] of new FormData(form))
       if (typeof value === 'string' && name !== 'intent') body.append(name, value);
-    // Not a fetcher: an unfinished form changes nothing, so no page has to load again.
+    // Not a fetcher, because a preview changes nothing and must not reload page data.
     const response = await fetch(url, { method: 'POST', body, signal: controller.signal });
     if (!response.ok) return;
     const answer = (await response.json()) as ShareAnswer;
@@ -73,7 +73,7 @@ const usePreview = (url: string, first: ShareDialogData['preview']) => {
   const refresh = (form: HTMLFormElement): void => {
     stop();
     timer.current = setTimeout(() => {
-      // The preview stays as it is. Creating the link reports what is unavailable.
+      // Keep the current preview. If the server is unavailable, creating the link reports it.
       ask(form).catch(() => undefined);
     }, PREVIEW_DELAY_MS);
   };
@@ -101,7 +101,7 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       {!isInPlan && (
         <Notice look="locked">
           Sharing is part of the Pro plan: links that show one request to people without an account, with expiry,
-          redaction and revocation. This project’s account has the Free plan. An administrator of the account can set{' '}
+          redaction and revocation. This project’s account is on the Free plan. An account administrator can set{' '}
           <code>spec.plan: Pro</code>. A link would show:
         </Notice>
       )}
@@ -126,7 +126,7 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
 
 const LoopbackNote = () => (
   <p className="text-small text-muted">
-    This dashboard listens on this machine only, so the link works only in local browsers. On a cluster, it works
+    This dashboard only listens on this machine, so the link only works in local browsers. On a cluster, it works
     wherever the dashboard is reachable.
   </p>
 );
@@ -180,7 +180,7 @@ const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
       </div>
       <p className="mt-1 text-small text-muted">
         One name per line. * matches any characters; $..token matches every token in JSON. Always redacted, wherever
-        their values appear: {alwaysHidden.join(', ')}, addresses of callers (X-Forwarded-For and similar headers), and
+        their values appear: {alwaysHidden.join(', ')}, caller addresses (X-Forwarded-For and similar headers), and
         anything that looks like a credential.
       </p>
     </fieldset>

@@ -12,10 +12,10 @@ import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { Time } from '../ui/time.tsx';
 
 const STATES = {
-  works: { tone: '2xx', label: 'Works' },
+  works: { tone: '2xx', label: 'Active' },
   waiting: { tone: '1xx', label: 'Waiting' },
   expired: { tone: '1xx', label: 'Expired' },
-  refused: { tone: '4xx', label: 'Refused' },
+  refused: { tone: '4xx', label: 'Rejected' },
 } as const;
 
 export interface ShareTableProps {
@@ -82,7 +82,7 @@ const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
           <span>
             created <Time at={createdAt} zone={time} />
           </span>
-          <span>{rules === 1 ? 'hides 1 name' : `hides ${rules} names`}</span>
+          <span>{rules === 1 ? 'redacts 1 name' : `redacts ${rules} names`}</span>
           <span className="font-mono">{name}</span>
         </p>
         {message !== '' && <p className="text-small">{message}</p>}

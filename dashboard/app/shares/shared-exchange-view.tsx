@@ -4,12 +4,12 @@ import type { SharedExchange, SharedMessage } from '../../src/captured/redact-fo
 import { formatBytes, formatDuration, formatInstant } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 
-/** The server writes this in place of a removed value. */
+/** The text that the server inserts for a removed value. */
 const REDACTED = '[redacted]';
-/** In one text. A sender may also write this word, 26,000 times in the shown part of a body. */
+/** The maximum number of highlights in one text. A sender can repeat the same text 26,000 times in the shown part of a body. */
 const MARKS_MAX = 500;
 
-/** Text that highlights the places where something was removed. */
+/** Highlights the places where a value was removed. */
 const Marked = ({ text }: { readonly text: string }) => {
   const parts = text.split(REDACTED, MARKS_MAX + 1);
   const rest = text.slice(parts.join(REDACTED).length);
@@ -26,14 +26,14 @@ const Marked = ({ text }: { readonly text: string }) => {
   );
 };
 
-/** Untrusted text is isolated, so that its direction does not affect the text around it. */
+/** Isolates untrusted text, so that its direction cannot affect the surrounding text. */
 const Wire = ({ latin1 }: { readonly latin1: string }) => (
   <bdi>
     <Marked text={wireText(latin1).text} />
   </bdi>
 );
 
-/** Headings below the title of the exchange. */
+/** The heading levels below the title of the exchange. */
 interface Levels {
   readonly side: 'h2' | 'h3';
   readonly part: 'h3' | 'h4';
@@ -119,11 +119,11 @@ const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
 
 export interface SharedExchangeViewProps {
   readonly exchange: SharedExchange;
-  /** `h1` if the page is about nothing else. */
+  /** `h1` if the exchange is the page's only content. */
   readonly level: 'h1' | 'h2';
 }
 
-/** What the holder of a link sees, here and on the public page. It needs no scripts. */
+/** Shows what a visitor with the link sees. Used in the preview and on the public page. Works without scripts. */
 export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeViewProps) => {
   const { method, target, status, durationMs, httpVersion, receivedAt, request, response, hidden, outcome } = exchange;
   const levels: Levels = Heading === 'h1' ? { side: 'h2', part: 'h3' } : { side: 'h3', part: 'h4' };
@@ -146,7 +146,7 @@ export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeV
         {OUTCOMES[outcome] !== undefined && <p className="text-muted">{OUTCOMES[outcome]}</p>}
         {names.length > 0 && (
           <p className="text-small break-words text-muted">
-            Hidden: <span className="font-mono">{names.join(', ')}</span>
+            Redacted: <span className="font-mono">{names.join(', ')}</span>
           </p>
         )}
       </header>

@@ -18,7 +18,7 @@ const ITEM =
 const GROUP =
   '[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:text-small [&_[cmdk-group-heading]]:text-muted';
 
-/** One place for all pages, and for the actions of the open page. */
+/** Finds pages, and actions on the open page. */
 export const CommandPalette = ({ open, onOpenChange, current }: CommandPaletteProps) => {
   const navigate = useNavigate();
   const actions = useRegisteredShortcuts().filter(({ hidden = false }) => !hidden);
@@ -47,7 +47,7 @@ export const CommandPalette = ({ open, onOpenChange, current }: CommandPalettePr
             />
             <Command.List label="Results" tabIndex={-1} className="max-h-80 overflow-y-auto p-1">
               <Command.Empty className="px-2 py-6 text-center text-muted">No results</Command.Empty>
-              <Command.Group heading="Here" className={GROUP}>
+              <Command.Group heading="This page" className={GROUP}>
                 {actions.map(({ keys, label, run }) => (
                   <Command.Item key={keys} value={label} onSelect={choose(run)} className={ITEM}>
                     {label}

@@ -4,7 +4,7 @@ import { paths } from '../paths.ts';
 import { Link, useRevalidator } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 
-/** The value of `useRouteError`, and what Remix makes of it. */
+/** The result of `useRouteError`. */
 export interface ErrorViewProps {
   readonly status: number;
   readonly data: unknown;
@@ -15,7 +15,7 @@ const RETRY_MS = 3_000;
 const isFailure = (value: unknown): value is Failure =>
   typeof value === 'object' && value !== null && 'title' in value && 'message' in value && 'kind' in value;
 
-/** Shows what is unavailable. The rest of the dashboard stays. Data that is available again is shown without a reload. */
+/** Shows what is unavailable within the usual layout. Data that becomes available is shown without a reload. */
 export const ErrorView = ({ status, data }: ErrorViewProps) => {
   const { revalidate, state } = useRevalidator();
   const isUnavailable = status === 503;

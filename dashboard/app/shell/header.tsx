@@ -10,7 +10,7 @@ import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
 
-/** Links to the projects. `compact`: hides the name on a phone. */
+/** A link to the projects. `compact` hides the name on a phone. */
 const Brand = ({ compact = false }: { readonly compact?: boolean }) => (
   <Link to={paths.projects()} className="flex items-center gap-2 rounded pr-1 font-semibold">
     <span className="flex size-6 items-center justify-center rounded bg-accent text-on-accent">
@@ -20,7 +20,7 @@ const Brand = ({ compact = false }: { readonly compact?: boolean }) => (
   </Link>
 );
 
-/** The signed-in user, as the API server names them, and the sign-out. */
+/** Shows the user's name from the API server, and signs out. */
 const UserMenu = ({ user }: { readonly user: string }) => {
   const submit = useSubmit();
   return (
@@ -48,26 +48,26 @@ export interface HeaderProps {
   readonly user: string | undefined;
 }
 
-/** Loaded after the page, because no page needs them to be shown. */
+/** Loaded after the page, because the page can be shown without them. */
 const loadPalette = () => import('./command-palette.tsx');
 const loadHelp = () => import('./shortcut-help.tsx');
 const CommandPalette = lazy(() => loadPalette().then((module) => ({ default: module.CommandPalette })));
 const ShortcutHelp = lazy(() => loadHelp().then((module) => ({ default: module.ShortcutHelp })));
 const AFTER_PAGE_MS = 1_000;
 
-/** Preloads the palette, so that it receives what the user types right after ⌘K. */
+/** Preloads the palette, so that it does not miss keys typed right after ⌘K. */
 const useLoadAfterPage = (): void => {
   useEffect(() => {
     const load = (): Promise<unknown> => Promise.all([loadPalette(), loadHelp()]);
     const timer = setTimeout(() => {
-      // Loaded again when they are opened.
+      // Opening them loads them again.
       load().catch(() => undefined);
     }, AFTER_PAGE_MS);
     return () => clearTimeout(timer);
   }, []);
 };
 
-/** ⌘K and Ctrl+K always work: with a modifier, they are not single-key shortcuts. */
+/** Listens for ⌘K and Ctrl+K. They work even if single-key shortcuts are turned off. */
 const usePaletteKey = (open: () => void): void => {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
@@ -135,7 +135,7 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
   );
 };
 
-/** The header of the login page, without search and navigation. */
+/** The login page's header, without search and navigation. */
 export const SignedOutHeader = ({ preferences }: { readonly preferences: Preferences }) => (
   <header className="border-b border-line bg-page">
     <div className="flex h-11 items-center justify-between px-3">

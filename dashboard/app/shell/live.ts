@@ -3,9 +3,9 @@ import { toast } from '../ui/toast.tsx';
 import { paths } from '../paths.ts';
 import { useNavigation, useRevalidator } from '../remix.ts';
 
-/** The delay before a refused stream is requested again. Browsers reconnect only interrupted streams by themselves. */
+/** The delay before a rejected stream is requested again. Browsers only reconnect interrupted streams on their own. */
 const REOPEN_MS = 3_000;
-/** If no place for another stream is free, the page requests one, and loads again, at this interval. */
+/** While the server has no capacity for another stream, the page retries and reloads its data at this interval. */
 const REFUSED_MS = 15_000;
 /** Changes within this time are shown together. */
 const TOGETHER_MS = 100;
@@ -13,8 +13,8 @@ const TOGETHER_MS = 100;
 export type LiveState = 'live' | 'reconnecting';
 
 /**
- * Loads the page's data again whenever a resource of the namespace (or of any) changes. A hidden tab does not listen: browsers allow six connections
- * per host, for all tabs together.
+ * Reloads the page's data whenever a resource in the namespace changes, or in any namespace by default. Hidden tabs do not listen, because browsers
+ * share six connections per host between all tabs.
  */
 export const useLiveResources = (namespace?: string): LiveState => {
   const { revalidate, state: reloading } = useRevalidator();
@@ -22,7 +22,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
   const [state, setState] = useState<LiveState>('live');
   const [changes, setChanges] = useState(0);
   const shownChanges = useRef(0);
-  // Lets a running load finish: continuous changes would otherwise abort each load before it shows anything.
+  // Wait until a running load has finished. Otherwise, continuous changes would abort every load.
   const isIdle = navigating === 'idle' && reloading === 'idle';
   useEffect(() => {
     if (shownChanges.current === changes || !isIdle) return;
@@ -46,7 +46,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
       source.addEventListener('error', () => {
         setState('reconnecting');
         if (source?.readyState !== EventSource.CLOSED) return;
-        // If the user is no longer signed in, the page's own data reports it.
+        // If the user is signed out, loading the page's data reports it.
         refresh();
         reopening = setTimeout(open, REOPEN_MS);
       });
@@ -58,7 +58,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
         refresh();
         reopening = setTimeout(open, REFUSED_MS);
       });
-      // `ready` is the first event, even after a reconnect. It triggers a refresh that shows missed changes.
+      // `ready` is the first event, even after a reconnect. Refresh to show missed changes.
       source.addEventListener('ready', () => {
         wasRefused = false;
         refresh();

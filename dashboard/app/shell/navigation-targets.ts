@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react';
 import { paths } from '../paths.ts';
 
-/** Targets of the palette and the project switcher, as `routes/navigation.ts` returns them. */
+/** The targets of the palette and the project switcher, from `routes/navigation.ts`. */
 export interface NavigationTargets {
   readonly projects: readonly { readonly namespace: string; readonly project: string; readonly title: string }[];
   readonly endpoints: readonly { readonly endpoint: string; readonly title: string; readonly route: string }[];
@@ -9,7 +9,7 @@ export interface NavigationTargets {
 
 const NOTHING: NavigationTargets = { projects: [], endpoints: [] };
 
-/** Loaded when first needed, and again at each use, because objects come and go. */
+/** Loads the targets on first use, and reloads them on each later use. */
 export const useNavigationTargets = (current: { namespace: string; project: string } | undefined) => {
   const [targets, setTargets] = useState(NOTHING);
   const { namespace, project } = current ?? {};

@@ -23,7 +23,7 @@ const KEYS = [
   { value: 'off', label: 'Off' },
 ];
 
-/** The server stores them in a cookie. The page changes at once. */
+/** A menu for the preferences. The server stores them in a cookie, and the page changes immediately. */
 export const PreferencesMenu = ({ preferences }: { readonly preferences: Preferences }) => {
   const fetcher = useFetcher();
   const change = (name: keyof Preferences) => (value: string) => {
@@ -40,7 +40,7 @@ export const PreferencesMenu = ({ preferences }: { readonly preferences: Prefere
     >
       <MenuChoices label="Theme" value={preferences.theme} choices={THEMES} onChange={change('theme')} />
       <MenuSeparator />
-      <MenuChoices label="Times" value={preferences.time} choices={ZONES} onChange={change('time')} />
+      <MenuChoices label="Time zone" value={preferences.time} choices={ZONES} onChange={change('time')} />
       <MenuSeparator />
       <MenuChoices label="Row height" value={preferences.density} choices={DENSITIES} onChange={change('density')} />
       <MenuSeparator />

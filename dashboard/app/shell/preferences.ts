@@ -1,12 +1,12 @@
 import { useRouteLoaderData } from '../remix.ts';
 
-/** The user's choices about the appearance. A cookie stores them, so that the first HTML is correct. */
+/** The user's preferences. They are stored in a cookie, so that the first HTML is correct. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly time: 'local' | 'utc';
   /** Single-key shortcuts. WCAG 2.1.4 requires that they can be turned off. */
   readonly keys: 'on' | 'off';
-  /** The height of the rows in long lists. */
+  /** The row height in long lists. */
   readonly density: 'compact' | 'comfortable';
 }
 
@@ -35,14 +35,14 @@ export const readPreferences = (cookies: string | null): Preferences => {
   return fromParams(new URLSearchParams(pair?.slice(COOKIE.length + 1)));
 };
 
-/** `changes` as a form sends them: its fields, as text. */
+/** Applies the fields of a submitted form. Ignores invalid values. */
 export const changePreferences = (before: Preferences, changes: URLSearchParams): Preferences =>
   fromParams(new URLSearchParams([...changes, ...Object.entries(before)]));
 
-/** A Set-Cookie header. */
+/** Returns a Set-Cookie header. */
 export const preferencesCookie = (preferences: Preferences): string =>
   `${COOKIE}=${new URLSearchParams({ ...preferences }).toString()}; Path=/; Max-Age=${MAX_AGE_S}; SameSite=Strict; HttpOnly`;
 
-/** The user's preferences, from the root's loader. */
+/** Returns the user's preferences from the root loader. */
 export const usePreferences = (): Preferences =>
   useRouteLoaderData<{ preferences: Preferences } | undefined>('root')?.preferences ?? readPreferences(null);

@@ -1,6 +1,6 @@
 import type { ShouldRevalidateFunction } from '../remix.ts';
 
-/** For loaders that ignore the query: their data does not change while the user filters, or opens a row, on the same page. */
+/** Skips a reload if only the query changes, for loaders that ignore the query. */
 export const unlessQueryOnly: ShouldRevalidateFunction = ({
   currentUrl,
   nextUrl,

@@ -1,7 +1,7 @@
 import { isRouteErrorResponse, useRouteError } from '../remix.ts';
 import { ErrorView } from './error-view.tsx';
 
-/** `ErrorBoundary` of a route. Everything around the route stays. */
+/** The `ErrorBoundary` of a route. The surrounding layout stays visible. */
 export const RouteError = () => {
   const error = useRouteError();
   return isRouteErrorResponse(error) ? (

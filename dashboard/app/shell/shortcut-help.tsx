@@ -2,7 +2,7 @@ import { useRegisteredShortcuts } from './shortcuts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 
-/** Not a page: it describes the API to programs. */
+/** A document for programs, not a page. */
 const API_DOCUMENT = '/api/v1/openapi.json';
 
 export interface ShortcutHelpProps {
@@ -11,7 +11,7 @@ export interface ShortcutHelpProps {
   readonly keysAreOn: boolean;
 }
 
-/** The keyboard shortcuts of the open page. */
+/** Lists the keyboard shortcuts of the open page. */
 export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProps) => {
   const shortcuts = useRegisteredShortcuts();
   const rows = [{ keys: '⌘K', label: 'Open the command palette (Ctrl+K)' }, ...shortcuts];
@@ -19,7 +19,7 @@ export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProp
     <Dialog
       open={open}
       onOpenChange={onOpenChange}
-      title="Keyboard"
+      title="Keyboard shortcuts"
       description={keysAreOn ? undefined : 'Single-key shortcuts are turned off in the preferences. ⌘K always works.'}
     >
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-1.5">

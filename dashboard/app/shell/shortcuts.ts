@@ -1,14 +1,14 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 
-/** A keyboard shortcut and its action. The help and the palette list those of the open page. */
+/** A keyboard shortcut and its action. The help and the palette list the shortcuts of the open page. */
 export interface Shortcut {
   /** `?`, `j`, `Space`, or two keys in sequence: `g e`. */
   readonly keys: string;
   readonly label: string;
   readonly run: () => void;
-  /** Too minor for the palette, such as moving within a list. */
+  /** Not listed in the palette, such as moving within a list. */
   readonly hidden?: boolean;
-  /** Available on every page, so it is listed last. */
+  /** Available on every page. Listed last. */
   readonly general?: boolean;
 }
 
@@ -27,7 +27,7 @@ const subscribe = (listener: () => void): (() => void) => {
 };
 const NONE: readonly Shortcut[] = [];
 
-/** The shortcuts of all components on the page. */
+/** Returns the shortcuts of all components on the page. */
 export const useRegisteredShortcuts = (): readonly Shortcut[] =>
   useSyncExternalStore(
     subscribe,
@@ -35,7 +35,7 @@ export const useRegisteredShortcuts = (): readonly Shortcut[] =>
     () => NONE,
   );
 
-/** Registers shortcuts while the component is mounted. `run` may change between renders. Keys and labels may not. */
+/** Registers shortcuts while the component is mounted. `run` may change between renders, but keys and labels may not. */
 export const useShortcuts = (list: readonly Shortcut[]): void => {
   const latest = useRef(list);
   useEffect(() => {
@@ -62,15 +62,15 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.closest('input:not([type=radio], [type=checkbox]), textarea, select') !== null);
 
-/** An open dialog or menu receives all keys. */
+/** Returns whether an open dialog or menu receives all keys. */
 const isCovered = (): boolean => document.querySelector('[role=dialog], [role=alertdialog], [role=menu]') !== null;
 
-/** Elements on which the space bar acts like a click. */
+/** Returns whether the space bar clicks the element. */
 const takesSpace = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest('a, button, summary, input, [role=button], [role=slider], [role=separator]') !== null;
 
-/** Listens for single keys. Call it once. `isOn`: the user has not turned them off. */
+/** Listens for single keys. Call it once. `isOn` is false if the user has turned them off. */
 export const useShortcutKeys = (isOn: boolean): void => {
   useEffect(() => {
     if (!isOn) return;
@@ -97,7 +97,7 @@ export const useShortcutKeys = (isOn: boolean): void => {
   }, [isOn]);
 };
 
-/** Moves the focus among the links marked with `data-row`. Enter opens the link, as usual. */
+/** Moves the focus between links marked with `data-row`. Enter opens the focused link. */
 const move = (by: 1 | -1) => (): void => {
   const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
   const current = rows.findIndex((row) => row === document.activeElement);

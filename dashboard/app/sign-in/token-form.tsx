@@ -12,7 +12,7 @@ export interface TokenFormProps {
   readonly look: ButtonLook;
 }
 
-/** Takes a Kubernetes bearer token, and explains how to get one. */
+/** Asks for a Kubernetes bearer token and explains how to get one. */
 export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -36,11 +36,11 @@ export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
           <code className="min-w-0 flex-1 overflow-x-auto py-1 whitespace-nowrap text-text" tabIndex={0}>
             {COMMAND}
           </code>
-          <CopyButton text={COMMAND} label="Copy the command" />
+          <CopyButton text={COMMAND} label="Copy command" />
         </div>
         <p>
-          An administrator binds the role standin-view, standin-edit or standin-admin to the ServiceAccount, or to you,
-          in the namespaces of your projects.
+          An administrator must bind the standin-view, standin-edit or standin-admin role to the ServiceAccount, or to
+          you, in your projects’ namespaces.
         </p>
       </div>
     </>

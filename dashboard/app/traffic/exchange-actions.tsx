@@ -14,7 +14,7 @@ export interface ExchangeActionsProps {
   readonly exchange: RequestName;
 }
 
-/** The actions for an exchange. */
+/** A toolbar with the actions for an exchange. */
 export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
   const navigate = useNavigate();
   useShortcuts([
@@ -32,7 +32,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
         <RotateCw aria-hidden /> Replay
       </Link>
       <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
-        <FileJson2 aria-hidden /> Make mock
+        <FileJson2 aria-hidden /> Save as mock
       </Link>
       <ShareAction exchange={exchange} />
       <Menu
@@ -43,7 +43,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
           </Button>
         }
       >
-        <MenuDownload to={paths.exchangeFile(exchange, { as: 'http' })}>Request as it was on the wire</MenuDownload>
+        <MenuDownload to={paths.exchangeFile(exchange, { as: 'http' })}>Raw request</MenuDownload>
         <MenuDownload to={paths.exchangeFile(exchange, { as: 'har' })}>Exchange as HAR</MenuDownload>
         {view.request.body.bytesCaptured > 0 && (
           <MenuDownload to={paths.exchangeBody(exchange, { part: 'request' })}>Request body</MenuDownload>

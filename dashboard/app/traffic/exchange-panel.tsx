@@ -21,7 +21,7 @@ interface Tab {
   readonly Contents: ComponentType<ExchangeTabProps>;
 }
 
-/** In display order. The first one has no name in the URL. */
+/** The tabs in display order. The first tab is the default and is omitted from the URL. */
 const TABS: readonly [Tab, ...Tab[]] = [
   { name: 'request', label: 'Request', Contents: RequestTab },
   { name: 'response', label: 'Response', Contents: ResponseTab },
@@ -30,19 +30,19 @@ const TABS: readonly [Tab, ...Tab[]] = [
   { name: 'replays', label: 'Replays', Contents: ReplaysTab },
 ];
 
-/** The URL parameter of the open tab, on every page that has the panel. */
+/** The URL parameter for the open tab, on every page with this panel. */
 export const TAB_PARAM = 'tab';
 
 export interface ExchangePanelProps {
   readonly exchange: ExchangeView;
   readonly project: ProjectName;
-  /** The name from the URL. Any name that is not a tab selects the first one. */
+  /** The name from the URL. An unknown name selects the first tab. */
   readonly tab: string;
-  /** `h1` if the page is about nothing else. */
+  /** `h1` if the exchange is the page's only content. */
   readonly level?: 'h1' | 'h2';
 }
 
-/** One exchange: its summary, its actions, and its sides in tabs. `[` and `]` switch between tabs. */
+/** Shows an exchange: its summary, its actions, and its parts in tabs. `[` and `]` switch between tabs. */
 export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: ExchangePanelProps) => {
   const open = TABS.find(({ name }) => name === tab) ?? TABS[0];
   const exchange = { namespace: project.namespace, project: project.project, id: view.id };
@@ -70,7 +70,7 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
           ))}
         </nav>
       </div>
-      {/* Keyed by the request, so that no state of one appears in another. */}
+      {/* Keyed by the request, so that requests do not share state. */}
       <div key={`${view.id} ${open.name}`} className="flex flex-col gap-5 pt-1">
         <SectionLevel.Provider value={level === 'h1' ? 'h2' : 'h3'}>
           <open.Contents view={view} exchange={exchange} />
@@ -80,12 +80,12 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
   );
 };
 
-/** Links within the current page. Everything else in its URL stays. */
+/** Returns links to tabs of the current page that keep the rest of its URL. */
 const useTabLink = (): ((name: string) => string) => {
   const [params] = useSearchParams();
   return (name) => {
     const next = new URLSearchParams(params);
-    // The view of one side's body does not apply to the other's.
+    // The request and the response can need different body views.
     next.delete(BODY_PARAM);
     next.set(TAB_PARAM, name);
     return `?${next.toString()}`;

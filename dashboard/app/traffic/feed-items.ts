@@ -1,20 +1,20 @@
 import { compareRows, type RowCursor, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** The list, newest first: requests, and the gaps between them. */
+/** An item of the list, newest first: a request, or a gap between requests. */
 export type FeedItem =
   | { readonly kind: 'row'; readonly row: TrafficRow }
-  /** `count` requests were skipped directly below `below`, because too many came at once. */
+  /** `count` requests were skipped directly below `below`, because too many arrived at once. */
   | { readonly kind: 'gap'; readonly below: RowCursor; readonly count: number };
 
 const cursorOf = (item: FeedItem): RowCursor => (item.kind === 'row' ? item.row : item.below);
 
-/** A gap comes after the row that it is below. */
+/** Sorts a gap directly after the row that it belongs to. */
 const compareItems = (a: FeedItem, b: FeedItem): number => {
   const order = compareRows(cursorOf(a), cursorOf(b));
   return order === 0 ? Number(a.kind === 'gap') - Number(b.kind === 'gap') : order;
 };
 
-/** Merges two lists, both newest first. New items mostly belong before all existing ones, which costs no more than a copy. */
+/** Merges two lists that are sorted newest first. If all new items are newer, which is the usual case, this only copies the lists. */
 export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[]): readonly FeedItem[] => {
   const [lastNewer, first] = [newer.at(-1), items[0]];
   if (lastNewer === undefined) return items;
@@ -31,11 +31,11 @@ export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[
   return [...merged, ...items.slice(at)];
 };
 
-/** The number of requests, including those that gaps stand for. */
+/** Returns the number of requests, including those in gaps. */
 export const countItems = (items: readonly FeedItem[]): number =>
   items.reduce((sum, item) => sum + (item.kind === 'row' ? 1 : item.count), 0);
 
-/** At most `max` items, and below them a gap for all others. */
+/** Returns the first `max` items, followed by a gap for the rest. */
 export const capWithGap = (items: readonly FeedItem[], max: number): readonly FeedItem[] => {
   if (items.length <= max) return items;
   const kept = items.slice(0, max - 1);
@@ -44,7 +44,7 @@ export const capWithGap = (items: readonly FeedItem[], max: number): readonly Fe
   return [...kept, { kind: 'gap', below: cursorOf(last), count: countItems(items.slice(max - 1)) }];
 };
 
-/** The oldest request of a list. The next page continues there. */
+/** Returns the oldest request in the list. The next page continues there. */
 export const endOf = (items: readonly FeedItem[]): RowCursor | undefined => {
   const item = items.findLast(({ kind }) => kind === 'row');
   return item && cursorOf(item);

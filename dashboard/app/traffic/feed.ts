@@ -1,41 +1,41 @@
 import { capWithGap, countItems, endOf, mergeItems, type FeedItem } from './feed-items.ts';
 import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** The rows that a tail delivers at once. */
+/** Rows that a tail delivers together. */
 export interface RowBatch {
   /** Newest first. */
   readonly rows: readonly TrafficRow[];
-  /** More than one batch holds: `count` older ones were left out. The first of them was received at `since`. */
+  /** Set if there were more rows than fit into one batch. `count` older rows were left out, the first of them received at `since`. */
   readonly skipped?: { readonly count: number; readonly since: string } | undefined;
 }
 
-/** Why new requests wait: the user looks at older ones, reads one of them, or stopped the tail. */
+/** Why new requests wait: the user has scrolled to older requests, is reading a request, or has stopped the tail. */
 export type PauseReason = 'scrolled' | 'reading' | 'stopped';
 
 export interface FeedState {
   readonly items: readonly FeedItem[];
   readonly hasOlder: boolean;
   readonly pausedBy: ReadonlySet<PauseReason>;
-  /** Requests that wait until the tail resumes. */
+  /** Number of requests that wait until the tail resumes. */
   readonly waiting: number;
 }
 
 export const FEED_LIMITS = {
-  /** While new requests arrive on top. Older ones can be loaded again. */
+  /** Maximum rows while the list follows new requests. Older rows can be loaded again. */
   followedRowsMax: 2_000,
-  /** While the tail is paused. Further requests are only counted. */
+  /** Maximum waiting rows while the tail is paused. Further requests are only counted. */
   waitingRowsMax: 2_000,
-  /** Remembered ids, so that a request that is sent twice is shown once. */
+  /** Maximum remembered ids. They prevent a request that is sent twice from being shown twice. */
   knownIdsMax: 100_000,
 } as const;
 
 /**
- * The requests of the screen: a section of the log, from the newest request back to the start of the next page, without holes except the gaps that it
- * shows. New requests go on top, or wait while the tail is paused, so that nothing moves while a user reads.
+ * The requests on the screen: a contiguous section of the log, from the newest request back to the start of the next page, except for visible gaps.
+ * New requests are added on top. While the tail is paused, they wait, so that nothing moves while a user reads.
  */
 export class TrafficFeed {
   readonly #listeners = new Set<() => void>();
-  /** The receive times of the requests, by id. */
+  /** Receive times of the requests, by id. */
   readonly #known = new Map<string, string>();
   #waiting: readonly FeedItem[] = [];
   #state: FeedState;
@@ -58,7 +58,7 @@ export class TrafficFeed {
     for (const listener of this.#listeners) listener();
   }
 
-  /** The receive time of the newest request that is shown or waits. */
+  /** Returns the receive time of the newest request, shown or waiting. */
   newest(): string | undefined {
     const first = this.#waiting[0] ?? this.#state.items[0];
     return first?.kind === 'row' ? first.row.receivedAt : first?.below.receivedAt;
@@ -67,7 +67,7 @@ export class TrafficFeed {
   receive({ rows, skipped }: RowBatch): void {
     const end = this.#state.hasOlder ? endOf(this.#state.items) : undefined;
     const missed = skipped === undefined ? 0 : skipped.count - this.#countKnown(skipped.since, rows.at(-1)?.receivedAt);
-    // Rows after the end come with the next page.
+    // Rows below the end are part of the next page.
     const fresh = rows.filter((row) => !this.#known.has(row.id) && (end === undefined || compareRows(row, end) < 0));
     for (const row of fresh) this.#remember(row);
     const arrived: FeedItem[] = fresh.map((row) => ({ kind: 'row', row }));
@@ -94,7 +94,7 @@ export class TrafficFeed {
     if (!pausedBy.has(reason)) this.#change({ pausedBy: new Set([...pausedBy, reason]) });
   }
 
-  /** Without a reason: ends every pause. */
+  /** Ends a pause, or all pauses if no reason is given. */
   resume(reason?: PauseReason): void {
     const before = this.#state.pausedBy;
     if (before.size === 0 || (reason !== undefined && !before.has(reason))) return;
@@ -108,7 +108,7 @@ export class TrafficFeed {
     this.#change({ pausedBy, waiting: 0, ...this.#follow(waiting) });
   }
 
-  /** Adds these on top, and drops the rows over the limit, which the next page has. */
+  /** Adds requests on top and drops the rows over the limit. The next page contains the dropped rows. */
   #follow(arrived: readonly FeedItem[]): Pick<FeedState, 'items' | 'hasOlder'> {
     const items = mergeItems(arrived, this.#state.items);
     if (items.length <= FEED_LIMITS.followedRowsMax) return { items, hasOlder: this.#state.hasOlder };

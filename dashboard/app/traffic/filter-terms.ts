@@ -8,7 +8,7 @@ import {
 } from '@standin/exchange/search';
 import type { TrafficRow } from '../requests/traffic-row.ts';
 
-/** Columns whose values can be searched for. */
+/** Columns whose values can be used as a filter. */
 export const CELL_FIELDS = ['time', 'method', 'status', 'path', 'duration', 'size', 'endpoint'] as const;
 export type CellField = (typeof CELL_FIELDS)[number];
 
@@ -25,13 +25,13 @@ const allOf = (parts: readonly Condition[]): Filter => {
   return rest.length === 0 ? first : { kind: 'and', conditions: [first, ...rest] };
 };
 
-/** The conditions of a search that must all hold, each as text. A search that cannot be parsed has none. */
+/** Returns the conditions that a search combines with AND, as text. Returns none if the search cannot be parsed. */
 export const termsOf = (q: string): readonly string[] => {
   const parsed = parseFilter(q);
   return parsed.kind === 'invalid' ? [] : partsOf(parsed.filter).map((part) => formatFilter(part));
 };
 
-/** The search with one more condition, and without the opposite of it. A search that cannot be parsed is replaced. */
+/** Adds a condition to a search and removes its opposite. Replaces a search that cannot be parsed. */
 const withCondition = (q: string, condition: Condition): string => {
   const parsed = parseFilter(q);
   const parts = parsed.kind === 'invalid' ? [] : partsOf(parsed.filter);
@@ -40,14 +40,14 @@ const withCondition = (q: string, condition: Condition): string => {
   return formatFilter(allOf([...kept, condition]));
 };
 
-/** The search without its nth condition. */
+/** Removes the nth condition from a search. */
 export const withoutTerm = (q: string, index: number): string => {
   const parsed = parseFilter(q);
   if (parsed.kind === 'invalid') return '';
   return formatFilter(allOf(partsOf(parsed.filter).filter((_, at) => at !== index)));
 };
 
-/** The search condition for a cell of the list. Times have none, because the time range selects them. */
+/** Returns the search condition for a cell. Undefined for times, because the time range selects them. */
 const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
   switch (field) {
     case 'method':
@@ -67,13 +67,13 @@ const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
   }
 };
 
-/** The search, limited to the value of a cell, or (`isOut`) to everything but it. */
+/** Limits a search to the value of a cell, or excludes the value if `isOut` is true. */
 export const filterByCell = (q: string, row: TrafficRow, field: CellField, isOut: boolean): string => {
   const term = termOfCell(row, field);
   return term === undefined ? q : withCondition(q, isOut ? { kind: 'not', condition: term } : term);
 };
 
-/** The mistake in a search. Undefined: there is none. */
+/** Returns the error in a search. Undefined if the search is valid. */
 export const problemOf = (q: string): FilterProblem | undefined => {
   const parsed = parseFilter(q);
   return parsed.kind === 'invalid' ? parsed.problem : undefined;

@@ -1,7 +1,7 @@
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { formatCount, formatInstant, type Zone } from '../requests/traffic-row.ts';
 
-/** In the order of a bucket's counts. `none`: without a response. Same as `STATUS_CLASSES` of the log store, which browsers do not load. */
+/** Status classes in the order of a bucket's counts. `none` means no response. Copies `STATUS_CLASSES` from the log store, which browsers do not load. */
 export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
 /** A range of adjacent buckets. */
@@ -17,13 +17,13 @@ export const brushOf = (anchor: number, cursor: number): Brush => ({
   last: Math.max(anchor, cursor),
 });
 
-/** The start and end of a brush. */
+/** Returns the start and end of a brush. */
 export const timesOf = ({ from, widthMs }: RequestHistogram, { first, last }: Brush) => ({
   since: new Date(Date.parse(from) + first * widthMs),
   until: new Date(Date.parse(from) + (last + 1) * widthMs),
 });
 
-/** `2026-11-21 10:00:00 to 10:05:00: 12 requests, 3 of them 5xx` */
+/** Describes a brush: `2026-11-21 10:00:00 to 10:05:00: 12 requests (3 5xx)`. */
 export const describeBrush = (view: RequestHistogram, brush: Brush, zone: Zone): string => {
   const { since, until } = timesOf(view, brush);
   const totals = HISTOGRAM_CLASSES.map((_name, index) =>
@@ -41,7 +41,7 @@ export const describeBrush = (view: RequestHistogram, brush: Brush, zone: Zone):
   return `${start} to ${sameDay ? end.slice(11) : end}: ${what}${classes.length > 0 ? ` (${classes.join(', ')})` : ''}`;
 };
 
-/** The parts of a bar from the bottom up, as fractions of the highest bar. A part that is not empty is never too thin to see. */
+/** Returns the parts of a bar from the bottom up, as fractions of the highest bar. Parts that are not empty have a minimum height. */
 export const stackOf = (counts: readonly number[], highest: number, visible: number): readonly number[] => {
   const heights = counts.map((count) => (count === 0 ? 0 : Math.max(visible, count / highest)));
   const over = sumOf(heights);

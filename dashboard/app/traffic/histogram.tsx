@@ -10,7 +10,7 @@ interface HistogramProps extends BrushOptions {
 const HEIGHT = 48;
 const BAR = 8;
 const GAP = 1;
-/** A fraction of the height: two pixels. */
+/** The minimum height of a part: two pixels, as a fraction. */
 const VISIBLE_MIN = 2 / HEIGHT;
 
 const FILLS: Readonly<Record<string, string>> = {
@@ -44,11 +44,11 @@ const Bars = ({ view }: { readonly view: RequestHistogram }) => {
   });
 };
 
-/** The same data for users who cannot see the chart, without empty buckets. In a box, because a table is never narrower than its text. */
+/** Shows the same data as a table for users who cannot see the chart, without empty buckets. The box limits the width of the table. */
 const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
   <div className="sr-only">
     <table>
-      <caption>Requests over time by class of status</caption>
+      <caption>Requests over time by status class</caption>
       <thead>
         <tr>
           <th scope="col">From</th>
@@ -75,7 +75,7 @@ const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
   </div>
 );
 
-/** Requests over time. Dragging, or Shift and the arrow keys, selects the time range that the list then shows. */
+/** Shows requests over time. Users select a time range by dragging, or with Shift and the arrow keys. */
 export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => {
   const { frame, brush, isSelecting, cursor, handlers } = useBrush({ view, onZoom, onZoomOut });
   const last = view.counts.length - 1;
@@ -89,7 +89,7 @@ export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => 
         ref={frame}
         role="slider"
         tabIndex={0}
-        aria-label="Requests over time. Arrow keys move, Shift and arrow keys select, Enter shows only the selected time, Backspace zooms out"
+        aria-label="Requests over time. Use the arrow keys to move, Shift with the arrow keys to select, Enter to zoom in, and Backspace to zoom out"
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={cursor}

@@ -8,7 +8,7 @@ import { resolveRange } from '../requests/time-range.ts';
 import type { Selection, TrafficData } from './traffic-data.ts';
 import { readTrafficQuery } from './traffic-query.ts';
 
-/** Fills several screens. The next page is requested while the user scrolls. */
+/** The size of the first page, several screens. The next page is loaded while the user scrolls. */
 const FIRST_ROWS = 100;
 
 export const loadSelection = async (log: ProjectLog, id: string): Promise<Selection> => {
@@ -18,7 +18,7 @@ export const loadSelection = async (log: ProjectLog, id: string): Promise<Select
     : { id, exchange: found.exchange };
 };
 
-/** The first rows of the list that a URL selects, and the request that it opens. */
+/** Loads the first rows that a URL selects, and the request that it opens. */
 export const loadTraffic = async (
   backend: Backend,
   params: ProjectName,

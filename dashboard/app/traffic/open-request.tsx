@@ -8,7 +8,7 @@ import { useHydrated } from '../ui/time.tsx';
 import { Notice } from '../ui/notice.tsx';
 import type { Selection, TrafficData } from './traffic-data.ts';
 
-/** Larger than the list, and not needed to show it. */
+/** Loaded separately, because it is larger than the list, which does not need it. */
 const ExchangePanel = lazy(() => import('./exchange-panel.tsx').then((module) => ({ default: module.ExchangePanel })));
 
 export interface OpenRequestProps {
@@ -18,7 +18,7 @@ export interface OpenRequestProps {
   readonly onClose: () => void;
 }
 
-/** The request that the page contains, or the one loaded since. The previous one stays until the next one is loaded. */
+/** Returns the request in the page, or the one loaded later. The previous request stays until the next one is loaded. */
 const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {
   const fetcher = useFetcher<Selection>();
   const { params, selection } = data;
@@ -49,14 +49,14 @@ const Contents = ({ data, id, tab }: OpenRequestProps) => {
   return <ExchangePanel exchange={selection.exchange} project={data.params} tab={tab} />;
 };
 
-/** The open request, next to the list. */
+/** Shows the open request next to the list. */
 export const OpenRequest = (props: OpenRequestProps) => (
   <div className="flex flex-col gap-2 px-4 pt-1.5 pb-6">
     <div className="-mr-2 flex justify-end gap-1">
       <Link
         to={paths.exchange({ ...props.data.params, id: props.id })}
-        aria-label="Open as a page"
-        title="Open as a page"
+        aria-label="Open full page"
+        title="Open full page"
         className="inline-flex size-7 items-center justify-center rounded text-muted hover:bg-hover hover:text-text"
       >
         <Maximize2 aria-hidden className="size-4" />
@@ -65,7 +65,7 @@ export const OpenRequest = (props: OpenRequestProps) => (
         <X aria-hidden />
       </IconButton>
     </div>
-    {/* After hydration: a component that waits for its code must not change before, and this page changes at once. */}
+    {/* Rendered after hydration, because a lazy component must not change before it is hydrated, and this page updates immediately. */}
     {useHydrated() ? (
       <Suspense fallback={<Loading />}>
         <Contents {...props} />

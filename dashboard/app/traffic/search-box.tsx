@@ -7,7 +7,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import type { Option } from './use-completion.ts';
 import { useSearchText, type SearchTextOptions } from './use-search-text.ts';
 
-/** The same text below the field, invisible except for the mark under the mistake. */
+/** Repeats the text behind the field, invisible except for the mark under the error. */
 const Underline = ({ text, problem, scroll }: { text: string; problem: FilterProblem; scroll: number }) => {
   const marked = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -74,7 +74,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
   );
 };
 
-/** The search of the screen. Enter searches. A mistake is marked where it is, and the list stays as it was. */
+/** The search box. Enter searches. An error is marked at its position, and the list does not change. */
 export const SearchBox = (props: SearchTextOptions) => {
   const { params, range, inputRef, onSearch } = props;
   const id = useId();
@@ -119,7 +119,7 @@ export const SearchBox = (props: SearchTextOptions) => {
       />
       {text !== '' && (
         <IconButton
-          label="Clear the search"
+          label="Clear search"
           className="absolute top-0.5 right-0.5 size-6!"
           onClick={() => {
             box.edit('', 0);

@@ -3,12 +3,12 @@ import { useHydrated } from '../ui/time.tsx';
 
 export interface SplitPaneProps {
   readonly main: ReactNode;
-  /** Shown next to it, or over it if there is no room for two. */
+  /** Shown next to `main`, or over it on a narrow screen. */
   readonly side: ReactNode | undefined;
   readonly sideLabel: string;
 }
 
-/** Percent of the width. */
+/** The default width of the side pane, in percent. */
 const SIZE_DEFAULT = 45;
 const SIZE_MIN = 25;
 const SIZE_MAX = 75;
@@ -17,8 +17,8 @@ const STEP = 5;
 const clamp = (size: number): number => Math.min(SIZE_MAX, Math.max(SIZE_MIN, Math.round(size)));
 
 /**
- * Two panes with a border that can be dragged, or moved with the arrow keys. Not react-resizable-panels: it writes style attributes into the server's
- * HTML, which the policy forbids, and is as large as this whole screen.
+ * Shows two panes with a border that can be dragged or moved with the arrow keys. Does not use react-resizable-panels, because it writes style
+ * attributes into the server's HTML, which the content security policy forbids, and is as large as this whole screen.
  */
 export const SplitPane = ({ main, side, sideLabel }: SplitPaneProps) => {
   const frame = useRef<HTMLDivElement>(null);
@@ -47,7 +47,7 @@ export const SplitPane = ({ main, side, sideLabel }: SplitPaneProps) => {
           <div
             role="separator"
             aria-orientation="vertical"
-            aria-label="Width of the request"
+            aria-label="Request panel width"
             aria-valuenow={size}
             aria-valuemin={SIZE_MIN}
             aria-valuemax={SIZE_MAX}

@@ -16,7 +16,7 @@ export interface StatusBarProps {
   readonly connection: Connection;
   readonly histogram: HistogramState;
   readonly onTogglePause: () => void;
-  /** The URL of what the screen shows, with absolute times. */
+  /** Returns a URL for the current list, with absolute times. */
   readonly linkToThis: () => string;
 }
 
@@ -26,12 +26,12 @@ const EXPORTS = [
   { format: 'csv', label: 'CSV, one line per request' },
 ] as const;
 
-/** A light that is green while the list receives new requests. */
+/** An indicator that is green while the list receives new requests. */
 const Light = ({ isOn }: { readonly isOn: boolean }) => (
   <span aria-hidden className={`size-2 rounded-full ${isOn ? 'bg-2xx' : 'bg-control'}`} />
 );
 
-/** In words, for the bar and for screen readers. Waiting requests are counted separately, because their number changes all the time. */
+/** Describes the state in words. Omits the number of waiting requests, because screen readers would announce every change. */
 const describe = ({ data, state, connection }: StatusBarProps): string => {
   if (data.unavailable !== undefined) return 'Log unavailable';
   if (data.problem !== undefined) return 'Search error';
@@ -87,7 +87,7 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
     <span
       data-counts
       className="whitespace-nowrap text-muted tabular-nums"
-      title={`Matching requests${isEstimate ? ', estimated from a sample' : ''}, of all in this time range`}
+      title={`Matching requests${isEstimate ? ' (estimated from a sample)' : ''} / all requests in this time range`}
     >
       {isEstimate && '≈ '}
       {formatCount(matched)}
@@ -96,7 +96,7 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
   );
 };
 
-/** Shows whether the list follows new requests, how many it has, and the actions for all of them. */
+/** Shows whether the list follows new requests, the number of requests, and the actions for all of them. */
 export const StatusBar = (props: StatusBarProps) => {
   const { params, q, range } = props.data;
   const isAnyChosen = q !== '' || range.from !== undefined || range.to !== undefined;
@@ -110,7 +110,7 @@ export const StatusBar = (props: StatusBarProps) => {
           to={paths.newReplay(params, { q, from: range.from, to: range.to })}
           className={buttonClass('ghost')}
           title={
-            isAnyChosen ? 'Replay all matching requests' : 'Replay requests: first choose a search or a time range'
+            isAnyChosen ? 'Replay all matching requests' : 'To replay requests, first set a search or a time range'
           }
         >
           <RotateCw aria-hidden />

@@ -6,14 +6,14 @@ import type { RowBatch } from './feed.ts';
 import { unavailableMessage, NO_RESPONSE, type Unavailable } from '../requests/read-traffic.server.ts';
 import { compareRows, toTrafficRow } from '../requests/traffic-row.ts';
 
-/** The shortest interval between queries of the log. Requests on the screen are hardly older. */
+/** The minimum interval between queries, which limits how late a request appears. */
 const POLL_MS = 150;
-/** Requests that one query finds are shown together. */
+/** Requests found within this time are sent together. */
 const TOGETHER_MS = 20;
 const TICK_MS = 1_000;
-/** A browser treats a stream that is silent for much longer as dead. A log that is silent for this long is unavailable. */
+/** The maximum silence. Browsers close a stream that is silent for much longer, and a log that does not respond for this long is unavailable. */
 const SILENCE_MS = 5_000;
-/** Further requests are counted, not sent: users cannot read 20,000 lines a second. */
+/** Further requests are only counted, because users cannot read 20,000 lines a second. */
 const BATCH_ROWS_MAX = 5_000;
 
 export interface StreamOptions {
@@ -23,7 +23,7 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Newest first. Requests over the limit are counted, with the time of the oldest of them. */
+/** Creates a batch, newest first. Requests over the limit are only counted, with the time of the oldest one. */
 const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
   const rows = summaries.map(toTrafficRow).sort(compareRows);
   const oldest = rows.at(-1);
@@ -31,11 +31,11 @@ const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBat
   return { rows: rows.slice(0, max), skipped: { count: rows.length - max, since: oldest.receivedAt } };
 };
 
-/** What a client receives: requests, the message that there are none, or that the log does not respond. It is never silent for long. */
+/** Sends requests to a client, or reports that there are none or that the log is not responding. Never silent for long. */
 class Reporter {
   readonly #sink: EventSink;
   #arrived: LogSummary[] = [];
-  /** Why the log does not respond. Undefined: it responds. */
+  /** Why the log is unavailable. Undefined if it is available. */
   #unavailable: string | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
   #askedAt: number | undefined;
@@ -53,7 +53,7 @@ class Reporter {
     }, TOGETHER_MS);
   }
 
-  /** Runs a query, and records whether the log responds. */
+  /** Runs a query and records whether the log is available. */
   async watch<T>(query: Promise<T>): Promise<T> {
     this.#askedAt = performance.now();
     try {
@@ -101,7 +101,7 @@ class Reporter {
   }
 }
 
-/** Sends new log entries until `signal` aborts. An outage of the log is reported, and nothing is missed after it. */
+/** Sends new log entries until `signal` aborts. Reports log outages. No entry is missed after an outage. */
 export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions): Promise<void> => {
   const reporter = new Reporter(sink);
   const watched: TailedLog = {
@@ -112,7 +112,7 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
     if (!(error instanceof LogStoreError)) throw error;
     reporter.fail(unavailableMessage(error));
   };
-  // At once, so that the client knows that the stream is open.
+  // Send the first event immediately, so that the client knows that the stream is open.
   reporter.tick();
   const timer = setInterval(() => reporter.tick(), TICK_MS);
   try {

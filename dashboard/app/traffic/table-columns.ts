@@ -1,6 +1,6 @@
 import type { CellField } from './filter-terms.ts';
 
-/** The density of the list. Users choose it in the preferences. */
+/** The row height that the user has chosen in the preferences. */
 export type Density = 'compact' | 'comfortable';
 
 export const ROW_HEIGHTS: Readonly<Record<Density, number>> = { compact: 28, comfortable: 36 };
@@ -24,7 +24,7 @@ export const COLUMNS: readonly Column[] = [
   { field: 'endpoint', label: 'Endpoint', shown: 'hidden @3xl:flex pl-2' },
 ];
 
-/** Widths of the shown columns. The path takes the rest. */
+/** Column widths. The path takes the remaining width. */
 export const GRID =
   'grid items-center grid-cols-[6.5rem_3.75rem_3.75rem_minmax(0,1fr)] ' +
   '@lg:grid-cols-[7.5rem_3.75rem_4.5rem_minmax(0,1fr)_8rem] ' +

@@ -9,11 +9,11 @@ export interface GapRowProps {
   readonly count: number;
   readonly rowIndex: number;
   readonly density: Density;
-  /** Shows the time range of the gap. */
+  /** A link to the time range of the gap. */
   readonly url: string;
 }
 
-/** Reports requests that came too fast to be listed. */
+/** Reports requests that arrived too fast to be listed. */
 export const GapRow = ({ count, rowIndex, density, url }: GapRowProps) => (
   <div
     role="row"
@@ -25,7 +25,7 @@ export const GapRow = ({ count, rowIndex, density, url }: GapRowProps) => (
     )}
   >
     <span role="gridcell" aria-colspan={COLUMNS.length}>
-      {formatCount(count)} skipped: they came too fast.{' '}
+      {formatCount(count)} skipped because they arrived too fast.{' '}
       <Link to={url} className="text-accent underline">
         Show requests
       </Link>
@@ -39,7 +39,7 @@ export interface OlderRowProps {
   readonly onRetry: () => void;
 }
 
-/** Shown below the last row while there are more. */
+/** Shown below the last row if there are older requests. */
 export const OlderRow = ({ state, rowIndex, onRetry }: OlderRowProps) => (
   <div role="rowgroup">
     <div role="row" aria-rowindex={rowIndex} className="flex h-9 items-center justify-center text-small text-muted">
@@ -49,7 +49,7 @@ export const OlderRow = ({ state, rowIndex, onRetry }: OlderRowProps) => (
             Can’t load older requests. <Button onClick={onRetry}>Try again</Button>
           </>
         ) : (
-          'Older requests …'
+          'Loading older requests …'
         )}
       </span>
     </div>

@@ -9,7 +9,7 @@ const TimeRangeDialog = lazy(() =>
   import('./time-range-dialog.tsx').then((module) => ({ default: module.TimeRangeDialog })),
 );
 
-/** `11-21 10:00 – 11:30`, `since 11-21 10:00`. */
+/** Describes a range: `11-21 10:00 – 11:30`, `since 11-21 10:00`. */
 const describeRange = (range: TimeRange, zone: Zone): string => {
   const preset = presetLabel(range);
   if (preset !== undefined) return preset;

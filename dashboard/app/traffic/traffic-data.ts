@@ -5,23 +5,23 @@ import type { ExchangeView } from '../exchange/exchange-view.ts';
 import type { RowPage } from '../requests/traffic-row.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
-/** All data of one list. Each request for another list creates a new object. */
+/** The data for one list. Loading another list creates a new object. */
 export interface TrafficData {
   readonly params: ProjectName;
   readonly q: string;
   readonly range: TimeRange;
-  /** The start of the range as of `loadedAt`, RFC 3339. */
+  /** The start of the range at `loadedAt`, in RFC 3339. */
   readonly since: string | undefined;
   readonly until: string | undefined;
   readonly loadedAt: string;
   readonly page: RowPage;
-  /** The mistake in `q`. If set, there is no page. */
+  /** The error in `q`. If set, there is no page. */
   readonly problem: FilterProblem | undefined;
-  /** Why the log does not respond. If set, there is no page. */
+  /** Why the log is unavailable. If set, there is no page. */
   readonly unavailable: string | undefined;
-  /** Set if the project has no requests at all: what would create one. */
+  /** Set if the project has no requests at all. Describes how to create one. */
   readonly empty: { readonly hasEndpoints: boolean; readonly first: FirstRequest | undefined } | undefined;
-  /** The open request. Undefined: there is none with this id. */
+  /** The open request. Undefined if it does not exist. */
   readonly selection: Selection | undefined;
 }
 

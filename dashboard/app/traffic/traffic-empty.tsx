@@ -17,7 +17,7 @@ const Middle = ({ children }: { readonly children: ReactNode }) => (
   <div className="min-h-0 flex-1 overflow-y-auto px-3 py-8">{children}</div>
 );
 
-/** Sends a first request with one click. */
+/** A button that sends a first request. */
 const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first: FirstRequest }) => {
   const fetcher = useFetcher<{ error?: string }>();
   const isSending = fetcher.state !== 'idle';
@@ -82,7 +82,7 @@ export interface TrafficEmptyProps {
   readonly onResume: () => void;
 }
 
-/** Offers to relax the search: each condition separately, the time range, or everything. */
+/** Offers to remove one condition, the time range, or the whole search. */
 const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigation'>) => {
   const { q, range } = data;
   const terms = termsOf(q);
@@ -101,7 +101,7 @@ const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigat
           {isTimed && <Button onClick={() => navigation.change({ range: ALL_TIME })}>Search all time</Button>}
           {q !== '' && (
             <Button look={isTimed ? 'secondary' : 'primary'} onClick={() => navigation.change({ q: '' })}>
-              Clear the search
+              Clear search
             </Button>
           )}
         </>
@@ -129,11 +129,11 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
       </Button>
     }
   >
-    {waiting === 0 ? 'New requests wait until you resume.' : `${formatCount(waiting)} new requests wait to be shown.`}
+    {waiting === 0 ? 'New requests are held until you resume.' : `${formatCount(waiting)} new requests are waiting.`}
   </EmptyState>
 );
 
-/** Why there are no rows: no request was ever sent, the tail is paused, or the search is too narrow. */
+/** Explains why there are no rows: there are no requests yet, the tail is paused, or nothing matches. */
 export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (
   <Middle>
     {data.unavailable !== undefined || data.problem !== undefined ? null : isPaused ? (

@@ -1,8 +1,8 @@
 import { readTimeRange, type TimeRange } from '../requests/time-range.ts';
 
-/** The whole state of the Traffic screen, which a reload or a pasted link restores. */
+/** The state of the Traffic screen. It is stored in the URL, so that a reload or a link restores it. */
 export interface TrafficQuery {
-  /** A search, as the user types it. */
+  /** The search as typed by the user. */
   readonly q: string;
   readonly range: TimeRange;
   /** The user stopped the tail. */
@@ -21,7 +21,7 @@ export const readTrafficQuery = (params: URLSearchParams): TrafficQuery => ({
   tab: params.get('tab') ?? '',
 });
 
-/** As URL parameters. Default values are left out. */
+/** Converts the state to URL parameters. Omits default values. */
 export const trafficParams = ({
   q,
   range: { from, to },
@@ -35,6 +35,6 @@ export const trafficParams = ({
   tab: sel === undefined ? undefined : tab,
 });
 
-/** Whether two URLs show the same rows. The open request and its tab do not matter. */
+/** Returns whether two URLs show the same rows. Ignores the open request and its tab. */
 export const isSameList = (a: URLSearchParams, b: URLSearchParams): boolean =>
   ['q', 'from', 'to'].every((name) => (a.get(name) ?? '') === (b.get(name) ?? ''));

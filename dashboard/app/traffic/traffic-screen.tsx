@@ -32,11 +32,11 @@ import { useTrafficStream } from './use-traffic-stream.ts';
 
 const RETRY_MS = 3_000;
 
-/** The rows of this list. Each list has its own feed. */
+/** Returns the feed for this list. Each list has its own feed. */
 const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   const start = () => ({ data, feed: new TrafficFeed(data.page, isStopped) });
   const [current, setCurrent] = useState(start);
-  // React renders again at once, before anything shows the feed of the previous list.
+  // React renders again immediately, so the feed of the previous list is never shown.
   if (current.data !== data) setCurrent(start());
   const { feed } = current;
   const state = useSyncExternalStore(feed.subscribe, feed.state, feed.state);
@@ -47,7 +47,7 @@ const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   return { feed, state };
 };
 
-/** A list that could not be read is read again until that succeeds. */
+/** Reloads an unavailable list until that succeeds. */
 const useRetry = (isUnavailable: boolean): void => {
   const { revalidate, state } = useRevalidator();
   useEffect(() => {
@@ -57,7 +57,7 @@ const useRetry = (isUnavailable: boolean): void => {
   }, [isUnavailable, revalidate, state]);
 };
 
-/** Adds one millisecond, because receive times have microseconds and the row itself has to be in the range. */
+/** Adds one millisecond, because receive times have microseconds and the range must include the row. */
 const justAfter = (receivedAt: string): Date => new Date(Date.parse(receivedAt) + 1);
 
 const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
@@ -73,7 +73,7 @@ interface ChartProps {
   readonly navigation: TrafficNavigation;
 }
 
-/** The chart, in the space reserved for it. Zooming out first undoes the zooms, then goes further. */
+/** Shows the chart in its reserved space. Zooming out first undoes earlier zooms, then widens the range. */
 const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
   const zoomed = useRef<TimeRange[]>([]);
   const { change } = navigation;
@@ -99,7 +99,7 @@ const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
   );
 };
 
-/** The screen of a project's requests. Its state is in the URL. New requests go through the feed. */
+/** Shows a project's requests. The state is in the URL, and new requests arrive through the feed. */
 export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   const { params, q, range } = data;
   const { time: zone, density } = usePreferences();

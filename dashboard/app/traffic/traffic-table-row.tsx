@@ -64,17 +64,17 @@ const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField
 
 export interface TrafficTableRowProps extends CellProps {
   readonly id: string;
-  /** Counts from 1, including the header. */
+  /** Starts at 1 and includes the header. */
   readonly rowIndex: number;
   readonly density: Density;
   readonly isActive: boolean;
   readonly isOpen: boolean;
-  /** The cell that offers its value for filtering. */
+  /** The cell that shows its filter actions. */
   readonly field: CellField | undefined;
   readonly onFilter: ValueActionsProps['onFilter'];
 }
 
-/** One request. It is rendered again only if it has changed, because the list scrolls past thousands. */
+/** Shows one request. Memoized, because the list scrolls through thousands of rows. */
 export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
   const { id, row, rowIndex, density, isActive, isOpen, field, onFilter } = props;
   return (

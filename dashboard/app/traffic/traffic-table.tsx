@@ -19,13 +19,13 @@ interface TrafficTableProps extends TableActions {
   readonly gapUrl: (item: FeedItem, next: FeedItem | undefined) => string;
 }
 
-/** Rows that the server renders: more than a screen. */
+/** The number of rows that the server renders, more than a screen. */
 const SERVER_ROWS = 40;
 const OVERSCAN = 8;
 const HEADER_PX = 28;
-/** The list no longer follows new requests when it is scrolled down this far. */
+/** The list stops following new requests when it is scrolled down this far. */
 const FOLLOW_PX = 16;
-/** The next page is requested this many rows before the end. */
+/** The next page is loaded this many rows before the end. */
 const OLDER_ROWS = 80;
 
 const keyOf = (item: FeedItem): string => (item.kind === 'row' ? item.row.id : `gap ${item.below.id}`);
@@ -51,7 +51,7 @@ const Header = () => (
   </div>
 );
 
-/** The cell under the mouse. Touch has none. */
+/** Tracks the cell under the mouse. Touch input has none. */
 const useHover = () => {
   const [hovered, setHovered] = useState<{ readonly id: string; readonly field: CellField }>();
   const onPointerOver = ({ target, pointerType }: PointerEvent): void => {
@@ -69,7 +69,7 @@ const useHover = () => {
   return { hovered, handlers: { onPointerOver, onPointerLeave: () => setHovered(undefined) } };
 };
 
-/** Scrolling away from the newest request pauses the tail, and scrolling back resumes it. The next page is requested near the end. */
+/** Pauses the tail when the user scrolls away from the newest request, resumes it when they scroll back, and loads the next page near the end. */
 const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) => {
   const { feed, state, gridRef, older } = props;
   const isHydrated = useHydrated();
@@ -90,8 +90,8 @@ const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) =>
 };
 
 /**
- * The list. Only visible rows are in the page, however long the list is. It is one stop for Tab: the arrow keys, `j` and `k` move in it. Rows are in
- * the normal flow and are shifted together, because the server's HTML may have no style attributes (CSP).
+ * Shows the list. Only visible rows are rendered. The list is a single tab stop, and the arrow keys, `j` and `k` move between rows. Rows are in the
+ * normal flow and are shifted together, because the CSP forbids style attributes in the server's HTML.
  */
 export const TrafficTable = (props: TrafficTableProps) => {
   const { state, density, gridRef, older, openId, onOpen } = props;

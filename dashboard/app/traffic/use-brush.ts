@@ -4,7 +4,7 @@ import { brushOf, timesOf, type Brush } from './histogram-view.ts';
 
 export interface BrushOptions {
   readonly view: RequestHistogram;
-  /** Limits the list to this time. */
+  /** Limits the list to this time range. */
   readonly onZoom: (since: Date, until: Date) => void;
   readonly onZoomOut: () => void;
 }
@@ -26,7 +26,7 @@ const STEPS: Readonly<Record<string, number>> = {
   End: 1_000,
 };
 
-/** Selection in the chart, with the mouse, by touch or with the keyboard. */
+/** Handles selection in the chart by mouse, touch and keyboard. */
 export const useBrush = ({ view, onZoom, onZoomOut }: BrushOptions) => {
   const frame = useRef<HTMLDivElement>(null);
   const [selected, setSelected] = useState<Selected>();

@@ -4,11 +4,11 @@ import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
-/** A suggestion. It replaces `text.slice(from, to)` of the search. */
+/** A suggestion that replaces `text.slice(from, to)` of the search. */
 export interface Option {
   readonly text: string;
   readonly hint: string;
-  /** A value completes its condition. A field does not. */
+  /** True for a value, which completes its condition. False for a field. */
   readonly isWhole: boolean;
   readonly from: number;
   readonly to: number;
@@ -21,7 +21,7 @@ const MEANINGS: Readonly<Record<string, string>> = Object.fromEntries([
   ...Object.entries(HEADER_PREFIXES).map(([name, { meaning }]) => [name, meaning] as const),
 ]);
 
-/** A value in the syntax of the search language, read literally. */
+/** Quotes a value for the search language, so that it is read literally. */
 const quoteValue = (value: string): string => {
   const escaped = Array.from(value, (char) =>
     '"\\*'.includes(char)
@@ -49,7 +49,7 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
   }
 };
 
-/** The values to request from the log. Undefined: all are known. */
+/** Returns the values to request from the log. Undefined if all are known. */
 const questionOf = (completion: Completion | undefined) => {
   if (completion === undefined || completion.kind === 'field') return undefined;
   if (completion.kind === 'value' && completion.values.length > 0) return undefined;
@@ -58,7 +58,7 @@ const questionOf = (completion: Completion | undefined) => {
   return { field: completion.field, prefix: completion.typed.replace(/^"/, '') };
 };
 
-/** Suggestions of a search box at the cursor: fields, and values in the log. */
+/** Suggests fields and logged values at the cursor of a search box. */
 export const useCompletion = (
   params: ProjectName,
   range: TimeRange,
@@ -81,7 +81,7 @@ export const useCompletion = (
           const { values = [] } = (await response.json()) as { values?: readonly string[] };
           setAnswer({ key, values });
         })
-        // Nothing is suggested, but typing still works.
+        // Typing still works without suggestions.
         .catch(() => undefined);
     }, TYPING_MS);
     return () => {

@@ -5,7 +5,7 @@ import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import type { TrafficData } from './traffic-data.ts';
 
 const REFRESH_MS_MIN = 3_000;
-/** The chart of a large log takes long, so it is requested less often. */
+/** The refresh interval as a multiple of the query time, because charts of large logs take longer. */
 const REFRESH_PER_COST = 10;
 const FAILED = 'Can’t load the chart.';
 
@@ -18,7 +18,7 @@ export type HistogramState =
 
 const LOADING: HistogramState = { kind: 'loading' };
 
-/** The chart above the list. It is read again while requests arrive and the list follows them. */
+/** Loads the chart above the list, and refreshes it while the list follows new requests. */
 export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: boolean): HistogramState => {
   const { params, q, range, problem } = data;
   const { namespace, project } = params;
@@ -32,7 +32,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
     let timer: ReturnType<typeof setTimeout> | undefined;
     let shownNewest: string | undefined;
     const setState = (state: HistogramState): void => setRead({ feed, state });
-    // The chart of a paused list stays as it was.
+    // The chart of a paused list does not change.
     const isWanted = (): boolean => isFollowing || readFor.current !== feed;
     const ask = async (exact?: '1'): Promise<HistogramAnswer | undefined> => {
       const url = paths.trafficHistogram({ namespace, project }, { q, from, to, exact });
@@ -42,7 +42,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
         setState({ kind: 'shown', view: answer });
         readFor.current = feed;
       } else if (exact === undefined) {
-        // An estimate stays if the exact numbers take too long.
+        // Keep an estimate if the exact numbers take too long.
         setState({ kind: 'failed', message: answer.unavailable ?? FAILED });
       }
       return response.ok ? answer : undefined;

@@ -4,7 +4,7 @@ import { problemOf } from './filter-terms.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 import { useCompletion, type Option } from './use-completion.ts';
 
-/** A mistake is shown after this pause, not in the middle of a word. */
+/** An error is shown after this pause, so that it does not appear while the user is typing. */
 const PAUSE_MS = 700;
 
 export interface SearchTextOptions {
@@ -16,7 +16,7 @@ export interface SearchTextOptions {
   readonly onSearch: (q: string) => void;
 }
 
-/** The typed text, its mistakes, and suggestions. */
+/** Manages the typed text, its errors and the suggestions. */
 export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTextOptions) => {
   const [text, setText] = useState(q);
   const [cursor, setCursor] = useState(0);
@@ -24,7 +24,7 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTe
   const [active, setActive] = useState(-1);
   const [isChecked, setIsChecked] = useState(true);
   const options = useCompletion(params, range, { text, cursor, isOpen });
-  // Adopts a search that came from elsewhere. If the typed text differs only in its spaces, it stays.
+  // Adopt a search that was set elsewhere. Keep the typed text if only its spaces differ.
   const [searched, setSearched] = useState(q);
   if (searched !== q) {
     setSearched(q);
@@ -53,7 +53,7 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTe
     const before = text.slice(0, from) + chosen + (isWhole ? ' ' : '');
     const next = before + text.slice(to);
     edit(next, before.length);
-    // After React has set the text.
+    // Wait until React has set the text.
     requestAnimationFrame(() => inputRef.current?.setSelectionRange(before.length, before.length));
     if (isWhole) search(next);
   };

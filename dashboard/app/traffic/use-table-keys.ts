@@ -37,7 +37,7 @@ const MOVES: Readonly<Record<string, number>> = {
 const indexOfRow = (items: readonly FeedItem[], id: string | undefined): number =>
   id === undefined ? -1 : items.findIndex((item) => item.kind === 'row' && item.row.id === id);
 
-/** The row `by` rows further on. Gaps are skipped. */
+/** Returns the row `by` rows further down. Skips gaps. */
 const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
   const last = items.length - 1;
   const start = Math.min(last, Math.max(0, from === -1 ? (by > 0 && Number.isFinite(by) ? by - 1 : by) : from + by));
@@ -48,7 +48,7 @@ const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
   return undefined;
 };
 
-/** Moving, opening and filtering without a mouse. The focus stays on the list, which names the active row. */
+/** Handles moving, opening and filtering with the keyboard. The focus stays on the list, which references the active row. */
 export const useTableKeys = (options: TableKeysOptions) => {
   const { feed, state, openId, gridRef, onOpen, onClose, onReplay, onFilter, onTogglePause, scrollTo } = options;
   const { items } = state;
@@ -73,7 +73,7 @@ export const useTableKeys = (options: TableKeysOptions) => {
     if (openId !== undefined) onOpen(next.row, true);
   };
   const moveCell = (by: 1 | -1): void => {
-    // Hidden columns have no position.
+    // Skip hidden columns.
     const shown = CELL_FIELDS.filter(
       (name) => document.getElementById(`row-${activeId ?? ''}-${name}`)?.offsetParent !== null,
     );

@@ -6,11 +6,11 @@ import { readTrafficQuery, trafficParams, type TrafficQuery } from './traffic-qu
 
 export interface TrafficNavigation {
   readonly query: TrafficQuery;
-  /** Changes the URL. `replace`: without a new entry in the browser's history. */
+  /** Changes the URL. `replace` adds no entry to the browser history. */
   readonly change: (changes: Partial<TrafficQuery>, options?: { readonly replace?: boolean }) => void;
 }
 
-/** The state of the screen, which is stored only in the URL. */
+/** Reads and changes the state of the screen, which is only stored in the URL. */
 export const useTrafficQuery = (params: ProjectName): TrafficNavigation => {
   const [search] = useSearchParams();
   const navigate = useNavigate();

@@ -4,7 +4,7 @@ import { paths } from '../paths.ts';
 import type { RowBatch, TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';
 
-/** `unavailable`: the stream is open, but the log does not respond; `refused`: the server has no place for another stream. `message` has the reason. */
+/** `unavailable`: the stream is open but the log is not responding. `refused`: the server has no capacity for another stream. `message` is the reason. */
 export type Connection =
   | { readonly kind: 'connecting' | 'live' | 'reconnecting' | 'off' }
   | { readonly kind: 'unavailable' | 'refused'; readonly message: string };
@@ -12,22 +12,22 @@ export type Connection =
 export interface StreamOptions {
   readonly params: ProjectName;
   readonly q: string;
-  /** The time from which the list is complete if it has no older pages, RFC 3339. */
+  /** The start of the list if it has no older pages, in RFC 3339. */
   readonly since: string | undefined;
-  /** False: the list ends in the past and has no tail. */
+  /** False if the list ends in the past and has no tail. */
   readonly isLive: boolean;
 }
 
 const RETRY_MS = 1_000;
-/** The user has to close another page first. */
+/** Longer than other retries, because the user has to close another page first. */
 const REFUSED_RETRY_MS = 15_000;
 /** The server sends something every five seconds. */
 const SILENCE_MS_MAX = 12_000;
-/** A new connection looks back this far, because rows arrive late and gateways' clocks differ. A request that is sent twice is shown once. */
+/** How far a new connection looks back, because rows can arrive late and gateway clocks differ. Duplicates are dropped. */
 const LOOK_BACK_MS = 60_000;
 const EVER = '1970-01-01T00:00:00.000Z';
 
-/** The time from which a new connection has to report requests, so that none is missing. */
+/** Returns the time from which a new connection must report requests, so that none is missed. */
 const resumeAt = (feed: TrafficFeed, isFirst: boolean, since = EVER): string => {
   const { items, hasOlder } = feed.state();
   const end = (hasOlder ? endOf(items)?.receivedAt : undefined) ?? since;
@@ -43,7 +43,7 @@ interface TailListener {
   readonly onConnection: (connection: Connection) => void;
 }
 
-/** One EventSource after the other: the browser's own reconnection stops at the first response that is not a stream. */
+/** Opens a new EventSource after each failure, because browsers stop reconnecting after a response that is not a stream. */
 const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() => void) => {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -86,7 +86,7 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
     });
     source.addEventListener('error', again);
   };
-  // A hidden tab holds none of the browser's few connections.
+  // Hidden tabs close their stream, because browsers allow few connections.
   const onVisibility = (): void => {
     if (document.hidden) close();
     else if (source === undefined) open();

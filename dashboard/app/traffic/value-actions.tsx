@@ -11,7 +11,7 @@ export interface ValueActionsProps {
   readonly onFilter: (row: TrafficRow, field: CellField, isOut: boolean) => void;
 }
 
-/** A cell, as text to paste. */
+/** Returns the value of a cell as text to copy. */
 export const valueOf = (row: TrafficRow, field: CellField): string => {
   switch (field) {
     case 'time':
@@ -40,7 +40,7 @@ interface ActionProps {
   readonly children: ReactNode;
 }
 
-/** Not a stop for Tab: the keys of the list do the same. */
+/** Not a tab stop, because the list has keys for these actions. */
 const Action = ({ label, run, children }: ActionProps) => (
   <button
     type="button"
@@ -58,20 +58,20 @@ const Action = ({ label, run, children }: ActionProps) => (
 );
 
 const NAMES: Readonly<Partial<Record<CellField, readonly [string, string]>>> = {
-  duration: ['Only these and slower', 'Only faster'],
-  size: ['Only these and larger', 'Only smaller'],
+  duration: ['Only this duration or longer', 'Only shorter durations'],
+  size: ['Only this size or larger', 'Only smaller sizes'],
 };
 
 const NARROW: ReadonlySet<CellField> = new Set(['time', 'method', 'status']);
 
-/** What a user can do with a value: search for it, exclude it, copy it. */
+/** Actions for a value: search for it, exclude it, or copy it. */
 export const ValueActions = ({ row, field, onFilter }: ValueActionsProps) => {
-  const [only, without] = NAMES[field] ?? [`Only this ${field}`, `Without this ${field}`];
+  const [only, without] = NAMES[field] ?? [`Only this ${field}`, `Exclude this ${field}`];
   return (
     <span
       className={classNames(
         'absolute top-1/2 z-10 flex -translate-y-1/2 rounded border border-line bg-raised shadow-sm',
-        // Next to a narrow value, which they would hide.
+        // Shown next to narrow values, because they would cover them.
         NARROW.has(field) ? 'left-full -ml-3' : 'right-0.5',
       )}
     >

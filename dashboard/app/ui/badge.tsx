@@ -2,7 +2,7 @@ import { Ban, CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-r
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
-/** The classes of HTTP statuses are the dashboard's only colours for state. */
+/** A colour for state. The dashboard only uses the colours of the HTTP status classes. */
 export type Tone = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
 
 const TONES: Readonly<Record<Tone, string>> = {
@@ -14,7 +14,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   none: 'text-none bg-none-chip',
 };
 
-/** Failures also have a shape, not only a colour. */
+/** Icons for failures, so that colour is not the only sign. */
 const ICONS: Readonly<Record<Tone, ReactNode>> = {
   '1xx': <CircleDashed aria-hidden />,
   '2xx': <CircleCheck aria-hidden />,
@@ -44,7 +44,7 @@ export const Badge = ({ tone, icon = true, children, className }: BadgeProps) =>
   </span>
 );
 
-/** `201` in the colour of its class. 0: the response of the request is unknown. */
+/** Shows a status in the colour of its class. 0 means that no response was recorded. */
 export const StatusBadge = ({ status }: { readonly status: number }) => (
   <Badge tone={toneOfStatus(status)} icon={status === 0 || status >= 400} className="font-mono">
     {status === 0 ? 'no response' : status}

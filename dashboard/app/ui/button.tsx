@@ -10,7 +10,7 @@ const LOOKS: Readonly<Record<ButtonLook, string>> = {
   danger: 'bg-raised text-5xx border-5xx hover:bg-5xx-chip font-medium',
 };
 
-/** Also for links that look like buttons. */
+/** Returns the classes of a button, also for links that look like buttons. */
 export const buttonClass = (look: ButtonLook = 'secondary', extra?: string): string =>
   classNames(
     'inline-flex h-7 shrink-0 items-center justify-center gap-1.5 rounded border px-2.5 text-ui whitespace-nowrap select-none disabled:opacity-60 [&_svg]:size-3.5 [&_svg]:shrink-0',
@@ -22,7 +22,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: ButtonLook;
 }
 
-/** Takes a ref, so that a menu can be positioned next to it. */
+/** A button. Takes a ref, so that a menu can be positioned next to it. */
 export const Button = forwardRef<HTMLButtonElement, ButtonProps>(
   ({ look = 'secondary', type = 'button', className, ...rest }, ref) => (
     <button ref={ref} type={type} className={buttonClass(look, className)} {...rest} />

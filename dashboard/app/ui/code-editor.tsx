@@ -6,7 +6,7 @@ import { useFieldProps } from './field.tsx';
 import { Textarea } from './input.tsx';
 import { useHydrated } from './time.tsx';
 
-/** `open` creates the editor in the frame once its code is loaded. Until then, or without scripts, the server's content stays. */
+/** Calls `open` to create the editor in the frame when its code is loaded. Until then, and without scripts, the server's content is shown. */
 const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMirror) => CodeMirror) => {
   const frame = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeMirror>(undefined);
@@ -18,7 +18,7 @@ const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMir
     import('./code-mirror.ts').then(
       (module) => {
         if (closed || frame.current === null) return;
-        // The editor measures itself, which it cannot do while it is hidden.
+        // The editor cannot measure itself while it is hidden.
         frame.current.hidden = false;
         editor.current = opener.current(frame.current, module.openCodeMirror);
         setIsOpen(true);
@@ -47,7 +47,7 @@ export interface CodeEditorProps {
   readonly rows?: number;
 }
 
-/** A text area that becomes an editor. It stays the form's field, so that forms work before, with and without scripts. */
+/** A text area that becomes an editor. It remains the form field, so that forms work with and without scripts. */
 export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: CodeEditorProps) => {
   const textarea = useRef<HTMLTextAreaElement>(null);
   const { id, ...described } = useFieldProps();
@@ -98,10 +98,10 @@ export interface CodeViewProps {
   readonly language: CodeLanguage;
 }
 
-/** On a page that scripts rendered, the editor appears soon. Until then, this much text fills the screen and takes no time to lay out. */
+/** How much text is shown before the editor appears on a page rendered by scripts. It fills the screen and is fast to lay out. */
 const SHOWN_BEFORE_MAX = 16_384;
 
-/** Text to read and copy. It can be focused, because keyboards could not scroll it otherwise. */
+/** Shows text to read and copy. It is focusable, so that it can be scrolled with the keyboard. */
 export const CodeView = ({ label, text, language }: CodeViewProps) => {
   const { frame, editor, isOpen, isMissing } = useCodeMirror((parent, openEditor) =>
     openEditor({

@@ -7,16 +7,16 @@ import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { basicSetup } from 'codemirror';
 
-/** `text`: no highlighting. */
+/** A language to highlight. `text` is not highlighted. */
 export type CodeLanguage = 'json' | 'yaml' | 'text';
 
-/** The editor's code is loaded when the first editor is shown, because it is larger than the rest of the page together. */
+/** Options for an editor. Its code is loaded when the first editor is shown, because it is larger than the rest of the page. */
 export interface CodeMirrorOptions {
   readonly parent: HTMLElement;
   readonly text: string;
   readonly language: CodeLanguage;
   readonly readOnly: boolean;
-  /** Attributes of the text box: its label and its description. */
+  /** Attributes of the text box, such as its label and description. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly nonce: string;
   readonly onChange: (text: string) => void;
@@ -56,7 +56,7 @@ const look = EditorView.theme({
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--selected)' },
 });
 
-/** An empty body is not a mistake yet. */
+/** Reports JSON errors, but accepts an empty body. */
 const jsonLinter = linter((view) => (view.state.doc.length === 0 ? [] : jsonParseLinter()(view)));
 
 const languageOf = (language: CodeLanguage, readOnly: boolean): Extension => {

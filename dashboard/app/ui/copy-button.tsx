@@ -9,7 +9,7 @@ const SHOWN_MS = 1_500;
 export interface CopyButtonProps {
   /** The text, or a function that fetches it. */
   readonly text: string | (() => Promise<string>);
-  /** `Copy project URI` */
+  /** The accessible name, such as `Copy project URI`. */
   readonly label: string;
   /** Shows the label as text next to the icon. */
   readonly labelled?: boolean;

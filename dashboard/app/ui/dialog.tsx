@@ -8,13 +8,13 @@ export interface DialogProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
-  /** One sentence under the title: the consequences of confirming. */
+  /** A sentence below the title that describes the consequences of confirming. */
   readonly description?: ReactNode;
   readonly children: ReactNode;
   readonly wide?: boolean;
 }
 
-/** Modal: the focus stays inside and returns to where it was. Escape closes. */
+/** A modal dialog. It keeps the focus inside and restores it on close. Escape closes the dialog. */
 export const Dialog = ({ open, onOpenChange, title, description, children, wide = false }: DialogProps) => (
   <Radix.Root open={open} onOpenChange={onOpenChange}>
     <Radix.Portal>

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import type { FormErrors } from './form-errors.ts';
 import { Notice } from './notice.tsx';
 
-/** Shown above a refused form. Focuses the first invalid field, or else itself, so that users notice it. Fields have their own messages. */
+/** Shown above a rejected form. Focuses the first invalid field, or itself if there is none, so that users notice it. */
 export const ErrorSummary = ({ errors }: { readonly errors: FormErrors | undefined }) => {
   const box = useRef<HTMLDivElement>(null);
   const count = errors === undefined ? 0 : Object.keys(errors.fields).length + errors.form.length;

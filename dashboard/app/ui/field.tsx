@@ -13,14 +13,14 @@ const FieldContext = createContext<ControlIds | undefined>(undefined);
 export interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** The problems of the field, one sentence each. */
+  /** The field's errors, one sentence each. */
   readonly errors?: readonly string[] | undefined;
   readonly optional?: boolean;
   readonly children: ReactNode;
   readonly className?: string;
 }
 
-/** A label, one control, its hint and its errors, connected for screen readers. */
+/** A control with its label, hint and errors, connected for screen readers. */
 export const Field = ({ label, hint, errors = [], optional = false, children, className }: FieldProps) => {
   const id = useId();
   const isInvalid = errors.length > 0;
@@ -62,7 +62,7 @@ export interface ControlProps {
   readonly 'aria-invalid'?: true;
 }
 
-/** Attributes of the one control inside a `Field`. */
+/** Returns the attributes for the control inside a `Field`. */
 export const useFieldProps = (): ControlProps => {
   const ids = useContext(FieldContext);
   if (ids === undefined) return {};

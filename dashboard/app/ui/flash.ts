@@ -1,4 +1,4 @@
-/** One sentence about the last action, for the next page. It is a cookie, which the page that shows it removes. */
+/** A cookie with one sentence about the last action. The next page shows the sentence and removes the cookie. */
 const COOKIE = 'standin-notice';
 const MAX_AGE_S = 30;
 const LENGTH_MAX = 300;

@@ -1,6 +1,6 @@
 import type { Problem } from '@standin/crds';
 
-/** The problems of a form: by field name, and those without a field. */
+/** A form's errors: by field name, and those without a field. */
 export interface FormErrors {
   readonly fields: Readonly<Record<string, readonly string[]>>;
   readonly form: readonly string[];
@@ -21,8 +21,8 @@ const fieldOf = (path: string, fields: ReadonlySet<string>): string | undefined 
 const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
 
 /**
- * Assigns an object's problems to the fields of its form. Fields are named after the object's paths. A problem without its own field goes to the
- * nearest field above it. If there is none, it goes to the form as a whole, with its path.
+ * Assigns an object's problems to the form's fields, which are named after the object's paths. A problem without a field of that name is assigned to
+ * the nearest parent field. If there is none, it is assigned to the whole form, with its path.
  */
 export const errorsOf = (problems: readonly Problem[], fieldNames: Iterable<string>): FormErrors => {
   const known = new Set(fieldNames);

@@ -6,7 +6,7 @@ export interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>
   readonly label: string;
 }
 
-/** Takes a ref and any props, so that menus and dialogs can use it as their trigger. */
+/** An icon button. Takes a ref and any props, so that menus and dialogs can use it as their trigger. */
 export const IconButton = forwardRef<HTMLButtonElement, IconButtonProps>(
   ({ label, className, type = 'button', ...rest }, ref) => (
     <button

@@ -11,7 +11,7 @@ export interface InputProps extends InputHTMLAttributes<HTMLInputElement> {
   readonly inputRef?: Ref<HTMLInputElement>;
 }
 
-/** Inside a `Field`, which labels it; elsewhere it needs an `aria-label`. */
+/** A text input. Outside of a `Field`, it needs an `aria-label`. */
 export const Input = ({ mono = false, className, inputRef, ...rest }: InputProps) => (
   <input
     ref={inputRef}
@@ -36,7 +36,7 @@ export const Textarea = ({ className, textareaRef, ...rest }: TextareaProps) => 
   />
 );
 
-/** The browser's own control: it works everywhere, for all users, without scripts. */
+/** The browser's own select control, which is accessible and works without scripts. */
 export const Select = ({ className, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) => (
   <select className={classNames(CONTROL, 'h-7 pr-1', className)} {...useFieldProps()} {...rest} />
 );

@@ -12,7 +12,7 @@ import type { menuParts } from './menu-parts.ts';
 import { toast } from './toast.tsx';
 
 export interface MenuProps {
-  /** A button. */
+  /** The button that opens the menu. */
   readonly trigger: ReactElement;
   readonly children: ReactNode;
   readonly align?: 'start' | 'end';
@@ -25,14 +25,14 @@ const loadParts = async (): Promise<MenuParts> => (await import('./menu-parts.ts
 
 const PartsContext = createContext<MenuParts | undefined>(undefined);
 
-/** The parts of the menu that contains the item. */
+/** Returns the components of the surrounding menu. */
 const useParts = (): MenuParts => {
   const parts = useContext(PartsContext);
-  if (parts === undefined) throw new Error('a menu part is outside of a menu');
+  if (parts === undefined) throw new Error('a menu item must be inside a menu');
   return parts;
 };
 
-/** Before it is opened for the first time, it is only its button, which looks and sounds the same. */
+/** A menu. Only its button is rendered until it is opened for the first time. */
 export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuProps) => {
   const [parts, setParts] = useState<MenuParts>();
   const [isOpen, setIsOpen] = useState(false);
@@ -66,7 +66,7 @@ export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuPro
     <PartsContext.Provider value={parts}>
       <parts.Root modal={false} open={isOpen} onOpenChange={change}>
         <parts.Trigger asChild>{trigger}</parts.Trigger>
-        {/* Rendered where it is opened, not at the end of the page, so that the visible content stays within a landmark. */}
+        {/* Rendered in place instead of at the end of the page, so that the content stays within a landmark. */}
         <parts.Content
           align={align}
           sideOffset={4}
@@ -94,7 +94,7 @@ export const MenuLink = ({ to, children }: { readonly to: string; readonly child
   );
 };
 
-/** A file. The browser saves it, whatever its type. */
+/** A menu item that downloads a file of any type. */
 export const MenuDownload = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => {
   const parts = useParts();
   return (
@@ -127,7 +127,7 @@ export interface MenuChoicesProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A choice of one option. */
+/** A group of options, one of which is selected. */
 export const MenuChoices = ({ label, value, choices, onChange }: MenuChoicesProps) => {
   const parts = useParts();
   return (

@@ -11,11 +11,11 @@ const LOOKS = {
 export interface NoticeProps {
   readonly look: keyof typeof LOOKS;
   readonly children: ReactNode;
-  /** Screen readers read it as soon as it appears. */
+  /** Whether screen readers announce it as soon as it appears. */
   readonly alert?: boolean;
 }
 
-/** A sentence about the page, above the part that it is about. */
+/** A notice above the part of the page that it describes. */
 export const Notice = ({ look, children, alert = false }: NoticeProps) => (
   <div
     {...(alert && { role: 'alert' })}

@@ -5,12 +5,12 @@ export interface OutdatedNoticeProps {
   readonly what: 'endpoint' | 'project';
   /** The generation of the saved version. */
   readonly generation: number;
-  /** The last response that refused to save over it. Each refusal moves the focus here, so that users notice it. */
+  /** The last rejected save. Each rejection moves the focus here, so that users notice it. */
   readonly refusal: object | undefined;
   readonly onTakeTheirs: () => void;
 }
 
-/** Shown above a form whose object another user has changed since it was opened. */
+/** Shown above a form if another user has changed the object since it was opened. */
 export const OutdatedNotice = ({ what, generation, refusal, onTakeTheirs }: OutdatedNoticeProps) => {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

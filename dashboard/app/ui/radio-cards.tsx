@@ -7,11 +7,11 @@ export interface RadioCardsProps {
   readonly choices: readonly { readonly value: string; readonly label: string; readonly hint: string }[];
   readonly defaultValue: string;
   readonly errors?: readonly string[];
-  /** Side by side, if there is room. */
+  /** Number of columns, if there is room. */
   readonly columns?: 2 | 3;
 }
 
-/** A choice among few options, each with its reason. */
+/** A choice between a few options, each with an explanation. */
 export const RadioCards = ({ legend, name, choices, defaultValue, errors = [], columns = 2 }: RadioCardsProps) => (
   <fieldset className="flex flex-col gap-1">
     <legend className="mb-1 font-medium">{legend}</legend>

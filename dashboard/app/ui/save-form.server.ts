@@ -5,9 +5,9 @@ import { refusalOf } from '../../src/pages/failures.ts';
 import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
 import { NO_ERRORS, type FormErrors } from './form-errors.ts';
 
-/** What became of a form. */
+/** The result of submitting a form. */
 export interface SavedForm {
-  /** As written. Undefined: it was refused, or only checked. */
+  /** The saved object. Undefined if it was rejected or only checked. */
   readonly object: ResourceObject | undefined;
   readonly errors: FormErrors;
   /** Another user changed the object since it was read. */
@@ -16,13 +16,13 @@ export interface SavedForm {
 
 export const refusedForm = (errors: FormErrors): SavedForm => ({ object: undefined, errors, isConflict: false });
 
-/** The refusal to change an object that a GitOps tool manages. */
+/** Returns a rejection if a GitOps tool manages the object. */
 export const managedForm = (before: ResourceObject | undefined): SavedForm | undefined => {
   const owner = before && ownerOf(before);
   return owner && refusedForm({ fields: {}, form: [ownershipReason(owner)] });
 };
 
-/** The result of a write with the user's rights. `toErrors` assigns what the API server refuses to the fields of the form. */
+/** Writes with the user's rights. `toErrors` assigns the API server's errors to form fields. */
 export const saveForm = async (
   write: Promise<ApplyResult>,
   toErrors: (problems: readonly Problem[]) => FormErrors,
@@ -37,7 +37,7 @@ export const saveForm = async (
   }
 };
 
-/** A dry run, as a write that is refused for what it finds. */
+/** Checks a form with a dry run. The result is a rejection with the problems that it finds. */
 export const checkForm = (
   check: Promise<readonly Problem[]>,
   toErrors: (problems: readonly Problem[]) => FormErrors,
@@ -47,7 +47,7 @@ export const checkForm = (
     toErrors,
   );
 
-/** The generation that the form was filled from. -1: the form contains no valid generation. */
+/** Returns the generation that the form was filled from, or -1 if it is missing or invalid. */
 export const expectedGeneration = (form: FormData): number => {
   const generation = Number(form.get('generation'));
   return Number.isSafeInteger(generation) ? generation : -1;

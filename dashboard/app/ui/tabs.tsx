@@ -4,12 +4,12 @@ import { classNames } from './class-names.ts';
 interface TabLink {
   readonly to: string;
   readonly label: string;
-  /** Only this exact URL is current, not those below it. */
+  /** Marks the tab as current only for this exact URL, not for URLs below it. */
   readonly end?: boolean;
 }
 
 export interface TabsProps {
-  /** The subject of the tabs. */
+  /** The accessible name of the tabs. */
   readonly label: string;
   readonly tabs: readonly TabLink[];
 }
@@ -20,7 +20,7 @@ export const tabClass = (isActive: boolean): string =>
     isActive ? 'border-accent font-medium text-text' : 'border-transparent text-muted hover:text-text',
   );
 
-/** Tabs that are links: the URL contains the open tab. */
+/** Tabs as links. The URL determines the open tab. */
 export const Tabs = ({ label, tabs }: TabsProps) => (
   <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto">
     {tabs.map(({ to, label: text, end = false }) => (

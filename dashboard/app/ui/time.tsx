@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
 const nothing = (): (() => void) => () => undefined;
-/** False on the server and while the page hydrates, because both must render the same. */
+/** Returns false on the server and during hydration, because both must render the same HTML. */
 export const useHydrated = (): boolean =>
   useSyncExternalStore(
     nothing,

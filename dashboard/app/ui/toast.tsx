@@ -17,7 +17,7 @@ const show = (next: Shown | undefined): void => {
   for (const listener of listeners) listener();
 };
 
-/** Shows a message once, announced politely. It replaces the previous one. A message that must not be missed belongs on the page. */
+/** Shows a temporary message that replaces the previous one. Important messages belong on the page. */
 export const toast = (text: string, kind: Shown['kind'] = 'good'): void => {
   clearTimeout(timer);
   show({ text, kind });
@@ -29,7 +29,7 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** `notice`: the server's message about the last action. It is also in the first HTML. */
+/** Shows toasts. `notice` is the server's message about the last action, which is also in the first HTML. */
 export const Toaster = ({ notice }: { readonly notice: string | undefined }) => {
   const shown = useSyncExternalStore(
     subscribe,

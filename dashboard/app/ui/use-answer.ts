@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { useActionData, useLocation } from '../remix.ts';
 
 /**
- * The action's response to the last submission, for as long as the page is open. `useActionData` forgets it when the page's data is loaded again. A
- * live page does that whenever a user changes something, but a refusal has to stay until it is read.
+ * Returns the action's response to the last submission, while the page is open. `useActionData` loses it when the page's data is reloaded. Live pages
+ * reload whenever an object changes, but a rejection must stay until the user has read it.
  */
 export const useAnswer = <Action>(): ReturnType<typeof useActionData<Action>> => {
   const answer = useActionData<Action>();

@@ -4,7 +4,7 @@ interface Version {
   readonly generation: number;
 }
 
-/** The response to a refused save. */
+/** The response to a rejected save. */
 interface RefusedSave extends Version {
   /** Another user changed the object since this generation. */
   readonly isConflict: boolean;
@@ -13,28 +13,28 @@ interface RefusedSave extends Version {
 export interface Opened<Fields extends Version, Refused extends RefusedSave> {
   /** The version that is being edited. */
   readonly opened: Fields;
-  /** The refused version. */
+  /** The rejected version. */
   readonly refused: Refused | undefined;
   /** Another user has saved a different version. */
   readonly isOutdated: boolean;
-  /** The refusal, if `isOutdated` already explains it. */
+  /** The rejection, if `isOutdated` already explains it. */
   readonly conflict: Refused | undefined;
   readonly takeTheirs: () => void;
 }
 
 /**
- * The version of an object that a form edits. It does not change when a newer version arrives. Saving an older generation is refused.
+ * Tracks the version of an object that a form edits. It does not change when a newer version arrives. Saving an older generation is rejected.
  *
  * @param loaded the currently saved version
- * @param sent the last refusal, with the submitted values
+ * @param sent the last rejection, with the submitted values
  */
 export const useOpened = <Fields extends Version, Refused extends RefusedSave & Fields>(
   loaded: Fields,
   sent: Refused | undefined,
 ): Opened<Fields, Refused> => {
-  // Without scripts, the page begins with the refusal.
+  // Without scripts, the page is loaded with the rejection.
   const [opened, setOpened] = useState<Fields>(sent ?? loaded);
-  // The error from a version that is no longer edited is irrelevant.
+  // Ignore an error about a version that is no longer edited.
   const refused = sent?.generation === opened.generation ? sent : undefined;
   const isOutdated = loaded.generation !== opened.generation;
   const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;

@@ -2,7 +2,7 @@ import { formatCount } from '../requests/traffic-row.ts';
 import { formatDay } from './format-day.ts';
 import type { UsageView } from '../../src/accounts/usage-view.ts';
 
-/** The used part of the quota, in words and as a bar. */
+/** Shows how much of the quota is used, in words and as a bar. */
 export const QuotaBar = ({ used, quota, usedUpOn }: Pick<UsageView, 'used' | 'quota' | 'usedUpOn'>) => {
   const percent = quota === undefined || quota === 0 ? undefined : (used / quota) * 100;
   return (

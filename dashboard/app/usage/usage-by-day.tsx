@@ -7,7 +7,7 @@ const BAR = 10;
 const GAP = 2;
 const VISIBLE_MIN = 2;
 
-/** A bar per day, and the same data as a table for users who cannot see the bars or want the numbers. */
+/** Shows a bar for each day, and the same data as a table for users who cannot see the bars or want the numbers. */
 export const UsageByDay = ({ days }: { readonly days: readonly DayUsage[] }) => {
   const highest = Math.max(1, ...days.map(({ requests }) => requests));
   const width = days.length * BAR;
@@ -50,7 +50,7 @@ export const UsageByDay = ({ days }: { readonly days: readonly DayUsage[] }) => 
         <span>{formatDay(days.at(-1)?.day ?? '')}</span>
       </div>
       <details>
-        <summary className="cursor-pointer text-small text-muted">As a table</summary>
+        <summary className="cursor-pointer text-small text-muted">Show as table</summary>
         <DayTable days={days.filter(({ requests }) => requests > 0)} />
       </details>
     </section>

@@ -4,7 +4,7 @@ import { Link } from '../remix.ts';
 import { formatCount } from '../requests/traffic-row.ts';
 import type { UsageView } from '../../src/accounts/usage-view.ts';
 
-/** The busiest endpoints. Each name links to its requests. */
+/** Lists the busiest endpoints. Each name links to its requests. */
 export const UsageByEndpoint = ({
   endpoints,
   otherRequests,

@@ -6,26 +6,26 @@ import type { UsageView } from '../../src/accounts/usage-view.ts';
 
 type Forgetful = Pick<LoadedUsage, 'forgetful'>;
 
-/** Days and endpoints, which only the log knows. */
+/** Shows usage by day and by endpoint, which is only available from the log. */
 export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: UsageView }) => {
   if (usage.logFailure !== undefined) {
     return (
       <Notice look="bad" alert>
-        Days and endpoints are missing. {usage.logFailure} The usage is still exact, because the operator counts it.
-        Reload the page in a moment.
+        Usage by day and by endpoint is missing. {usage.logFailure} The total is still exact, because the operator
+        counts it. Reload the page in a moment.
       </Notice>
     );
   }
   return (
     <>
-      {usage.isExact && <Forgotten forgetful={forgetful} what="Days and endpoints are counted" />}
+      {usage.isExact && <Forgotten forgetful={forgetful} what="Usage by day and by endpoint is counted" />}
       <UsageByDay days={usage.days} />
       {usage.total > 0 && <UsageByEndpoint {...usage} />}
     </>
   );
 };
 
-/** Projects that keep requests for less than the month. */
+/** Lists projects that keep requests for less than a month. */
 export const Forgotten = ({ forgetful, what }: Forgetful & { readonly what: string }) => {
   if (forgetful.length === 0) return null;
   const projects = forgetful.map(({ project, retentionDays }) => `${project} keeps requests for ${retentionDays} days`);

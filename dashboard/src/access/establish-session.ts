@@ -10,7 +10,7 @@ export interface EstablishParts {
   readonly now?: () => number;
 }
 
-/** A credential that is not checked yet. `before`: the request's cookies. */
+/** A credential that is not verified yet. `before` is the request's Cookie header. */
 export interface Credential {
   readonly token: string;
   readonly refreshToken?: string | undefined;
@@ -21,20 +21,23 @@ const TOKEN_CHARS_MAX = 16_384;
 /** RFC 6750 section 2.1. A header cannot carry anything else. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** Creates a session for the user that the token belongs to, according to the API server. */
+/** Asks the API server for the token's user and creates their session. */
 export const establishSession = async (
   { userOf, cookie, maxAgeMs, now = Date.now }: EstablishParts,
   { token, refreshToken, before }: Credential,
 ): Promise<SignInResult> => {
   if (token.length > TOKEN_CHARS_MAX || !TOKEN.test(token)) {
-    return refusal('refused', 'Invalid bearer token. A token has only letters, digits and -._~+/, and no spaces.');
+    return refusal(
+      'refused',
+      'Invalid bearer token. A token must contain only letters, digits and -._~+/, and no spaces.',
+    );
   }
   const check = await checkToken(userOf(token));
   if (check.kind === 'unknown') return refusal('cluster', `Cannot check the token: ${check.message}.`);
   if (check.kind === 'invalid') {
     return refusal(
       'refused',
-      'The Kubernetes API server does not accept this token. It may have expired, or belong to another cluster.',
+      'The Kubernetes API server does not accept this token. It may have expired or belong to another cluster.',
     );
   }
   const { user } = check;

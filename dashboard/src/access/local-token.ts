@@ -47,7 +47,7 @@ export const localToken = (token: string): LocalToken => {
         refuseWithoutToken(
           response,
           403,
-          'Invalid token. A token is valid only while the standin dev that printed it runs.',
+          'Invalid token. A token is only valid while the standin dev process that printed it is running.',
         );
         return;
       }
@@ -65,7 +65,7 @@ export const localToken = (token: string): LocalToken => {
 export const refuseWithoutToken = (
   response: Parameters<RequestHandler>[1],
   status: 401 | 403,
-  reason = 'This dashboard needs a token.',
+  reason = 'This dashboard requires a token.',
 ): void => {
   const advice = 'Open the URL that standin dev printed when it started. It contains the token.';
   response.status(status).type('text').send(`${reason}\n${advice}\n`);

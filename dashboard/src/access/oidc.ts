@@ -37,7 +37,7 @@ export interface Oidc extends ProviderSignIn {
 }
 
 const CALLBACK_PATH = '/login/oidc/callback';
-/** Long enough to type a password and to find the phone. */
+/** Long enough for a user to enter a password and a second factor. */
 const FLOW_S_MAX = 600;
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
@@ -79,12 +79,12 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
       const plain = sealer.open(sealed, name);
       const flow = plain === undefined ? undefined : flowSchema.safeParse(JSON.parse(plain)).data;
       const to = returnPath(flow?.to);
-      if (flow === undefined) return { to, result: failed('stale', 'this browser has no sign-in under way') };
+      if (flow === undefined) return { to, result: failed('stale', 'no sign-in is in progress in this browser') };
       try {
         const result = await establish(await exchange(callback, flow), before);
         return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
       } catch (error) {
-        logger.warn({ err: error }, 'sign-in refused by the identity provider');
+        logger.warn({ err: error }, 'sign-in rejected by the identity provider');
         return { to, result: failed('provider', String(error)) };
       }
     },

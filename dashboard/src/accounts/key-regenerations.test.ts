@@ -23,7 +23,7 @@ it('come from the account if the user may not list them', async () => {
   const regenerations = [new Date().toISOString()];
   const running = await read(account({ regenerations, regenerating: { name: 'leak', uid: 'k' } }), refused);
   expect(running).toMatchObject({ left: max - 1, newest: { name: 'leak', phase: 'Running' } });
-  expect(running.newest?.message).toContain('right to list mockkeyregenerations');
+  expect(running.newest?.message).toContain('permission to list mockkeyregenerations');
 });
 
 it('reject if the API server does not respond', async () => {

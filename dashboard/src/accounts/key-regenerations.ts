@@ -80,7 +80,7 @@ export const readRegenerations = async (backend: Backend, account: ResourceObjec
   const { namespace, name } = account.metadata;
   const all = await listRegenerations(backend, { namespace, account: name }).catch(unlessForbidden);
   if (all === undefined) {
-    const message = 'To see the progress, you need the right to list mockkeyregenerations.';
+    const message = 'To see the progress, you need permission to list mockkeyregenerations.';
     const newest = current && { name: current.name, phase: 'Running' as const, acknowledged: undefined, message };
     return { left, max: LIMITS.keyRegenerationsMax, resetsAt, newest };
   }
@@ -97,7 +97,7 @@ export const readRegenerations = async (backend: Backend, account: ResourceObjec
             name: newest.metadata.name,
             phase: status.phase ?? 'Pending',
             acknowledged: status.acknowledged,
-            message: status.conditions?.find(({ type }) => type === 'Complete')?.message ?? 'Waiting for the operator',
+            message: status.conditions?.find(({ type }) => type === 'Complete')?.message ?? 'Waiting for the operator.',
           },
   };
 };

@@ -8,7 +8,7 @@ import { accountParams } from './parameters.ts';
 import { defineRoute } from './route.ts';
 import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAccount } from './schemas.ts';
 
-/** Spec and status are returned as written, so that an object that is not valid yet is shown, too. */
+/** Converts an Account. Spec and status are returned as written, so that invalid objects are shown too. */
 const toApiAccount = (object: ResourceObject): ApiAccount => {
   const { namespace, name, uid } = object.metadata;
   const { secretName, fingerprint, issuedAt } = accountStatus(object).apiKey ?? {};
@@ -59,7 +59,7 @@ export const accountRoutes = [
     path: '/namespaces/{namespace}/accounts/{account}/usage',
     operationId: 'getUsage',
     tag: 'Accounts',
-    summary: 'Get the usage of an account this month, by day and endpoint',
+    summary: 'Get the account usage this month, by day and endpoint',
     params: accountParams,
     answers: { 200: { description: 'The month so far.', content: { 'application/json': usageSchema } } },
     problems: ['account_not_found'],
@@ -73,8 +73,8 @@ export const accountRoutes = [
     path: '/namespaces/{namespace}/accounts/{account}/key',
     operationId: 'getApiKey',
     tag: 'Accounts',
-    summary: 'Get the API key of an account',
-    description: 'Requires the right to `get` its Secret.',
+    summary: 'Get an account API key',
+    description: 'Requires permission to `get` its Secret.',
     params: accountParams,
     answers: { 200: { description: 'The key.', content: { 'application/json': apiKeySchema } } },
     problems: ['account_not_found', 'key_not_found'],

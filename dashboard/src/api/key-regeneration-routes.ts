@@ -20,7 +20,7 @@ const toApiRegeneration = ({ metadata, spec, status }: ResourceObject): ApiKeyRe
   };
 };
 
-/** The right to create a KeyRegeneration is the right to regenerate. It does not require the right to read Accounts. */
+/** Checks that the account exists, if the user may read it. Permission to create a KeyRegeneration is enough to regenerate a key. */
 const checkAccount = async (backend: Backend, params: AccountName): Promise<void> => {
   try {
     await getAccount(backend, params);
@@ -35,7 +35,7 @@ export const keyRegenerationRoutes = [
     path: REGENERATIONS,
     operationId: 'listKeyRegenerations',
     tag: 'Accounts',
-    summary: 'List the key regenerations of an account',
+    summary: 'List account key regenerations',
     params: accountParams,
     answers: { 200: { description: 'Newest first.', content: { 'application/json': keyRegenerationListSchema } } },
     problems: ['account_not_found'],
@@ -50,7 +50,7 @@ export const keyRegenerationRoutes = [
     path: REGENERATIONS,
     operationId: 'createKeyRegeneration',
     tag: 'Accounts',
-    summary: 'Regenerate the API key of an account',
+    summary: 'Regenerate an account API key',
     description:
       'Creates a KeyRegeneration, which the operator carries out. `status.phase` is `Completed` when no gateway accepts the old key. ' +
       'It is `Refused` if the key was not changed: the hourly limit of six is reached (`status.windowResetsAt`), or the account has its own Secret.',
@@ -73,7 +73,7 @@ export const keyRegenerationRoutes = [
     tag: 'Accounts',
     summary: 'Get a regeneration and its progress',
     params: accountParams.extend({
-      regeneration: z.string().min(1).max(253).describe('Name of the KeyRegeneration.'),
+      regeneration: z.string().min(1).max(253).describe('KeyRegeneration name.'),
     }),
     answers: { 200: { description: 'The KeyRegeneration.', content: { 'application/json': keyRegenerationSchema } } },
     problems: ['regeneration_not_found'],

@@ -7,7 +7,7 @@ import { ApiProblem } from './problems.ts';
 export const API_LIMITS = {
   listDefault: 100,
   waitCountMax: 1_000,
-  /** Below the timeouts of load balancers. */
+  /** Less than the timeouts of common load balancers. */
   waitMsMax: 55_000,
   /** Concurrent waits and streams. Each queries ClickHouse four times a second. */
   readersMax: 100,
@@ -17,13 +17,13 @@ export const API_LIMITS = {
 const name = (what: string) => z.string().min(1).max(253).describe(what);
 
 export const projectParams = z.object({
-  namespace: name('Namespace of the Project.'),
-  project: name('Name of the Project.'),
+  namespace: name('Project namespace.'),
+  project: name('Project name.'),
 });
 
 export const accountParams = z.object({
-  namespace: name('Namespace of the Account.'),
-  account: name('Name of the Account.'),
+  namespace: name('Account namespace.'),
+  account: name('Account name.'),
 });
 
 const timeOf = (text: string): Date | undefined => {
@@ -45,9 +45,12 @@ const time = (what: string) =>
     .optional()
     .describe(`${what} An RFC 3339 time, or an age: 30s, 10m, 2h, 1d.`);
 
-/** Selects requests. */
+/** Parameters that select requests. */
 export const filterParams = {
-  q: z.string().optional().describe('A search, as in `status:>=500 path:/hooks/*` (docs/search.md). Default: all.'),
+  q: z
+    .string()
+    .optional()
+    .describe('A search such as `status:>=500 path:/hooks/*` (docs/search.md). Default: all requests.'),
   from: time('Received at this time or later.'),
   to: time('Received before this time.'),
 };
@@ -56,7 +59,9 @@ export const view = (otherwise: 'entry' | 'summary') =>
   z
     .enum(['entry', 'summary'])
     .default(otherwise)
-    .describe('entry: the full exchange with headers and bodies. summary: only the fields of a list, which is faster.');
+    .describe(
+      'entry: the full exchange with headers and bodies. summary: only the fields for a list, which is faster.',
+    );
 
 const cursorText = /^([0-9TZ:.-]{20,40})_([0-9a-f-]{36})$/;
 
@@ -72,7 +77,7 @@ export const cursor = z
     return z.NEVER;
   })
   .optional()
-  .describe('`nextCursor` of the page before; all else as it was then.');
+  .describe('`nextCursor` of the previous page. All other parameters must be unchanged.');
 
 export const order = z.enum(['newest-first', 'oldest-first']).default('newest-first');
 
@@ -114,7 +119,7 @@ export const lifetime = z
   })
   .describe('Lifetime of the link: 1h, 24h, 7d.');
 
-/** Throws an `ApiProblem` with the position of the mistake. */
+/** Parses a search. Throws an `ApiProblem` with the position of the error. */
 export const searchOf = (q: string | undefined): Filter | undefined => {
   if (q === undefined) return undefined;
   const result = parseFilter(q);

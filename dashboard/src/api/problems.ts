@@ -1,13 +1,13 @@
 export interface ApiProblemKind {
   readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
   readonly title: string;
-  /** The next step. Replaced by the response's own `detail`, if any. */
+  /** What to do next. A response with its own `detail` replaces it. */
   readonly hint: string;
-  /** Seconds, sent as `Retry-After`. Absent: the same request fails again. */
+  /** Seconds, sent as `Retry-After`. Absent if the same request would fail again. */
   readonly retryAfterS?: number;
 }
 
-/** Everything that the JSON API refuses, by `code`. Codes are never renamed. docs/errors.md is generated from this table. */
+/** The JSON API's errors by `code`. Codes are never renamed. docs/errors.md is generated from this table. */
 export const API_PROBLEMS = {
   parameter_invalid: {
     status: 400,
@@ -17,7 +17,7 @@ export const API_PROBLEMS = {
   search_invalid: {
     status: 400,
     title: 'Invalid search',
-    hint: '`position` is the place of the mistake in `q`. See docs/search.md for the search language.',
+    hint: '`position` is the range of the error in `q`. See docs/search.md for the search language.',
   },
   body_invalid: {
     status: 400,
@@ -36,8 +36,8 @@ export const API_PROBLEMS = {
   },
   plan_required: {
     status: 403,
-    title: 'The plan of the account does not include this',
-    hint: 'An administrator of the account can set `spec.plan: Pro`.',
+    title: 'Not included in the account plan',
+    hint: 'An account administrator can set `spec.plan: Pro`.',
   },
   origin_forbidden: {
     status: 403,
@@ -62,7 +62,7 @@ export const API_PROBLEMS = {
   key_not_found: {
     status: 404,
     title: 'API key not found',
-    hint: 'The Secret of the account does not exist yet. See the conditions of the Account for the reason.',
+    hint: 'The account Secret does not exist yet. See the conditions of the Account for the reason.',
   },
   regeneration_not_found: {
     status: 404,
@@ -89,7 +89,7 @@ export const API_PROBLEMS = {
   wait_timeout: {
     status: 408,
     title: 'Timed out waiting for requests',
-    hint: '`items` has the requests captured so far.',
+    hint: '`items` contains the requests captured so far.',
   },
   conflict: {
     status: 409,
@@ -107,7 +107,7 @@ export const API_PROBLEMS = {
     title: 'API available on localhost only',
     hint: 'Use the URL that standin dev printed.',
   },
-  object_refused: { status: 422, title: 'Object refused by the operator', hint: 'See `detail` for the reason.' },
+  object_refused: { status: 422, title: 'Object rejected by the operator', hint: 'See `detail` for the reason.' },
   object_invalid: { status: 422, title: 'Invalid object', hint: '`errors` lists the invalid fields.' },
   search_too_slow: {
     status: 422,
@@ -117,7 +117,7 @@ export const API_PROBLEMS = {
   request_too_heavy: {
     status: 422,
     title: 'Captured request too large to process',
-    hint: 'Redaction takes too much time or memory. Read the bodies instead.',
+    hint: 'Redacting it takes too much time or memory. Read the bodies instead.',
   },
   too_many_readers: {
     status: 429,
@@ -147,14 +147,14 @@ export const API_PROBLEMS = {
   resources_unavailable: {
     status: 503,
     title: 'Kubernetes API unavailable',
-    hint: 'The Kubernetes API does not respond. Try again later.',
+    hint: 'The Kubernetes API is not responding. Try again later.',
     retryAfterS: 2,
   },
 } as const satisfies Record<string, ApiProblemKind>;
 
 export type ApiProblemCode = keyof typeof API_PROBLEMS;
 
-/** What is wrong in one place of a request: a parameter, or a field of the body. */
+/** An error in one parameter or body field. */
 export interface PlacedError {
   readonly name: string;
   readonly message: string;
@@ -163,11 +163,11 @@ export interface PlacedError {
 /** Extension members of a problem (RFC 9457 section 3.2). */
 export interface ProblemMembers {
   readonly errors?: readonly PlacedError[];
-  /** The position of the mistake in `q`: from its first character to after its last. */
+  /** The range of the error in `q`. `to` is exclusive. */
   readonly position?: { readonly from: number; readonly to: number };
 }
 
-/** Thrown by handlers. The response is problem+json. */
+/** An error thrown by handlers. The response is problem+json. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
   readonly code: ApiProblemCode;

@@ -7,7 +7,7 @@ import { projectListSchema, projectSchema, type ApiProject } from './schemas.ts'
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** Spec and status are returned as written, so that an object that is not valid yet is shown, too. */
+/** Converts a Project. Spec and status are returned as written, so that invalid objects are shown too. */
 const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject => {
   const { displayName } = (spec ?? {}) as { readonly displayName?: unknown };
   const { url } = (status ?? {}) as { readonly url?: unknown };

@@ -18,8 +18,8 @@ import {
 import { without } from './without.ts';
 
 const REPLAYS = '/namespaces/{namespace}/projects/{project}/replays';
-const replayParams = projectParams.extend({ replay: z.string().min(1).max(253).describe('Name of the Replay.') });
-const resultParams = replayParams.extend({ id: z.string().min(1).max(64).describe('Id of the captured request.') });
+const replayParams = projectParams.extend({ replay: z.string().min(1).max(253).describe('Replay name.') });
+const resultParams = replayParams.extend({ id: z.string().min(1).max(64).describe('Captured request id.') });
 const RESULTS_MAX = 1_000;
 
 /** The API server checks the rules between fields. */
@@ -27,7 +27,7 @@ const createBody = z.strictObject({
   name: z.string().min(1).max(253).optional().describe('Default: a generated name.'),
   spec: z
     .strictObject(without(DEFINITIONS.Replay.spec.shape, 'projectRef'))
-    .describe('The spec of a Replay without projectRef. The project is that of the path.'),
+    .describe('A Replay spec without projectRef. The project comes from the path.'),
 });
 
 /** Undefined: the object cannot be parsed. */
@@ -58,7 +58,7 @@ export const replayRoutes = [
     path: REPLAYS,
     operationId: 'listReplays',
     tag: 'Replays',
-    summary: 'List the replays of a project',
+    summary: 'List project replays',
     params: projectParams,
     answers: { 200: { description: 'Newest first.', content: { 'application/json': replayListSchema } } },
     problems: ['project_not_found'],
@@ -118,7 +118,7 @@ export const replayRoutes = [
     path: `${REPLAYS}/{replay}/results`,
     operationId: 'listReplayResults',
     tag: 'Replays',
-    summary: 'List the results of a replay',
+    summary: 'List replay results',
     params: replayParams,
     query: z.strictObject({
       status: z.coerce
@@ -127,7 +127,7 @@ export const replayRoutes = [
         .min(0)
         .max(999)
         .optional()
-        .describe('Only results with this status. 0: without a response.'),
+        .describe('Only results with this status. 0 selects those without a response.'),
       limit: z.coerce.number().int().min(1).max(RESULTS_MAX).default(100).describe('Maximum number of items.'),
     }),
     answers: {

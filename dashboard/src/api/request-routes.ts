@@ -21,7 +21,7 @@ import { countSchema, requestListSchema, requestSchema, summarySchema } from './
 import { streamRequests } from './stream-requests.ts';
 
 const REQUESTS = '/namespaces/{namespace}/projects/{project}/requests';
-const requestParams = projectParams.extend({ id: z.string().min(1).max(64).describe('Id of a captured request.') });
+const requestParams = projectParams.extend({ id: z.string().min(1).max(64).describe('Captured request id.') });
 const READS_LOG = ['project_not_found', 'log_unavailable'] as const;
 const SEARCHES = [...READS_LOG, 'search_invalid', 'search_too_slow'] as const;
 
@@ -43,7 +43,7 @@ const listRequests = defineRoute({
   operationId: 'listRequests',
   tag: 'Requests',
   summary: 'List captured requests',
-  description: `With \`accept: ${NDJSON}\` the response has one item per line, and the cursor in the header \`${NEXT_CURSOR_HEADER}\`.`,
+  description: `With \`accept: ${NDJSON}\` the response has one item per line, and the cursor is in the \`${NEXT_CURSOR_HEADER}\` header.`,
   params: projectParams,
   query: z.strictObject({ ...filterParams, order, limit, cursor, view: view('entry') }),
   answers: {
@@ -105,7 +105,7 @@ const awaitRequests = defineRoute({
   tag: 'Requests',
   summary: 'Wait for matching requests',
   description:
-    'For test suites. Requests that are already captured count, too. Exclude them with `after`, `from`, or a search for a value that only this test sends.',
+    'For test suites. Requests that are already captured also count. Exclude them with `after`, `from`, or a search for a value that only this test sends.',
   params: projectParams,
   query: z.strictObject({
     q: filterParams.q,
@@ -165,7 +165,7 @@ reconnects with \`Last-Event-ID\` misses nothing, but may receive requests of th
   params: projectParams,
   query: z.strictObject({
     q: filterParams.q,
-    from: filterParams.from.describe('Begin with requests received at this time or later. Default: now.'),
+    from: filterParams.from.describe('Start with requests received at this time or later. Default: now.'),
     view: view('entry'),
   }),
   answers: {
@@ -212,8 +212,7 @@ const getBody = defineRoute({
   query: z.strictObject({ part: z.enum(['request', 'response']).default('request') }),
   answers: {
     200: {
-      description:
-        'The bytes as they were on the wire. `standin-truncated: true`: only the stored part of a longer body.',
+      description: 'The bytes as received. `standin-truncated: true` means that only part of the body is stored.',
       content: { 'application/octet-stream': z.string() },
     },
   },

@@ -6,7 +6,7 @@ import { ApiProblem, type ApiProblemCode, type PlacedError } from './problems.ts
 
 export type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** The response of a handler. */
+/** A handler's response. */
 export type Answer =
   | { readonly kind: 'json'; readonly status?: number; readonly body: unknown }
   | { readonly kind: 'empty' }
@@ -19,10 +19,10 @@ export type Answer =
       run(write: Write): Promise<void>;
     };
 
-/** Resolves when the client can take more. */
+/** Writes text. Resolves when the client can receive more. */
 export type Write = (text: string) => Promise<void>;
 
-/** Other requests run between the pieces of a value that contains bodies. */
+/** Writes a value in pieces, so that other requests can run in between. */
 export const writeJson = async (write: Write, value: unknown): Promise<void> => {
   for await (const piece of jsonStream(value)) await write(piece);
 };
@@ -44,7 +44,7 @@ export const writeItems = async (
 
 /** What a handler receives. */
 export interface ApiCall<P, Q, B> {
-  /** With the rights of the caller. */
+  /** Has the caller's rights. */
   readonly backend: Backend;
   readonly workers: Workers;
   readonly params: P;
@@ -81,7 +81,7 @@ interface RouteDescription {
   readonly summary: string;
   readonly description?: string;
   readonly answers: Readonly<Record<number, DocumentedAnswer>>;
-  /** In addition to those of every route. */
+  /** Problems in addition to those of every route. */
   readonly problems: readonly ApiProblemCode[];
 }
 
@@ -89,7 +89,7 @@ export interface ApiRoute extends RouteDescription {
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
   readonly body?: z.ZodType | undefined;
-  /** Rejects with an `ApiProblem` if the schemas refuse the input. */
+  /** Rejects with an `ApiProblem` if the input is invalid. */
   answer(call: RawCall): Promise<Answer>;
 }
 
@@ -100,7 +100,7 @@ interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extend
   readonly handle: (call: ApiCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Answer>;
 }
 
-/** A route whose schemas both parse and describe its input. */
+/** Defines a route whose schemas both parse and document its input. */
 export const defineRoute = <P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType = z.ZodUndefined>({
   handle,
   ...definition
@@ -119,13 +119,13 @@ export const defineRoute = <P extends z.ZodObject, Q extends z.ZodObject, B exte
   };
 };
 
-/** A repeated parameter is ambiguous, so it is refused. */
+/** Reads the parameters. Rejects repeated ones, because they are ambiguous. */
 const fromSearch = (given: URLSearchParams): Record<string, string> => {
   const values: Record<string, string> = {};
   for (const [name, value] of given) {
     if (Object.hasOwn(values, name)) {
-      throw new ApiProblem('parameter_invalid', `${name} may be given once`, {
-        errors: [{ name, message: 'may be given once' }],
+      throw new ApiProblem('parameter_invalid', `${name} must be given only once`, {
+        errors: [{ name, message: 'must be given only once' }],
       });
     }
     Object.defineProperty(values, name, { value, enumerable: true });

@@ -21,7 +21,7 @@ const bodyEncoding = z.enum(['utf8', 'base64']);
 
 const summaryFields = {
   id: z.string().describe('UUIDv7.'),
-  receivedAt: instant().describe('Time at which the head was received, in UTC with microseconds.'),
+  receivedAt: instant().describe('Time at which the request headers were received, in UTC with microseconds.'),
   namespace: z.string(),
   project: z.string(),
   endpoint: z.string().describe('Name of the Endpoint that responded.'),
@@ -29,7 +29,7 @@ const summaryFields = {
   path: z.string().describe(`Path without the project URI: /v1/orders. ${latin1}`),
   query: z.string().describe(`Query without the question mark. ${latin1}`),
   status: whole().describe('0: no response was recorded.'),
-  durationMs: z.number().describe('Time from the head to the last byte of the response.'),
+  durationMs: z.number().describe('Time from the request headers to the last byte of the response.'),
   outcome: z.enum(OUTCOMES),
   projectUid: z.string(),
 } as const;
@@ -52,7 +52,7 @@ export const requestSchema = named(
       headers,
       body,
       bodyEncoding,
-      truncated: z.boolean().describe('Whether only a part of the body is stored. bodyBytes is its true size.'),
+      truncated: z.boolean().describe('Whether only part of the body is stored. bodyBytes is the full size.'),
       trailers: headers,
       bodyBytes: whole(),
     }),
@@ -82,7 +82,7 @@ export const summarySchema = named(
 export const requestListSchema = named(
   'RequestList',
   z.object({
-    items: z.array(z.union([requestSchema, summarySchema])).describe('In the form that `view` selects.'),
+    items: z.array(z.union([requestSchema, summarySchema])).describe('In the format selected by `view`.'),
     nextCursor: z.string().optional().describe('`cursor` of the next page. Absent: there are no more items.'),
   }),
 );
@@ -179,7 +179,7 @@ export const createdShareSchema = named(
     expiresAt: instant(),
     isAccepted: z
       .boolean()
-      .describe('false: the operator has not processed the link yet. Until then, it shows nothing.'),
+      .describe('false: the operator has not processed the link yet. The link does not work until then.'),
   }),
 );
 
@@ -192,7 +192,7 @@ export const accountSchema = named(
     key: z.object({
       secretName: z.string().optional().describe('Secret that contains the key. Absent until the operator has set it.'),
       fingerprint: z.string().optional().describe('Identifies the key without revealing it.'),
-      issuedAt: instant().optional().describe('Time since which the key is active.'),
+      issuedAt: instant().optional().describe('Time at which the key became active.'),
       isOwn: z
         .boolean()
         .describe('Whether the account has its own Secret. If so, change the key there. It cannot be regenerated.'),
@@ -203,9 +203,9 @@ export const accountSchema = named(
         max: whole().describe('Maximum within an hour.'),
         resetsAt: instant()
           .optional()
-          .describe('Time at which the oldest regeneration stops counting. Absent: none counts.'),
+          .describe('Time at which the oldest regeneration stops counting. Absent if none counts.'),
       })
-      .describe('Limit for regenerations of the key.'),
+      .describe('Limit for key regenerations.'),
   }),
 );
 export const accountListSchema = named('AccountList', z.object({ items: z.array(accountSchema) }));
@@ -222,12 +222,12 @@ export const usageSchema = named(
     usedUpOn: day()
       .optional()
       .describe('Day on which the quota is used up at the current rate. Absent: not this month.'),
-    total: whole().describe('Requests of the month in the log.'),
+    total: whole().describe('Number of requests in the log this month.'),
     days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
     endpoints: z
       .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
       .describe('Busiest first, at most 100. Only of projects whose log you may read.'),
-    otherRequests: whole().describe('Requests of endpoints that are not listed.'),
+    otherRequests: whole().describe('Requests to endpoints that are not listed.'),
     logFailure: z
       .string()
       .optional()
@@ -238,7 +238,7 @@ export type ApiUsage = z.output<typeof usageSchema>;
 
 export const apiKeySchema = named(
   'ApiKey',
-  z.object({ apiKey: z.string().describe('Value of the header x-api-key.') }),
+  z.object({ apiKey: z.string().describe('Value of the x-api-key header.') }),
 );
 
 /** A KeyRegeneration, with the fields of its resource. */
@@ -274,7 +274,7 @@ export const problemSchema = named(
     position: z
       .object({ from: whole(), to: whole() })
       .optional()
-      .describe('search_invalid: the range of the mistake in `q`. `to` is exclusive.'),
+      .describe('search_invalid: the range of the error in `q`. `to` is exclusive.'),
     items: z.array(z.unknown()).optional().describe('wait_timeout: the requests captured so far.'),
   }),
 );

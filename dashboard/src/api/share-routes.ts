@@ -40,7 +40,7 @@ export const shareRoutes = [
     path: SHARES,
     operationId: 'listShares',
     tag: 'Shares',
-    summary: 'List the links to captured requests of a project',
+    summary: 'List project links to captured requests',
     params: projectParams,
     answers: { 200: { description: 'Newest first.', content: { 'application/json': shareListSchema } } },
     problems: ['project_not_found'],
@@ -77,7 +77,7 @@ export const shareRoutes = [
     operationId: 'revokeShare',
     tag: 'Shares',
     summary: 'Revoke a link',
-    params: projectParams.extend({ share: z.string().min(1).max(253).describe('Name of the Share.') }),
+    params: projectParams.extend({ share: z.string().min(1).max(253).describe('Share name.') }),
     answers: { 204: { description: 'The link no longer works.' } },
     problems: ['share_not_found'],
     handle: async ({ backend, params: { share, ...names } }) => {

@@ -83,12 +83,12 @@ describe('a response as a mock', () => {
 
   it.each<[string, Answer]>([
     ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
-    ['The upstream gave no whole answer', { status: 504, outcome: 'upstream_timeout' }],
+    ['The upstream did not return a complete response', { status: 504, outcome: 'upstream_timeout' }],
     ['content type of this response is text/html', { headers: [['content-type', 'text/html']], body: '<p>' }],
     ['content type of this response is missing', { headers: [], body: '{"a":1,}' }],
     ['a JSON document', { body: Buffer.from([0xff]) }],
-    ['Only a part of this response is stored', { body: '{', truncated: true }],
-    ['at most 200 kB. This response is larger', { body: `"${'x'.repeat(LIMITS.mockBodyBytesMax)}"` }],
+    ['Only part of this response is stored', { body: '{', truncated: true }],
+    ['must not exceed 200 kB. This response is larger', { body: `"${'x'.repeat(LIMITS.mockBodyBytesMax)}"` }],
     [
       'cannot be decompressed',
       { headers: [['content-encoding', 'gzip']], body: gzipSync(`"${'x'.repeat(10_000_000)}"`) },

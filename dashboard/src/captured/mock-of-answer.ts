@@ -56,14 +56,15 @@ type Body = { readonly text: string } | { readonly reason: string };
 const bodyOf = ({ response }: LogEntry): Body => {
   const { headers, truncated, bodyBytes } = response;
   const max = kilobytes(LIMITS.mockBodyBytesMax);
-  if (truncated) return { reason: `Only a part of this response is stored. Its full size is ${kilobytes(bodyBytes)}` };
+  if (truncated) return { reason: `Only part of this response is stored. Its full size is ${kilobytes(bodyBytes)}` };
   const codings = contentCodings(headers);
   const bytes = decodeContent(headers, bodyBytesOf(response), LIMITS.mockBodyBytesMax);
   if (bytes === undefined)
     return {
       reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed to at most ${max}`,
     };
-  if (bytes.length > LIMITS.mockBodyBytesMax) return { reason: `A mock has at most ${max}. This response is larger` };
+  if (bytes.length > LIMITS.mockBodyBytesMax)
+    return { reason: `A mock body must not exceed ${max}. This response is larger` };
   if (bytes.length === 0) return { text: '' };
   try {
     const text = utf8.decode(bytes);
@@ -71,7 +72,7 @@ const bodyOf = ({ response }: LogEntry): Body => {
     return { text };
   } catch {
     const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
-    return { reason: `A mock is a JSON document. The content type of this response is ${type ?? 'missing'}` };
+    return { reason: `A mock must be a JSON document. The content type of this response is ${type ?? 'missing'}` };
   }
 };
 
@@ -83,14 +84,16 @@ export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
   const { response, outcome, upstreamError } = entry;
   if (response.status === 0) return refuse('No response to this request was recorded.');
   if (outcome !== 'forwarded' && outcome !== 'mocked')
-    return refuse(`The upstream gave no whole answer (${upstreamError === '' ? outcome : upstreamError}).`);
+    return refuse(
+      `The upstream did not return a complete response (${upstreamError === '' ? outcome : upstreamError}).`,
+    );
   if (response.status < 200 || response.status > 599)
-    return refuse(`A mock has a status from 200 to 599; this response has ${response.status}.`);
+    return refuse(`A mock needs a status from 200 to 599, but this response has ${response.status}.`);
   const body = bodyOf(entry);
   if ('reason' in body) return refuse(`${body.reason}.`);
   const isBodyless = BODYLESS_STATUSES.has(response.status);
   if (!isBodyless && body.text === '')
-    return refuse('This response has no body. Only mocks with the status 204, 205 or 304 can have no body.');
+    return refuse('This response has no body. Only mocks with status 204, 205 or 304 can omit the body.');
   const headers = mockHeaders(response.headers).slice(0, LIMITS.mockHeadersMax);
   const kept = new Set(headers.map(([name]) => name.toLowerCase()));
   const dropped = new Set(response.headers.map(([name]) => name.toLowerCase()).filter((name) => !kept.has(name)));

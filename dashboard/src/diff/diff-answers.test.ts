@@ -168,21 +168,21 @@ describe('a body', () => {
       'is stored in part',
       answer('ab', { truncated: true, bodyBytes: 20 }),
       answer('ab'),
-      'Only the beginning of a body is stored.',
+      'Only the beginning of one body is stored.',
     ],
     [
       'has a wrong content-encoding',
       answer('no gzip', { headers: [['content-encoding', 'gzip']] }),
       answer('{}'),
-      'A body has an unsupported compression.',
+      'One body uses an unsupported compression.',
     ],
     [
       'decompresses to more than the limit',
       answer(gzipSync(Buffer.alloc(COMPARED_BYTES_MAX + 1)), { headers: [['content-encoding', 'gzip']] }),
       answer('{}'),
-      'A body has an unsupported compression.',
+      'One body uses an unsupported compression.',
     ],
-    ['is large', answer('x'.repeat(COMPARED_BYTES_MAX + 1)), answer('y'), 'They are too large to compare by content.'],
+    ['is large', answer('x'.repeat(COMPARED_BYTES_MAX + 1)), answer('y'), 'They are too large to compare in detail.'],
   ])('that %s is compared by size and digest', (_, before, after, why) => {
     const diff = bodyDiff(before, after);
     expect(diff).toMatchObject({ kind: 'bytes', why, before: { bytes: before.bodyBytes } });

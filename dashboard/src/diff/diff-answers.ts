@@ -33,13 +33,12 @@ const diffBodies = (before: Answer, after: Answer): BodyDiff => {
     before: bytesView(before),
     after: bytesView(after),
   });
-  if (before.truncated || after.truncated) return asBytes('Only the beginning of a body is stored.');
+  if (before.truncated || after.truncated) return asBytes('Only the beginning of one body is stored.');
   if (isSameBytes(before.body, after.body)) return { kind: 'same', bytes: after.bodyBytes };
   const [old, now] = [before, after].map(({ headers, body }) => decodeContent(headers, body, COMPARED_BYTES_MAX));
-  if (old === undefined || now === undefined) return asBytes('A body has an unsupported compression.');
+  if (old === undefined || now === undefined) return asBytes('One body uses an unsupported compression.');
   if (isSameBytes(old, now)) return { kind: 'same', bytes: now.length };
-  if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX)
-    return asBytes('They are too large to compare by content.');
+  if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX) return asBytes('They are too large to compare in detail.');
   const [oldText, nowText] = [textOf(old), textOf(now)];
   if (oldText === undefined || nowText === undefined) return asBytes('They are not text.');
   const json = diffJson(oldText, nowText);

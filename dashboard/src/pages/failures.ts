@@ -23,7 +23,7 @@ const STATUS: Readonly<Record<SourceErrorKind, number>> = {
 const TITLES: Readonly<Record<SourceErrorKind, string>> = {
   NotFound: 'Not found',
   Conflict: 'Changed by someone else',
-  Invalid: 'Not valid',
+  Invalid: 'Invalid',
   Unauthorized: 'Signed out',
   Forbidden: 'Permission denied',
   Unavailable: 'Can’t reach the API server',

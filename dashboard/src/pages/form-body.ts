@@ -72,7 +72,7 @@ export const formBody = (
           throw refusal(
             413,
             'The form is too large',
-            'It has more than 1,000 fields. Remove some, and submit it again.',
+            'It has more than 1,000 fields. Remove some and submit it again.',
           );
         yield chunk;
       }
@@ -83,7 +83,7 @@ export const formBody = (
         : refusal(
             413,
             'The form is too large',
-            `It has more than ${sizeText(bytesMax)}. Shorten it, and submit it again.`,
+            `It has more than ${sizeText(bytesMax)}. Shorten it and submit it again.`,
           );
     }
   };

@@ -24,7 +24,7 @@ export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((
       return { refusal: `Live updates are paused: you have ${perReaderMax} live pages open. Close some of them.` };
     if (total >= totalMax)
       return {
-        refusal: `Live updates are paused: this dashboard serves ${totalMax} live pages already. Try again later.`,
+        refusal: `Live updates are paused: this dashboard already serves ${totalMax} live pages. Try again later.`,
       };
     add(reader, 1);
     let isOpen = true;

@@ -23,7 +23,7 @@ describe('a form', () => {
       expect((await post(`${pages.url}${path}`, 'a'.repeat(bytesMax))).status).toBe(200);
       const refused = await post(`${pages.url}${path}`, 'a'.repeat(bytesMax + 1));
       expect(refused.status).toBe(413);
-      const message = `It has more than ${limit}. Shorten it, and submit it again.`;
+      const message = `It has more than ${limit}. Shorten it and submit it again.`;
       expect(await refused.json()).toEqual({ kind: 'Refused', title: 'The form is too large', message });
     }
   });

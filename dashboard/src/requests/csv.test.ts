@@ -1,20 +1,15 @@
 import type { LogSummary } from '@standin/exchange';
+import { testEntry } from '@standin/exchange/entry-testing';
 import { expect, it } from 'vitest';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 
 const summary: LogSummary = {
+  ...testEntry({}),
   id: '00000000-0000-7000-8000-000000000001',
   receivedAt: '2026-11-21T10:00:00.123456Z',
-  namespace: 'default',
-  project: 'shop',
-  endpoint: 'create-order',
-  method: 'POST',
-  path: '/v1/orders',
-  query: '',
   status: 201,
   durationMs: 0.812,
   outcome: 'mocked',
-  projectUid: 'u',
   bodyBytes: 15,
   insertedAtMs: 0,
 };

@@ -1,40 +1,15 @@
 import type { LogEntry, LogSummary } from '@standin/exchange';
+import { testEntry } from '@standin/exchange/entry-testing';
 import { expect, it } from 'vitest';
 import { exportFormat, exportTraffic, type ExportedLog } from './export-requests.ts';
 
+const exchange = testEntry({ body: '{"n":1}' });
 const summary = (n: number): LogSummary => ({
+  ...exchange,
   id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
   receivedAt: `2026-11-21T10:00:00.${String(n).padStart(6, '0')}Z`,
-  namespace: 'default',
-  project: 'shop',
-  endpoint: 'create-order',
-  method: 'POST',
-  path: '/v1/orders',
-  query: '',
-  status: 201,
-  durationMs: 1,
-  outcome: 'mocked',
-  projectUid: 'u',
   bodyBytes: 7,
   insertedAtMs: 0,
-});
-const message = { headers: [], trailers: [], body: '{"n":1}', bodyEncoding: 'utf8' } as const;
-const entryOf = (of: LogSummary): LogEntry => ({
-  ...of,
-  request: { ...message, target: '/k3v9/v1/orders', httpVersion: '1.1' },
-  response: { ...message, status: 201, truncated: false, bodyBytes: 7 },
-  action: 'JSON',
-  account: 'default',
-  endpointUid: 'e',
-  endpointGeneration: 1,
-  gateway: 'gateway-0',
-  keyFingerprint: '0123abcd',
-  clientAddress: '127.0.0.1',
-  upstreamUrl: '',
-  upstreamError: '',
-  requestMs: 1,
-  upstreamFirstByteMs: 0,
-  expiresAt: '2026-12-21T10:00:00.000000Z',
 });
 
 /** A log of this many requests that pages as the real one does. */
@@ -46,7 +21,7 @@ const logOf = (count: number): ExportedLog => {
       return Promise.resolve(all.slice(start, start + limit));
     },
     entries: async function* (wanted) {
-      for (const one of wanted) yield await Promise.resolve(entryOf(one));
+      for (const one of wanted) yield await Promise.resolve({ ...exchange, ...one });
     },
   };
 };

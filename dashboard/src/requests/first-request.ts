@@ -35,7 +35,7 @@ export interface Sent {
 /** Calls an endpoint as its callers do, through the gateway and with the key, so that the list has a request to show. */
 export const sendFirstRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
   const { first } = await firstRequestOf(backend, project);
-  if (first === undefined) return { error: 'No endpoint of this project is ready.' };
+  if (first === undefined) return { error: 'No endpoint in this project is ready.' };
   const apiKey = await backend.resources.readApiKey(await accountOfProject(backend, project));
   if (apiKey === undefined) return { error: 'The account has no API key yet.' };
   const isPost = first.method === 'POST';

@@ -39,7 +39,7 @@ export type CreateShareResult =
     }
   | { readonly ok: false; readonly reason: 'Invalid'; readonly message: string; readonly problems: readonly Problem[] };
 
-const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an administrator of the account to set spec.plan: Pro.';
+const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an account administrator to set spec.plan: Pro.';
 
 /** Annotation of a Share: one line about what it shows, with the same values hidden. For lists only: nothing depends on it. */
 export const SHARE_TITLE = `${API_GROUP}/request`;
@@ -91,7 +91,7 @@ export const createShare = async (
   const log = await logs.open({ namespace, name: projectName, uid: project.metadata.uid });
   const row = await log.row(requestId);
   if (row === undefined)
-    return { ok: false, reason: 'RequestNotFound', message: `The log of this project has no request ${requestId}.` };
+    return { ok: false, reason: 'RequestNotFound', message: `The project log does not contain request ${requestId}.` };
 
   const token = createShareToken();
   const lifetime = Math.min(lifetimeMs, LIMITS.shareLifetimeMsMax);

@@ -84,17 +84,12 @@ export const serveShares = ({
     } catch (error) {
       if (isWorkRefused(error)) {
         const isBusy = error.reason === 'Busy';
-        refuse(
-          response,
-          503,
-          isBusy ? 1 : HOPELESS_S,
-          isBusy ? error.message : 'This request is too large to be shown.',
-        );
+        refuse(response, 503, isBusy ? 1 : HOPELESS_S, isBusy ? error.message : 'This request is too large to show.');
         return 'refused';
       }
       if (!(error instanceof SourceError) && !(error instanceof LogStoreError)) throw error;
       logger.warn({ err: error }, 'shared link lookup failed');
-      refuse(response, 503, 5, 'This request cannot be shown now. Try again shortly.');
+      refuse(response, 503, 5, 'This request is temporarily unavailable. Try again shortly.');
       return 'refused';
     } finally {
       open -= 1;

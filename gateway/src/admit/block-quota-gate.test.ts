@@ -11,7 +11,7 @@ import { NO_QUOTA } from './quota-gate.ts';
 type Asked = Omit<PermitRequest, 'gateway' | 'instance'> & { answer: (answer: PermitAnswer) => void; fail: () => void };
 
 let now: number;
-/** The deviation of the wall clock. */
+/** How far the wall clock is off. */
 let skewMs: number;
 let asked: Asked[];
 let usageReports: UsageReport['accounts'][];
@@ -24,7 +24,7 @@ const grant = (permits: number, block = 'b1', period = '2026-11'): PermitAnswer 
 });
 const exhausted: PermitAnswer = { kind: 'exhausted', period: '2026-11', limit: 10, used: 10 };
 
-/** The oldest permit request without a response; there must be one. */
+/** Returns the oldest permit request that has no response yet. Fails if there is none. */
 const permitRequest = (): Asked => {
   const next = asked.shift();
   if (next === undefined) throw new Error('no permits were requested');
@@ -32,7 +32,7 @@ const permitRequest = (): Asked => {
 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A request that is admitted immediately, and neither recorded nor refused yet. */
+/** Admits a request immediately. It is neither recorded nor refused yet. */
 const admitOnly = (quota = 10): Permit | Refusal => {
   const outcome = gate.admit(limited(quota));
   if (outcome instanceof Promise) throw new Error('the request waits');
@@ -44,7 +44,7 @@ const use = (admitted: Permit | Refusal): Permit | Refusal => {
   return admitted;
 };
 
-/** A request that is admitted immediately, and recorded. */
+/** Admits a request immediately and records it. */
 const admitNow = (quota = 10): Permit | Refusal => use(admitOnly(quota));
 
 const newGate = (more: Partial<BlockQuotaGateOptions> = {}): BlockQuotaGate =>
@@ -75,7 +75,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The first request, admitted from a block of this size, and neither recorded nor refused yet. */
+/** Admits the first request from a block of this size. It is neither recorded nor refused yet. */
 const beginOnly = async (permits: number, quota = 10): Promise<Permit | Refusal> => {
   const first = gate.admit(limited(quota));
   permitRequest().answer(grant(permits));
@@ -84,10 +84,10 @@ const beginOnly = async (permits: number, quota = 10): Promise<Permit | Refusal>
   return permit;
 };
 
-/** The first request, admitted from a block of this size, and recorded. */
+/** Admits the first request from a block of this size and records it. */
 const begin = async (permits: number, quota = 10): Promise<Permit | Refusal> => use(await beginOnly(permits, quota));
 
-test('an account without a quota needs no permits', () => {
+test('an account without a quota does not need permits', () => {
   expect(gate.admit(account('own', KEY))).toBe(NO_QUOTA);
   expect(asked).toEqual([]);
 });
@@ -98,7 +98,7 @@ test('the first request waits for a block, and each later request spends one of 
   expect(asked).toEqual([]);
 });
 
-test('the next block is requested when half of the current one is left, and no request waits for it', async () => {
+test('the gate requests the next block when half of the current one is left, and no request waits for it', async () => {
   await begin(4);
   admitNow();
   const { serial, want, held, answer } = (admitNow(), permitRequest());
@@ -108,7 +108,7 @@ test('the next block is requested when half of the current one is left, and no r
   expect([admitNow(), admitNow(), admitNow()]).toMatchObject([{ block: 'b1' }, { block: 'b2' }, { block: 'b2' }]);
 });
 
-/** Sends requests evenly over this time. All are admitted immediately. */
+/** Sends requests at an even rate over this time. All are admitted immediately. */
 const trickle = (requests: number, seconds: number, quota: number): void => {
   for (let n = 0; n < requests; n++) {
     now += (seconds * 1_000) / requests;
@@ -124,14 +124,14 @@ test('a block covers ten minutes of demand', async () => {
   expect(want).toBeLessThan(50 * 600 * 1.05);
 });
 
-test('a burst after hours of light traffic requests as many permits as the burst needs', async () => {
+test('a burst after hours of light traffic makes the gate request as many permits as the burst needs', async () => {
   await begin(1_000, 1e9);
   now += 5 * 3_600_000;
   trickle(499, 1, 1e9);
   expect(permitRequest().want).toBeGreaterThan(499 * 600 * 0.95);
 });
 
-test('growing traffic requests more permits before half of a block is spent, while the operator can grant more', async () => {
+test('growing traffic makes the gate request more permits before half of a block is spent, if the operator can grant more', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   gate.start();
   await begin(1_000, 1e9);
@@ -160,7 +160,7 @@ test('concurrent requests never spend more permits than the blocks contain', asy
   expect(outcomes.filter((outcome) => outcome instanceof Refusal)).toHaveLength(13);
 });
 
-test('an exhausted quota is refused with its reset time, and checked again once a second', async () => {
+test('an exhausted quota causes refusals with the reset time, and the gate checks it again once a second', async () => {
   const first = gate.admit(limited(10));
   permitRequest().answer(exhausted);
   const refusal = await first;
@@ -178,7 +178,7 @@ test('an exhausted quota is refused with its reset time, and checked again once 
   expect(await later).toMatchObject({ block: 'b2' });
 });
 
-test('an exhausted quota is checked again on time if the clock is set back', async () => {
+test('the gate checks an exhausted quota again on time if the clock is set back', async () => {
   const first = gate.admit(limited(10));
   permitRequest().answer(exhausted);
   expect(await first).toMatchObject({ code: 'quota_exceeded' });
@@ -190,7 +190,7 @@ test('an exhausted quota is checked again on time if the clock is set back', asy
   expect(await later).toMatchObject({ block: 'b2' });
 });
 
-test('without an operator, the remaining permits are spent, then requests are refused as quota_unavailable', async () => {
+test('without an operator, the gate spends the remaining permits, then refuses requests as quota_unavailable', async () => {
   await begin(2);
   admitNow();
   permitRequest().fail();
@@ -201,7 +201,7 @@ test('without an operator, the remaining permits are spent, then requests are re
   expect(gate.failedAsks).toBe(2);
 });
 
-test('the permit of a request that could not be stored is spent again, under a new number', async () => {
+test('the gate reuses the permit of a request that could not be stored, under a new number', async () => {
   const first = await beginOnly(1, 10);
   gate.giveBack(limited(10), first as Permit);
   expect(admitNow()).toMatchObject({ block: 'b1', number: 2 });
@@ -220,7 +220,7 @@ describe('closing a block', () => {
     expect(gate.permitsLeft).toBe(0);
   });
 
-  test('after a recall requests no permits until a request needs one, despite recent traffic', async () => {
+  test('does not request permits after a recall until a request needs one, despite recent traffic', async () => {
     await begin(20_000, 1e9);
     trickle(100, 2, 1e9);
     gate.recall('account-own');
@@ -233,7 +233,7 @@ describe('closing a block', () => {
     expect(permitRequest().want).toBeGreaterThan(0);
   });
 
-  test('reports its spent permits once every admitted request is recorded or refused', async () => {
+  test('reports its spent permits as soon as every admitted request is recorded or refused', async () => {
     const recorded = await beginOnly(5);
     const refused = admitOnly();
     gate.recall('account-own');
@@ -246,7 +246,7 @@ describe('closing a block', () => {
     expect({ held, closed }).toEqual({ held: [], closed: [{ block: 'b1', used: 1 }] });
   });
 
-  test('does not delay a permit request if the disk is slow: the block counts as held until the next recall', async () => {
+  test('does not delay a permit request if the disk is slow, because the block still counts as held', async () => {
     const refused = await beginOnly(5);
     gate.recall('account-own');
     const first = await vi.waitFor(permitRequest);
@@ -258,7 +258,7 @@ describe('closing a block', () => {
     expect(permitRequest().closed).toEqual([{ block: 'b1', used: 0 }]);
   });
 
-  test('on shutdown does not wait for a slow disk', async () => {
+  test('does not wait for a slow disk on shutdown', async () => {
     await beginOnly(5);
     const closing = gate.close();
     await settled();
@@ -268,7 +268,7 @@ describe('closing a block', () => {
     expect(await closing).toBe(true);
   });
 
-  test('is reported again until the operator has recorded it', async () => {
+  test('reports the block again until the operator has recorded it', async () => {
     await begin(5);
     gate.recall('account-own');
     permitRequest().fail();
@@ -277,14 +277,14 @@ describe('closing a block', () => {
     expect(permitRequest().closed).toEqual([{ block: 'b1', used: 1 }]);
   });
 
-  test('is immediate when the quota is lowered', async () => {
+  test('happens immediately when the quota is lowered', async () => {
     await begin(5, 10);
     const next = gate.admit(limited(3));
     expect(permitRequest().closed).toEqual([{ block: 'b1', used: 1 }]);
     expect(next).toBeInstanceOf(Promise);
   });
 
-  test('on shutdown includes every block, and no further request is admitted', async () => {
+  test('includes every block on shutdown, and no further request is admitted', async () => {
     await begin(5);
     const closing = gate.close();
     await settled();
@@ -295,7 +295,7 @@ describe('closing a block', () => {
     expect(admitNow()).toMatchObject({ code: 'quota_unavailable' });
   });
 
-  test('on shutdown resolves with false if the operator does not accept the report', async () => {
+  test('resolves with false on shutdown if the operator does not accept the report', async () => {
     await begin(5);
     const closing = gate.close();
     await settled();
@@ -303,7 +303,7 @@ describe('closing a block', () => {
     expect(await closing).toBe(false);
   });
 
-  test('on shutdown includes a block that the operator is just granting', async () => {
+  test('includes a block that the operator is granting during shutdown', async () => {
     await begin(2);
     admitNow();
     const { answer } = permitRequest();
@@ -319,7 +319,7 @@ describe('closing a block', () => {
   });
 });
 
-test('a higher quota admits a refused account immediately', async () => {
+test('a higher quota immediately admits requests of an account that was refused', async () => {
   const first = gate.admit(limited(10));
   permitRequest().answer(exhausted);
   await first;

@@ -14,14 +14,14 @@ import { PermitPool } from './permit-pool.ts';
 import { NO_QUOTA, type QuotaGate } from './quota-gate.ts';
 
 export interface BlockQuotaGateOptions {
-  /** Requests permits from the leading operator. Rejects if no operator leads, or if it does not respond in time. */
+  /** Requests permits from the leading operator. Rejects if no operator is leading, or if the leader does not respond in time. */
   readonly ask: (request: Omit<PermitRequest, 'gateway' | 'instance'>) => Promise<PermitAnswer>;
   /** Reports the spent permits to the leading operator. Rejects in the same cases as `ask`. */
   readonly reportUsage: (accounts: UsageReport['accounts']) => Promise<void>;
   readonly logger: Logger;
-  /** Milliseconds since the epoch. It only estimates the end of the month; the operator's clock decides. */
+  /** Returns milliseconds since the epoch. Used only to estimate the end of the month; the operator's clock is authoritative. */
   readonly clock?: () => number;
-  /** Milliseconds of a clock that is never set, for durations. */
+  /** Returns milliseconds on a monotonic clock, for durations. */
   readonly uptime?: () => number;
 }
 
@@ -35,7 +35,7 @@ interface State {
   quota: number;
   waiting: Waiter[];
   asking: Promise<void> | undefined;
-  /** Uptime before which no further permits are requested while some are left. */
+  /** Uptime before which the gate does not request more permits while some are left. */
   askAfterMs: number;
   exhausted: Exhausted | undefined;
   exhaustedUntilMs: number;
@@ -48,8 +48,8 @@ const ROLLOVER_PAUSE_MS = 10_000;
 const SETTLED_WAIT_MS_MAX = 100;
 
 /**
- * Admits requests from blocks of permits that the operator grants, and requests the next block before the last one runs out. At most
- * one permit request per account is in flight, so that the operator knows which blocks arrived.
+ * Admits requests from blocks of permits that the operator grants, and requests the next block before the last one runs
+ * out. Only one permit request per account is in flight at a time, so the operator knows which blocks arrived.
  */
 export class BlockQuotaGate implements QuotaGate {
   readonly #options: BlockQuotaGateOptions;
@@ -59,14 +59,14 @@ export class BlockQuotaGate implements QuotaGate {
   #isReporting = false;
   #isFailing = false;
   #isClosed = false;
-  /** Requests for permits that the operator did not answer. */
+  /** Permit requests that failed. */
   failedAsks = 0;
 
   constructor(options: BlockQuotaGateOptions) {
     this.#options = options;
   }
 
-  /** Available permits of all accounts. */
+  /** Available permits across all accounts. */
   get permitsLeft(): number {
     let sum = 0;
     for (const { pool } of this.#states.values()) sum += pool.left;
@@ -103,7 +103,7 @@ export class BlockQuotaGate implements QuotaGate {
     if (permit !== NO_QUOTA) this.#states.get(account.uid)?.pool.giveBack(permit);
   }
 
-  /** Returns the account's remaining permits, because other gateways run out of them. */
+  /** Returns the account's remaining permits because other gateways are running out. */
   recall(accountUid: string): void {
     const state = this.#states.get(accountUid);
     if (state === undefined) return;
@@ -113,7 +113,7 @@ export class BlockQuotaGate implements QuotaGate {
     this.#ask(state);
   }
 
-  /** Reports spent permits regularly, and requests more where traffic has grown, until `close`. */
+  /** Reports spent permits at a regular interval and requests more where traffic has grown, until `close`. */
   start(): void {
     this.#timer = setInterval(() => {
       const uptimeMs = this.#uptime;
@@ -129,7 +129,10 @@ export class BlockQuotaGate implements QuotaGate {
     for (const { pool } of this.#states.values()) pool.forgetReportedUsage();
   }
 
-  /** Returns all permits. Call it after the last request is recorded. False: the operator did not accept all of them. */
+  /**
+   * Returns all permits. Call this after the last request is recorded. Resolves with false if the operator did not accept all of
+   * them.
+   */
   async close(): Promise<boolean> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -146,7 +149,7 @@ export class BlockQuotaGate implements QuotaGate {
       if (pool.hasClosed) await this.#options.ask({ account: uid, want: 0, ...pool.report(++this.#serial) });
       return true;
     } catch (error) {
-      this.#options.logger.info({ accountUid: uid, err: error }, 'returning permits failed');
+      this.#options.logger.info({ accountUid: uid, err: error }, 'could not return permits');
       return false;
     }
   }
@@ -159,7 +162,7 @@ export class BlockQuotaGate implements QuotaGate {
     return this.#options.uptime?.() ?? performance.now();
   }
 
-  /** A failed report is repeated at the next interval. */
+  /** Reports the usage that has changed. The next interval repeats a failed report. */
   async #reportUsage(): Promise<void> {
     if (this.#isReporting) return;
     const changed: { readonly pool: PermitPool; readonly account: string; readonly blocks: PermitRequest['closed'] }[] =
@@ -175,7 +178,7 @@ export class BlockQuotaGate implements QuotaGate {
       await this.#options.reportUsage(changed.map(({ account, blocks }) => ({ account, blocks })));
       for (const { pool, blocks } of changed) pool.usageReported(blocks);
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'usage report failed');
+      this.#options.logger.debug({ err: error }, 'could not report usage');
     } finally {
       this.#isReporting = false;
     }
@@ -200,11 +203,11 @@ export class BlockQuotaGate implements QuotaGate {
     return state;
   }
 
-  /** Requests permits. If no request needs any, it only returns permits. */
+  /** Requests permits. If no request needs any, only returns permits. */
   #ask(state: State): void {
     state.asking ??= this.#askOnce(state).then(() => {
       state.asking = undefined;
-      // A failed report is repeated with the next request.
+      // The next permit request repeats a failed report.
       const canReport = state.pool.hasClosed && this.#uptime >= state.askAfterMs;
       if (!this.#isClosed && (state.waiting.length > 0 || canReport)) this.#ask(state);
     });
@@ -212,7 +215,7 @@ export class BlockQuotaGate implements QuotaGate {
 
   async #askOnce(state: State): Promise<void> {
     const { uid, pool, waiting } = state;
-    // Waits until the spent permits of closing blocks are used or given back, unless the disk takes too long.
+    // Wait until the spent permits of closing blocks are used or given back, unless the disk takes too long.
     if (pool.isClosing) await Promise.race([pool.settled(), delay(SETTLED_WAIT_MS_MAX)]);
     const report = pool.report(++this.#serial);
     const isWanted =

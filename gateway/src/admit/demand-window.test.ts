@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DemandWindow } from './demand-window.ts';
 
-/** Adds evenly spaced requests for `ms` milliseconds. Returns the end. */
+/** Adds evenly spaced requests for `ms` milliseconds. Returns the end time. */
 const load = (window: DemandWindow, fromMs: number, { perSecond, ms }: { perSecond: number; ms: number }): number => {
   const gapMs = 1_000 / perSecond;
   for (let atMs = 0; atMs < ms; atMs += gapMs) window.add(fromMs + atMs);
@@ -10,7 +10,7 @@ const load = (window: DemandWindow, fromMs: number, { perSecond, ms }: { perSeco
 };
 const perSecond = (window: DemandWindow, nowMs: number): number => window.perMs(0, nowMs) * 1_000;
 
-test('a steady rate is measured correctly at any moment', () => {
+test('the window measures a steady rate correctly at any moment', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1_000, max: 60_000 }), (rate, ms) => {
       const window = new DemandWindow(0);
@@ -21,7 +21,7 @@ test('a steady rate is measured correctly at any moment', () => {
   );
 });
 
-test('a burst is detected within two seconds and measured in full within six, regardless of the earlier traffic', () => {
+test('the window detects a burst within two seconds and measures it in full within six, regardless of the earlier traffic', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 10_000_000 }),
@@ -41,7 +41,7 @@ test('a burst is detected within two seconds and measured in full within six, re
   );
 });
 
-test('a few simultaneous requests do not look like thousands per second', () => {
+test('the window does not mistake a few simultaneous requests for thousands per second', () => {
   const window = new DemandWindow(0);
   for (let n = 0; n < 5; n++) window.add(60_000);
   expect(perSecond(window, 60_000)).toBe(5);

@@ -4,9 +4,9 @@ const HISTORY_MS_MIN = 1_000;
 const HALF_MS = 5_000;
 
 /**
- * The current number of requests per second: the larger of the rates over the last 5 to 10 s and over the current half of that.
- * So growth becomes visible within a second or two, regardless of the earlier rate. No I/O; times are milliseconds of a clock that is never
- * set.
+ * The current number of requests per second: the larger of the rates over the last 5 to 10 s and over the current half
+ * of that. This makes growth visible within a second or two, regardless of the earlier rate. Does no I/O. Times are
+ * milliseconds on a monotonic clock.
  */
 export class DemandWindow {
   #sinceMs: number;
@@ -23,7 +23,7 @@ export class DemandWindow {
     this.#count++;
   }
 
-  /** @param waiting requests that are not counted yet */
+  /** @param waiting requests that have not been counted yet */
   perMs(waiting: number, nowMs: number): number {
     this.#moveTo(nowMs);
     const elapsedMs = nowMs - this.#sinceMs;

@@ -5,14 +5,14 @@ import { DemandWindow } from './demand-window.ts';
 interface Block {
   readonly id: string;
   readonly period: string;
-  /** The end of the period, milliseconds since the epoch. */
+  /** The end of the period, in milliseconds since the epoch. */
   readonly endMs: number;
   readonly permits: number;
   /** Permits that requests have taken and not given back. */
   spent: number;
-  /** Spent permits whose requests are neither recorded nor refused yet. */
+  /** Spent permits of requests that are neither recorded nor refused yet. */
   unsettled: number;
-  /** Permits taken so far, including those given back; also the number of the last one. */
+  /** Permits taken so far, including those given back. This is also the number of the last permit. */
   taken: number;
 }
 
@@ -21,17 +21,23 @@ export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
 const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
-/** One in use and one in reserve, and the same again when the month changes. */
+/** One block in use and one in reserve, and the same again when the month changes. */
 const BLOCKS_MAX = 4;
-/** Far more blocks than close during one disk write. Above this number, permits given back to the oldest block count as used. */
+/**
+ * Far more blocks than close during one disk write. Beyond this number, permits given back to the oldest block count as
+ * used.
+ */
 const CLOSING_MAX = 16;
 
-/** The permits of one account that this gateway holds, in blocks. No I/O; `uptimeMs` is of a clock that is never set. */
+/**
+ * The permits of one account that this gateway holds, in blocks. Does no I/O. `uptimeMs` is the time on a monotonic
+ * clock.
+ */
 export class PermitPool {
   readonly #blocks: Block[] = [];
-  /** Blocks that are no longer spent from, but still have unsettled permits. */
+  /** Blocks that no longer hand out permits, but still have unsettled ones. */
   readonly #closing = new Map<string, Block>();
-  /** Blocks whose count of spent permits is final, until the operator has recorded it. */
+  /** Final counts of spent permits, by block, that the operator has not recorded yet. */
   readonly #closed = new Map<string, number>();
   #left = 0;
   #granted = 0;
@@ -48,12 +54,12 @@ export class PermitPool {
     return this.#left;
   }
 
-  /** The operator has not recorded the final count of some blocks. */
+  /** Whether the operator has yet to record the final count of a block. */
   get hasClosed(): boolean {
     return this.#closed.size > 0;
   }
 
-  /** There are open blocks. They may be empty. */
+  /** Whether there are open blocks. They may be empty. */
   get hasOpen(): boolean {
     return this.#blocks.length > 0;
   }
@@ -81,13 +87,13 @@ export class PermitPool {
     return undefined;
   }
 
-  /** Every taken permit is either used or given back, exactly once. */
+  /** Marks a permit as used. Every taken permit must be either used or given back, exactly once. */
   use(permit: Permit): void {
     const block = this.#blockOf(permit);
     if (block !== undefined) this.#settle(block);
   }
 
-  /** A permit of a block whose final count is reported counts as used. */
+  /** Gives a permit back. If the final count of its block is already reported, the permit counts as used. */
   giveBack(permit: Permit): void {
     const block = this.#blockOf(permit);
     if (block === undefined) return;
@@ -125,19 +131,20 @@ export class PermitPool {
     while (this.#blocks.length > 0) this.#closeFirst();
   }
 
-  /** Ends the closing of all blocks. Permits that are given back later count as used. */
+  /** Finishes all closing blocks. Permits that are given back later count as used. */
   finishAll(): void {
     for (const block of this.#closing.values()) this.#finish(block);
   }
 
-  /** Another block should be requested before this one runs out. */
+  /** Whether to request another block before this one runs out. */
   needsMore(): boolean {
     return this.#blocks.length < BLOCKS_MAX && this.#left <= this.#granted * PREFETCH_SHARE;
   }
 
   /**
-   * Demand has grown so much that the remaining permits last for less than half the time that a block should, and the operator can
-   * grant more. False if none are left: other gateways may need them more, and the next request asks for permits.
+   * Whether demand has grown so much that the remaining permits last less than half as long as a block should, and the
+   * operator can grant more. Returns false if none are left, because other gateways may need them more and the next
+   * request asks for permits.
    */
   isShort(uptimeMs: number): boolean {
     const isCapped = this.#granted < this.#wanted;
@@ -146,7 +153,7 @@ export class PermitPool {
   }
 
   /**
-   * By this clock, the month of the first block is over. The operator's clock decides.
+   * Whether the month of the first block is over by this clock. The operator's clock is authoritative.
    *
    * @param nowMs milliseconds since the epoch
    */
@@ -155,14 +162,17 @@ export class PermitPool {
     return block !== undefined && this.#blocks.length < BLOCKS_MAX && block.endMs <= nowMs;
   }
 
-  /** The number of permits that lasts as long as a block should, at the current demand. */
+  /** Returns the number of permits that last as long as a block should at the current demand. */
   want(waiting: number, uptimeMs: number): number {
     const demand = this.#demand(waiting, uptimeMs);
     this.#wanted = Math.min(Math.max(WANT_MIN, waiting, demand), LIMITS.quotaBlockPermitsMax);
     return this.#wanted;
   }
 
-  /** The spent permits per block that the operator considers open; undefined if that has not changed since the last report. */
+  /**
+   * Returns the spent permits of each block that the operator considers open, or undefined if they have not changed
+   * since the last report.
+   */
   unreportedUsage(): PermitRequest['closed'] | undefined {
     const open = this.#held().map(({ id, spent }) => ({ block: id, used: spent }));
     const closed = Array.from(this.#closed, ([block, used]) => ({ block, used }));
@@ -174,12 +184,12 @@ export class PermitPool {
     this.#reportedUsage = textOf(blocks);
   }
 
-  /** Called for a new leader, which has none of the reports. */
+  /** Called for a new leader, which has not received any of the reports. */
   forgetReportedUsage(): void {
     this.#reportedUsage = undefined;
   }
 
-  /** @param serial grows with every report of this process, across all pools */
+  /** @param serial increases with every report of this process, across all pools */
   report(serial: number): PoolReport {
     const closed = [...this.#closed].slice(0, LIMITS.quotaBlocksNamedMax);
     return {
@@ -189,12 +199,12 @@ export class PermitPool {
     };
   }
 
-  /** The operator has accepted this report. */
+  /** Records that the operator has accepted this report. */
   reported({ closed }: PoolReport): void {
     for (const { block } of closed) this.#closed.delete(block);
   }
 
-  /** The number of permits that requests need in the time that a block should last. */
+  /** Returns the number of permits that requests need during the lifetime of a block. */
   #demand(waiting: number, uptimeMs: number): number {
     return Math.ceil(this.#taken.perMs(waiting, uptimeMs) * LIMITS.quotaBlockDemandMs);
   }
@@ -209,7 +219,7 @@ export class PermitPool {
     if (oldest !== undefined && this.#closing.size > CLOSING_MAX) this.#finish(oldest);
   }
 
-  /** Undefined once the block's count is final. */
+  /** Returns undefined if the block's count is already final. */
   #blockOf({ block: id }: Permit): Block | undefined {
     return this.#blocks.find((one) => one.id === id) ?? this.#closing.get(id);
   }
@@ -219,14 +229,14 @@ export class PermitPool {
     if (block.unsettled === 0 && this.#closing.has(block.id)) this.#finish(block);
   }
 
-  /** Makes the count of spent permits final. */
+  /** Makes the block's count of spent permits final. */
   #finish({ id, spent }: Block): void {
     this.#closing.delete(id);
     this.#closed.set(id, spent);
     if (!this.isClosing) for (const resolve of this.#onSettled.splice(0)) resolve();
   }
 
-  /** Blocks to report as held: their permits may still be spent. */
+  /** Returns the blocks to report as held, because their permits may still be spent. */
   #held(): Block[] {
     return [...this.#closing.values(), ...this.#blocks];
   }

@@ -18,14 +18,14 @@ import { diskError, FaultyDisk } from '../record/spool/spool.testing.ts';
 
 const WITHIN = { timeout: 15_000 };
 
-/** A whole gateway with a fake operator that grants permits over the real stream. */
+/** Starts a complete gateway with a fake operator that grants permits over the real stream. */
 const start = (quota: number, options: Pick<TestGatewayOptions, 'spoolDisk'> = {}) =>
   startTestGateway({
     objects: [{ ...account('own', KEY), quota }, project('shop', URI), endpoint('/v1/orders')],
     ...options,
   });
 
-/** Grants one block, then nothing. */
+/** Grants one block, then no more permits. */
 const grantOnce = (permits: number) => {
   let isGranted = false;
   return ({ want }: PermitRequest): PermitAnswer => {
@@ -36,7 +36,7 @@ const grantOnce = (permits: number) => {
   };
 };
 
-test('accepts as many requests as there are permits, and records the permit in each row', async () => {
+test('the gateway accepts as many requests as there are permits, and records the permit in each row', async () => {
   await using stand = await start(3);
   stand.operator.permits = grantOnce(3);
   const ask = () => exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
@@ -60,7 +60,7 @@ test('accepts as many requests as there are permits, and records the permit in e
   expect(rows.map(({ quotaPermit }) => quotaPermit).sort()).toEqual([1, 2, 3]);
 });
 
-test('returns unspent permits on a recall and on shutdown', async () => {
+test('the gateway returns unspent permits on a recall and on shutdown', async () => {
   await using stand = await start(100);
   const { operator } = stand;
   operator.permits = ({ want, serial }) =>
@@ -75,7 +75,7 @@ test('returns unspent permits on a recall and on shutdown', async () => {
   expect(operator.permitRequests.at(-1)).toMatchObject({ want: 0, closed: [{ block: 'b3', used: 1 }] });
 });
 
-test('returns the permit of a request that was waiting for the disk during a recall and is then refused', async () => {
+test('the gateway returns the permit of a request that was waiting for the disk during a recall and is refused afterwards', async () => {
   const disk = new FaultyDisk();
   await using stand = await start(100, { spoolDisk: disk });
   const { operator } = stand;
@@ -99,7 +99,7 @@ test('returns the permit of a request that was waiting for the disk during a rec
   expect(operator.permitRequests[2]).toMatchObject({ want: 0, held: [], closed: [{ block: 'b1', used: 0 }] });
 });
 
-test('refuses a request with 503 and stores nothing if the operator fails to grant permits', async () => {
+test('the gateway refuses a request with 503 and stores nothing if the operator fails to grant permits', async () => {
   await using stand = await start(3);
   const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
   expect([answer.status, headerOf(answer, 'standin-rejected'), headerOf(answer, 'retry-after')]).toEqual([
@@ -122,14 +122,14 @@ describe('during a handover between operators', () => {
     operator.cutStreams();
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(0), WITHIN);
     const answer = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    // While the request waits, the gateway tries this operator again and gets no stream.
+    // While the request is waiting, the gateway retries this operator, which does not give it a stream.
     const { refusals } = operator;
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(refusals), WITHIN);
     operator.leads = true;
     expect((await answer).status).toBe(200);
   });
 
-  test('an interrupted permit request is repeated at the next leader', async () => {
+  test('the gateway repeats an interrupted permit request with the next leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.permits = () => {
@@ -150,7 +150,7 @@ describe('during a handover between operators', () => {
     const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
     expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
-    // By now it counts as an outage, so the next request is refused immediately.
+    // By now this counts as an outage, so the next request is refused immediately.
     const later = performance.now();
     expect((await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]))).status).toBe(503);
     expect(performance.now() - later).toBeLessThan(1_000);

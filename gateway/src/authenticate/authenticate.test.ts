@@ -38,13 +38,13 @@ describe('a key in the header', () => {
   });
 });
 
-test('refuses whitespace around the key with either setting', () => {
+test('authenticate refuses whitespace around the key, regardless of the setting', () => {
   const padded = { keyPadded: true };
   expect(verdict(head('x-api-key', KEY, padded))).toBe('api_key_whitespace');
   expect(verdict(head('X-Api-Key', KEY, padded), 'any-case')).toBe('api_key_whitespace');
 });
 
-test('refuses a replaced key immediately, although its digest is cached', () => {
+test('authenticate refuses a replaced key immediately, although its digest is cached', () => {
   expect(verdict(head('x-api-key', KEY))).toEqual(['own']);
   table.put('Account/own', { kind: 'Account', config: account('own', OTHER_KEY) });
   expect([verdict(head('x-api-key', KEY)), verdict(head('x-api-key', OTHER_KEY))]).toEqual([
@@ -53,7 +53,7 @@ test('refuses a replaced key immediately, although its digest is cached', () => 
   ]);
 });
 
-test('replaces the key with its fingerprint', () => {
+test('authenticate replaces the key with its fingerprint', () => {
   const one = head('x-api-key', KEY);
   authenticate(one, table, 'exact');
   expect(one.headers).toEqual([
@@ -62,7 +62,7 @@ test('replaces the key with its fingerprint', () => {
   ]);
 });
 
-test('gives no one access to an account without a key', () => {
+test('authenticate does not let any key access an account without a key', () => {
   table.put('Account/own', { kind: 'Account', config: { ...account('own', KEY), keySha256: undefined } });
   expect(verdict(head('x-api-key', KEY))).toBe('api_key_invalid');
 });

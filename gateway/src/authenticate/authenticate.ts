@@ -6,7 +6,7 @@ import type { RequestHead } from '../request/request-head.ts';
 
 /** The accounts of the configuration. */
 export interface KeyHolders {
-  /** Accounts whose key has this digest. */
+  /** Returns the accounts whose key has this digest. */
   holdersOf(keySha256: string): readonly AccountConfig[];
 }
 
@@ -16,14 +16,14 @@ const MISSING = new Refusal('api_key_missing');
 const REPEATED = new Refusal('api_key_repeated');
 const NAME_NOT_LOWERCASE = new Refusal('api_key_header_name');
 const PADDED = new Refusal('api_key_whitespace');
-/** The same refusal for unknown, revoked and malformed keys. */
+/** Unknown, revoked and malformed keys all get this refusal. */
 export const INVALID_KEY = new Refusal('api_key_invalid');
 
-/** Digests of valid keys, so that a key in frequent use is hashed once. */
+/** Digests of valid keys, so that a frequently used key is hashed only once. */
 const DIGESTS_KEPT_MAX = 10_000;
 const digests = new Map<string, string>();
 
-/** Lower-case hex SHA-256 of a header value, latin1. */
+/** Returns the lowercase hex SHA-256 of a header value, encoded as latin1. */
 const digestOf = (key: string): string => digests.get(key) ?? hash('sha256', Buffer.from(key, 'latin1'), 'hex');
 
 const remember = (key: string, digest: string): void => {
@@ -32,13 +32,14 @@ const remember = (key: string, digest: string): void => {
   digests.set(key, digest);
 };
 
-/** Redacts a trailer. A key in a trailer does not count, but it must not appear in the log either. */
+/** Redacts a trailer. A key in a trailer is ignored, but it must not appear in the log. */
 export const withoutKey = ([name, value]: HeaderPair): HeaderPair =>
   name.toLowerCase() === 'x-api-key' ? [name, `sha256:${keyFingerprint(digestOf(value))}`] : [name, value];
 
 /**
- * Requires exactly one header named `x-api-key`, in lowercase unless the setting says otherwise, with no whitespace added to its
- * value on the wire, and a key that an account holds now. The lookup is by digest, so its duration reveals nothing about the key.
+ * Requires exactly one `x-api-key` header, in lowercase unless the setting says otherwise, with no whitespace added to
+ * its value on the wire, and with a key that currently belongs to an account. The lookup uses the digest, so its
+ * duration reveals nothing about the key.
  */
 export const authenticate = (
   head: RequestHead,

@@ -5,7 +5,9 @@ import { MockAnswer } from '../respond/mock-answer.ts';
 
 type EndpointConfig = Extract<ConfigObject, { kind: 'Endpoint' }>;
 
-/** Prepares an object for the routing table. Throws, with a message for people, if this gateway cannot serve it. */
+/**
+ * Prepares an object for the routing table. Throws an error with a readable message if this gateway cannot serve it.
+ */
 export const compile = (object: ConfigObject): TableEntry => {
   switch (object.kind) {
     case 'Account':

@@ -9,19 +9,22 @@ import { Revocations } from './revocations.ts';
 import { NotLeaderError, StreamSession } from './stream-session.ts';
 
 export interface ConfigClientOptions {
-  /** The name of this gateway. */
+  /** This gateway's name. */
   readonly name: string;
   /** Unique to this process. */
   readonly instance: string;
   readonly urls: readonly string[];
   readonly tlsDir: string;
-  /** The time without contact to the operator after which requests are refused; 0: never. The operator receives it. */
+  /**
+   * How long the gateway serves requests without contact to the operator. 0 means no limit. The operator receives this
+   * value.
+   */
   readonly maxStalenessMs: number;
   readonly store: ConfigStore;
   readonly diskCopy: DiskCopy;
   /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
-  /** Resolves when every request that has been admitted by now is recorded or refused. */
+  /** Resolves when every request that has been admitted so far is recorded or refused. */
   readonly settled: () => Promise<void>;
   /** Called when a stream is open and its snapshot is active. */
   readonly onConnected: () => void;
@@ -32,30 +35,33 @@ const BACKOFF = { baseMs: 100, capMs: 2_000 };
 /** How long a starting gateway waits for a response from any operator. */
 const FIRST_ROUND_TIMEOUT_MS = 5_000;
 /**
- * The longer wait for the copy on disk if operators respond and none leads: the time of an election. Without a leader no permits
- * are available, so this gateway would refuse requests that others can serve.
+ * How long to wait before using the copy on disk if operators respond but none is leading. This covers an election.
+ * Without a leader no permits are available, so this gateway would refuse requests that others can serve.
  */
 const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /** Short, because callers wait for it. */
 const PERMITS_TIMEOUT_MS = 3_000;
-/** How long callers wait for the next leader after the last one is lost. A leader that stops hands over within a second or two. */
+/**
+ * How long callers wait for the next leader after the previous one is lost. A leader that stops hands over within a
+ * second or two.
+ */
 const HANDOVER_MS = 3_000;
 const FAILURES_KEPT_MAX = 1_000;
 
-/** The result of a round over all operators: a stream, which has ended by now; responses, but no leader; or no response. */
+/** The result of one round over all operators: a stream (which has ended), responses but no leader, or no response. */
 type RoundOutcome = 'stream' | 'no leader' | 'no response';
 
 /** How a session ended. */
 interface SessionEnd {
   readonly hadStream: boolean;
-  /** The operator responded and does not lead. */
+  /** Whether the operator responded but is not leading. */
   readonly follows?: boolean;
-  /** The leader, as named by an operator that does not lead. */
+  /** The leader's URL, as named by an operator that is not leading. */
   readonly leaderUrl?: string | undefined;
 }
 
-/** The operator closed the connection, or accepts none. Timeouts have another kind of code. */
+/** Whether the operator closed or refused the connection. Timeouts have another kind of code. */
 const isCut = (error: unknown): boolean => error instanceof Error && 'code' in error && typeof error.code === 'string';
 
 const reasonOf = (error: unknown): string => {
@@ -64,8 +70,9 @@ const reasonOf = (error: unknown): string => {
 };
 
 /**
- * Keeps a `ConfigStore` up to date with the leading operator. It tries all addresses of all operators, follows the hint of those
- * that do not lead, and reconnects after every failure. While no operator responds, the current configuration stays active.
+ * Keeps a `ConfigStore` up to date with the leading operator. Tries all addresses of all operators, follows the hints
+ * of operators that are not leading, and reconnects after every failure. If no operator responds, the current
+ * configuration stays active.
  */
 export class ConfigClient {
   readonly #options: ConfigClientOptions;
@@ -77,7 +84,7 @@ export class ConfigClient {
   #hint: string | undefined;
   #hasSnapshot = false;
   readonly #failures = new Set<string>();
-  /** A stream is open and its snapshot is active. */
+  /** Whether a stream is open and its snapshot is active. */
   isConnected = false;
   /** Resolves when the next stream is active. */
   #nextStream = Promise.withResolvers<undefined>();
@@ -88,7 +95,10 @@ export class ConfigClient {
     this.#revocations = new Revocations(options);
   }
 
-  /** Resolves when there is a configuration, or none is available yet. In that case `ConfigStore` gets one later. */
+  /**
+   * Resolves when there is a configuration, or when none is available yet. In that case, `ConfigStore` receives one
+   * later.
+   */
   async start(): Promise<void> {
     const first = Promise.withResolvers<RoundOutcome>();
     this.#running = this.#run(first.resolve);
@@ -101,8 +111,8 @@ export class ConfigClient {
   }
 
   /**
-   * Requests permits of a quota from the leading operator. During a handover, waits for the next leader. Rejects if no operator leads,
-   * or if it does not respond in time.
+   * Requests quota permits from the leading operator. During a handover, waits for the next leader. Rejects if no
+   * operator is leading, or if the leader does not respond in time.
    */
   async askPermits(request: Omit<PermitRequest, 'gateway' | 'instance'>): Promise<PermitAnswer> {
     const connection = await this.#leader(this.#disconnectedMs);
@@ -110,13 +120,17 @@ export class ConfigClient {
       return await connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
     } catch (error) {
       if (!isCut(error)) throw error;
-      // The leader may have granted a block before it stopped. No later request names that block, so it returns to the account.
+      // The leader may have granted a block before it stopped. No later request names that block, so the operator
+      // returns it to the account.
       const next = await this.#leader(performance.now(), connection);
       return next.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
     }
   }
 
-  /** The connection to the leader, if it is not the one that was cut. Waits for it until `HANDOVER_MS` after the last leader was lost. */
+  /**
+   * Returns the connection to the leader, unless it is the one that was cut. Waits for it until `HANDOVER_MS` after the
+   * previous leader was lost.
+   */
   async #leader(lostMs: number, cut?: OperatorConnection): Promise<OperatorConnection> {
     const leftMs = lostMs + HANDOVER_MS - performance.now();
     const isAvailable = (): boolean => this.isConnected && this.#connection !== cut;
@@ -126,21 +140,27 @@ export class ConfigClient {
     return this.#connection;
   }
 
-  /** Reports spent permits to the leading operator. Rejects if no operator leads, or if it does not respond in time. */
+  /**
+   * Reports spent permits to the leading operator. Rejects if no operator is leading, or if the leader does not respond
+   * in time.
+   */
   async reportUsage(accounts: UsageReport['accounts']): Promise<void> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     await this.#connection.usage(accounts, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
-  /** Reports an ended process, whose records are all in the log, to the leading operator. Rejects like `reportUsage`. */
+  /**
+   * Reports to the leading operator that a process has ended and that all its records are in the log. Rejects in the
+   * same cases as `reportUsage`.
+   */
   async reportDrained(instance: string): Promise<void> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     await this.#connection.drained(instance, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
   /**
-   * Removes the copy on disk, then sends a goodbye message, so that the operator does not wait for this gateway. If the copy
-   * cannot be removed, there is no goodbye, and the operator waits as for a killed gateway.
+   * Removes the copy on disk, then sends a goodbye message so that the operator does not wait for this gateway. If the
+   * copy cannot be removed, sends no goodbye message, and the operator waits as it does for a killed gateway.
    */
   async stop(): Promise<void> {
     if (await this.#options.diskCopy.discard()) await this.#goodbye();
@@ -152,16 +172,16 @@ export class ConfigClient {
   async #goodbye(): Promise<void> {
     const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
     await this.#connection?.goodbye(signal).catch((error: unknown) => {
-      this.#options.logger.info({ reason: reasonOf(error) }, 'goodbye message failed');
+      this.#options.logger.info({ reason: reasonOf(error) }, 'could not send the goodbye message');
     });
   }
 
-  /** Starts from the copy on disk, unless a stream was faster. */
+  /** Restores the copy on disk, unless a stream was faster. */
   async #restore(): Promise<void> {
     if (!this.#hasSnapshot && !this.#stopped.signal.aborted) await this.#options.diskCopy.restore();
   }
 
-  /** Runs rounds until `stop`. Calls `onFirst` after the first round or at its stream's first commit. */
+  /** Runs rounds until `stop`. Calls `onFirst` after the first round or at the first commit of its stream. */
   async #run(onFirst: (outcome: RoundOutcome) => void): Promise<void> {
     const { signal } = this.#stopped;
     for (let attempt = 0; !signal.aborted; attempt++) {
@@ -172,7 +192,7 @@ export class ConfigClient {
     }
   }
 
-  /** Tries every address once, until one provides a stream. */
+  /** Tries every address once, until one provides a stream. Returns the outcome. */
   async #round(onCommit: () => void): Promise<RoundOutcome> {
     const { signal } = this.#stopped;
     const queue = await this.#addresses();
@@ -186,7 +206,7 @@ export class ConfigClient {
         queue.unshift(...(await this.#resolve(end.leaderUrl)));
       }
     }
-    // The named leader did not respond, so it no longer comes first.
+    // The named leader did not respond, so stop trying it first.
     this.#hint = undefined;
     return outcome;
   }
@@ -236,14 +256,17 @@ export class ConfigClient {
     }
   }
 
-  /** Warns once per reason until the next stream, because every address of an unavailable operator fails every two seconds. */
+  /**
+   * Logs one warning per reason until the next stream, because every address of an unavailable operator fails every two
+   * seconds.
+   */
   #reportFailure(failure: { readonly url: string; readonly address?: string; readonly reason: string }): void {
     const text = `${failure.url} ${failure.address ?? ''} ${failure.reason}`;
     this.#options.logger[this.#failures.has(text) ? 'debug' : 'warn'](failure, 'config stream unavailable');
     if (this.#failures.size < FAILURES_KEPT_MAX) this.#failures.add(text);
   }
 
-  /** All addresses of all operators in random order, so that gateways spread. */
+  /** Returns all addresses of all operators in random order, so that gateways spread across them. */
   async #addresses(): Promise<OperatorAddress[]> {
     const found = await Promise.all(this.#options.urls.map((url) => this.#resolve(url)));
     const shuffled = found

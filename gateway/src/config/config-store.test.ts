@@ -4,9 +4,9 @@ import { ConfigStore } from './config-store.ts';
 
 test.each([
   ['served within maxStalenessMs', { uptimeMs: 5_000, wallMs: 5_000 }, true],
-  ['refused after that time by both clocks', { uptimeMs: 5_001, wallMs: 5_001 }, false],
-  ['refused after the machine was suspended', { uptimeMs: 10, wallMs: 3_600_000 }, false],
-  ['served if the clock was set back', { uptimeMs: 10, wallMs: -3_600_000 }, true],
+  ['refused after that time on both clocks', { uptimeMs: 5_001, wallMs: 5_001 }, false],
+  ['refused after the machine has been suspended', { uptimeMs: 10, wallMs: 3_600_000 }, false],
+  ['served after the clock was set back', { uptimeMs: 10, wallMs: -3_600_000 }, true],
   ['refused after that time, although the clock was set back', { uptimeMs: 5_001, wallMs: -3_600_000 }, false],
 ])('requests are %s', (_name, passed, isServing) => {
   let atMs = Date.UTC(2026, 10, 22);

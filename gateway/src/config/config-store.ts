@@ -19,16 +19,19 @@ import { compile } from './compile.ts';
 export interface Committed {
   readonly revision: Revision;
   readonly rejected: readonly RejectedObject[];
-  /** A key is no longer valid, so it must not return from this gateway's disk. */
+  /** Whether a key is no longer valid, so that it must not return from this gateway's disk. */
   readonly revokesKey: boolean;
 }
 
-/** A message of the operator contradicts the state of this gateway. The session ends, and the next one begins with a snapshot. */
+/**
+ * Thrown when a message from the operator contradicts this gateway's state. The session ends, and the next one begins
+ * with a snapshot.
+ */
 export class StreamProtocolError extends Error {
   override readonly name = 'StreamProtocolError';
 }
 
-/** A time on two clocks: the first stops while a machine is suspended, the second can be set. */
+/** A time on two clocks: the first stops while the machine is suspended, and the second can be set. */
 export interface Moment {
   /** `performance.now()` */
   readonly uptimeMs: number;
@@ -38,9 +41,9 @@ export interface Moment {
 
 export interface ConfigStoreOptions {
   readonly logger: Logger;
-  /** 0: the last configuration stays active without limit. */
+  /** 0 means that the last configuration stays active without limit. */
   readonly maxStalenessMs: number;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   readonly clock?: () => number;
 }
 
@@ -48,7 +51,7 @@ type Begin = Pick<Extract<StreamMessage, { type: 'begin' }>, 'revision' | 'snaps
 
 interface Change {
   readonly key: ConfigKey;
-  /** Undefined: the object is removed. */
+  /** Undefined if the object is removed. */
   readonly entry: TableEntry | undefined;
 }
 
@@ -61,10 +64,10 @@ interface Transaction {
   readonly named: Set<ConfigKey>;
 }
 
-/** An operator believes for at most a lease that it still leads. */
+/** An operator can believe for one lease duration that it is still leading. */
 const OLDER_MS = 2 * LIMITS.leaseDurationMs;
 const MESSAGE_LENGTH_MAX = 1_000;
-/** The most that an acknowledgement may contain. */
+/** The largest number of rejected objects in one acknowledgement. */
 const REJECTED_MAX = 1_000;
 
 /**
@@ -77,7 +80,7 @@ export class ConfigStore {
   readonly #clock: () => number;
   #table: RoutingTable | undefined;
   #revision: Revision = { epoch: 0, number: 0 };
-  /** The configuration comes from the disk. Any configuration from an operator is newer. */
+  /** Whether the configuration comes from the disk. Any configuration from an operator is newer. */
   #isFromDisk = false;
   #rejected = new Map<ConfigKey, string>();
   #transaction: Transaction | undefined;
@@ -107,48 +110,51 @@ export class ConfigStore {
     return this.#rejected.size;
   }
 
-  /** Milliseconds since the last message of the operator; undefined before the first one. */
+  /** Returns the milliseconds since the operator's last message, or undefined before the first one. */
   ageMs(nowMs: number): number | undefined {
     return this.#lastMessageMs === undefined ? undefined : nowMs - this.#lastMessageMs;
   }
 
-  /** The routing table for requests at `nowMs` (of `performance.now()`); undefined if none may be served. */
+  /**
+   * Returns the routing table for requests at `nowMs` (from `performance.now()`), or undefined if no request may be
+   * served.
+   */
   tableAt(nowMs: number): RoutingTable | undefined {
     return this.#maxStalenessMs > 0 && this.#isStaleAt(nowMs) ? undefined : this.#table;
   }
 
   /**
-   * By either clock: if one is set back, the other still counts; if one is set forward, requests are refused until the next
-   * acknowledgement.
+   * Checks both clocks. If one is set back, the other still counts. If one is set forward, requests are refused until
+   * the next acknowledgement.
    */
   #isStaleAt(nowMs: number): boolean {
     const { uptimeMs, atMs } = this.#confirmed;
     return Math.max(nowMs - uptimeMs, this.#clock() - atMs) > this.#maxStalenessMs;
   }
 
-  /** All active objects, for the copy on disk. */
+  /** Returns all active objects, for the copy on disk. */
   *objects(): Generator<ConfigObject> {
     for (const { config } of this.#table?.entries() ?? []) yield config;
   }
 
-  /** Records a message of the operator. */
+  /** Records that the operator sent a message. */
   messageReceived(nowMs: number): void {
     this.#lastMessageMs = nowMs;
   }
 
   /**
-   * Records the response to an acknowledgement that was sent at `sent`: the operator waits for this gateway at least until
-   * `maxStalenessMs` after that. The time of sending counts, not the time of reading, because a process that was frozen finds old
-   * messages in its sockets.
+   * Records the response to an acknowledgement that was sent at `sent`. The operator waits for this gateway at least
+   * until `maxStalenessMs` after that. The time of sending counts, not the time of reading, because a process that was
+   * frozen finds old messages in its sockets.
    */
   confirmed(sent: Moment): void {
     this.#confirmed = sent;
   }
 
   /**
-   * Decides about a transaction: `skip` a delta that is older than the active revision, `refuse` an operator whose snapshot is
-   * older. Such an operator has not noticed yet that it no longer leads. If it is still connected after `OLDER_MS`, the epochs have
-   * restarted, and its snapshot is valid.
+   * Decides about a transaction: `skip` a delta that is older than the active revision, or `refuse` an operator whose
+   * snapshot is older. Such an operator has not noticed yet that it is no longer leading. If it is still connected
+   * after `OLDER_MS`, the epochs have restarted, and its snapshot is valid.
    */
   judge({ revision, snapshot }: Begin, nowMs: number): 'take' | 'skip' | 'refuse' {
     if (this.#isFromDisk || compareRevisions(parseRevision(revision), this.#revision) >= 0) {
@@ -169,9 +175,10 @@ export class ConfigStore {
   }
 
   begin({ revision, snapshot }: Begin): void {
-    if (this.#transaction !== undefined) throw new StreamProtocolError('a transaction began inside another');
+    if (this.#transaction !== undefined)
+      throw new StreamProtocolError('a transaction began before the previous one ended');
     if (!snapshot && (this.#table === undefined || this.#isFromDisk)) {
-      throw new StreamProtocolError('a delta came before the first snapshot');
+      throw new StreamProtocolError('a delta arrived before the first snapshot');
     }
     this.#transaction = {
       revision: parseRevision(revision),
@@ -208,13 +215,14 @@ export class ConfigStore {
   commit(revision: string): Committed {
     const transaction = this.#current();
     if (revision !== formatRevision(transaction.revision)) {
-      throw new StreamProtocolError('the revision of a commit differs from its begin');
+      throw new StreamProtocolError('a commit has a different revision than its transaction');
     }
     this.#transaction = undefined;
     const before = this.#table;
     const digests = keyDigests(before, transaction);
     const table = transaction.isSnapshot || before === undefined ? new RoutingTable() : before;
-    // The following statements neither fail nor wait, so requests see the state before or after, never in between.
+    // The following statements neither fail nor wait, so requests see the state either before or after the change,
+    // never in between.
     for (const { key, entry } of transaction.changes) {
       if (entry === undefined) table.remove(key);
       else table.put(key, entry);
@@ -232,7 +240,7 @@ export class ConfigStore {
     };
   }
 
-  /** Starts from the copy on disk. Does nothing if a stream was faster. */
+  /** Restores the copy on disk. Does nothing if a stream was faster. */
   restore(revision: Revision, objects: readonly unknown[]): void {
     if (this.#table !== undefined) return;
     const table = new RoutingTable();
@@ -242,7 +250,7 @@ export class ConfigStore {
       try {
         table.put(configKey(parsed.data), compile(parsed.data));
       } catch {
-        // The object was valid when it was written. The operator will send it again and receive the reason for its rejection.
+        // The object was valid when it was written. The operator will send it again and learn why it was rejected.
       }
     }
     this.#table = table;
@@ -258,12 +266,12 @@ export class ConfigStore {
   }
 
   #current(): Transaction {
-    if (this.#transaction === undefined) throw new StreamProtocolError('a change came outside a transaction');
+    if (this.#transaction === undefined) throw new StreamProtocolError('a change arrived outside a transaction');
     return this.#transaction;
   }
 }
 
-/** Digests of keys that the transaction may revoke. */
+/** Returns the digests of keys that the transaction may revoke. */
 const keyDigests = (table: RoutingTable | undefined, { isSnapshot, named }: Transaction): string[] => {
   if (table === undefined) return [];
   const candidates = isSnapshot ? table.entries() : [...named].map((key) => table.entry(key));

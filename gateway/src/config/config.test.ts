@@ -71,7 +71,7 @@ const until = async (condition: () => Promise<boolean> | boolean): Promise<void>
 };
 const copyPath = (): string => join(dir, 'data', 'config.ndjson');
 const copyHasKey = async (): Promise<boolean> => (await readFile(copyPath(), 'utf8')).includes(sha256(KEY));
-/** Ends the gateway, and leaves the copy on disk, as a kill would. */
+/** Ends the gateway like a kill does, leaving the copy on disk. */
 const crash = async (gateway: Gateway): Promise<void> => {
   await until(copyHasKey);
   const kept = `${copyPath()}.kept`;
@@ -108,7 +108,7 @@ describe('a transaction', () => {
     expect((await ask(gateway)).body.toString()).toBe('"successor"');
   });
 
-  test('replaces a key: after the acknowledgement, only the new key is accepted', async () => {
+  test('replaces a key, and only the new key is accepted after the acknowledgement', async () => {
     const gateway = await startWith();
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
@@ -116,7 +116,7 @@ describe('a transaction', () => {
     expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
   });
 
-  test('that revokes a key is acknowledged once every request with that key is recorded', async () => {
+  test('that revokes a key is acknowledged when every request with that key is recorded', async () => {
     const disk = new FaultyDisk();
     const gateway = await start({}, disk);
     await operator.publish(BASIC_OBJECTS);
@@ -199,7 +199,7 @@ describe('an object that this gateway cannot serve', () => {
 });
 
 describe('the operator', () => {
-  test('can restart without an interruption of traffic, and its snapshot replaces everything', async () => {
+  test('can restart without interrupting traffic, and its snapshot replaces everything', async () => {
     const gateway = await startWith();
     const { port } = operator;
     await operator.close();
@@ -210,7 +210,7 @@ describe('the operator', () => {
     expect(await statusOf(gateway)).toBe(401);
   });
 
-  test('names the leader if it does not lead itself', async () => {
+  test('names the leader if it is not leading itself', async () => {
     const leader = await FakeOperator.listen(certificates);
     cleanups.push(() => leader.close());
     operator.leads = false;
@@ -221,7 +221,7 @@ describe('the operator', () => {
     expect(await statusOf(gateway)).toBe(200);
   });
 
-  test('of an older epoch is ignored', async () => {
+  test('from an older epoch is ignored', async () => {
     const gateway = await startWith();
     const { port } = operator;
     await operator.close();
@@ -231,7 +231,7 @@ describe('the operator', () => {
     expect([await statusOf(gateway), operator.acks]).toEqual([200, []]);
   });
 
-  test('with a certificate of another CA is not trusted', async () => {
+  test('with a certificate from another CA is not trusted', async () => {
     await operator.close();
     operator = await FakeOperator.listen(await makeStreamCertificates());
     const gateway = await start();
@@ -246,7 +246,7 @@ describe('the operator', () => {
     await until(async () => (await readiness(gateway)) === 200);
   });
 
-  test('is disconnected after an invalid message, then tried again', async () => {
+  test('is disconnected after an invalid message and tried again later', async () => {
     const gateway = await startWith();
     operator.send({ type: 'commit', revision: '1.7' });
     await until(() => operator.streamCount === 0);
@@ -263,7 +263,7 @@ describe('the operator', () => {
 });
 
 describe('the copy on disk', () => {
-  test('starts a killed gateway while no operator responds, and only its owner can read it', async () => {
+  test('starts a killed gateway if no operator responds, and only its owner can read it', async () => {
     await crash(await startWith());
     expect((await stat(copyPath())).mode & 0o777).toBe(0o600);
     await operator.close();
@@ -276,7 +276,7 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
-  test('is deleted before the goodbye message, so that a forgotten gateway cannot return with a revoked key', async () => {
+  test('is deleted before the goodbye message, so a forgotten gateway cannot return with a revoked key', async () => {
     const gateway = await startWith();
     await until(copyHasKey);
     let existsAtGoodbye = true;
@@ -290,7 +290,7 @@ describe('the copy on disk', () => {
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 
-  test('prevents the goodbye message if it cannot be removed, so that the operator waits', async () => {
+  test('prevents the goodbye message if it cannot be removed, so the operator waits', async () => {
     const gateway = await startWith();
     await rm(copyPath(), { force: true });
     await mkdir(copyPath());
@@ -303,7 +303,7 @@ describe('the copy on disk', () => {
     operator.leads = false;
     const { refusals } = operator;
     const second = await start();
-    // If no operator had responded, the gateway would have used the copy by now.
+    // Without a response from any operator, the gateway would have used the copy by now.
     await until(() => operator.refusals >= refusals + 3);
     expect(await readiness(second)).toBe(503);
     operator.leads = true;
@@ -350,7 +350,7 @@ describe('the copy on disk', () => {
     expect(await readFile(copyPath(), 'utf8')).not.toContain(sha256(KEY));
   });
 
-  test('of an earlier process is replaced before anything is acknowledged', async () => {
+  test('from an earlier process is replaced before anything is acknowledged', async () => {
     const path = copyPath();
     await mkdir(join(dir, 'data'));
     await writeFile(path, JSON.stringify(account('own', KEY)));
@@ -379,7 +379,7 @@ describe('with maxStalenessMs', () => {
   const STALE_MS = LIMITS.maxStalenessMsMin;
 
   test(
-    'a gateway without messages refuses requests, is not ready, and has sent the limit',
+    'a gateway that gets no messages refuses requests, is not ready, and has sent the limit',
     { timeout: 20_000 },
     async () => {
       const gateway = await start({ maxStalenessMs: STALE_MS });
@@ -419,7 +419,7 @@ describe('with maxStalenessMs', () => {
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 
-  test('a value below the minimum is refused at startup', () => {
-    expect(() => testSettings(dir, { maxStalenessMs: STALE_MS - 1 })).toThrow('must be 0, or at least 3000');
+  test('a value below the minimum is rejected at startup', () => {
+    expect(() => testSettings(dir, { maxStalenessMs: STALE_MS - 1 })).toThrow('must be 0 or at least 3000');
   });
 });

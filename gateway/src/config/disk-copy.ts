@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ConfigStore } from './config-store.ts';
 
-/** Changes within this time of each other are written once. */
+/** Changes within this time of each other are written together. */
 const DEBOUNCE_MS = 1_000;
 /** Lines per write to the file. */
 const LINES_PER_WRITE = 500;
@@ -35,7 +35,7 @@ const parseCopy = (text: string): StoredConfig | undefined => {
   return { revision: parseRevision(begin.data.revision), objects };
 };
 
-/** Encodes `objects`, which were read at one moment, over several turns of the event loop. */
+/** Encodes `objects`, which were all read at one moment, over several turns of the event loop. */
 function* lines(revision: string, objects: readonly ConfigObject[]): Generator<string> {
   yield JSON.stringify({ type: 'begin', revision, snapshot: true } satisfies StreamMessage);
   for (const object of objects) yield JSON.stringify({ type: 'put', object } satisfies StreamMessage);
@@ -43,9 +43,9 @@ function* lines(revision: string, objects: readonly ConfigObject[]): Generator<s
 }
 
 /**
- * The copy of the configuration with which a gateway starts when no operator responds: one snapshot of the config stream, as
- * NDJSON. It contains digests of keys and the mocks, so only its owner may read it. It is replaced as a whole, so the file is
- * never partial.
+ * The copy of the configuration that a gateway starts with if no operator responds: one snapshot of the config stream,
+ * as NDJSON. It contains key digests and mocks, so only its owner may read it. It is replaced as a whole, so the file
+ * is never partial.
  */
 export class DiskCopy {
   readonly #path: string;
@@ -61,7 +61,7 @@ export class DiskCopy {
     this.#logger = logger;
   }
 
-  /** Activates the copy. False: there is none, or it cannot be read. */
+  /** Activates the copy. Returns false if there is none or if it cannot be read. */
   async restore(): Promise<boolean> {
     try {
       const copy = parseCopy(await readFile(this.#path, 'utf8'));
@@ -70,20 +70,21 @@ export class DiskCopy {
       this.#logger.info({ path: this.#path, revision: formatRevision(copy.revision) }, 'configuration read from disk');
       return true;
     } catch (error) {
-      if (!isAbsent(error)) this.#logger.error({ path: this.#path, err: error }, 'configuration copy on disk unusable');
+      if (!isAbsent(error))
+        this.#logger.error({ path: this.#path, err: error }, 'could not read the configuration copy on disk');
       return false;
     }
   }
 
-  /** Schedules a write, because the configuration has changed. */
+  /** Schedules a write because the configuration has changed. */
   schedule(): void {
     if (!this.#isDiscarded) this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
   }
 
   /**
-   * True: nothing older than the current configuration is on disk. With `isRequired`, as after a revocation, the old copy is
-   * removed if it cannot be replaced. A gateway that starts without a copy waits for the operator; with the old one it would
-   * accept a revoked key.
+   * Returns true if nothing older than the current configuration is on disk. With `isRequired`, as after a revocation,
+   * removes the old copy if it cannot be replaced. A gateway that starts without a copy waits for the operator, while a
+   * gateway with the old copy would accept a revoked key.
    */
   flush({ isRequired = false } = {}): Promise<boolean> {
     clearTimeout(this.#timer);
@@ -93,8 +94,8 @@ export class DiskCopy {
   }
 
   /**
-   * Removes the copy and stops writing it. False: it may still exist. The operator does not wait for a stopped gateway, which could
-   * otherwise start from a copy with keys that have been revoked since.
+   * Removes the copy and stops writing it. Returns false if it may still exist. The operator does not wait for a
+   * stopped gateway, so that gateway must not start again from a copy that contains keys revoked since then.
    */
   discard(): Promise<boolean> {
     this.#isDiscarded = true;
@@ -109,7 +110,7 @@ export class DiskCopy {
       await replaceFile(this.#path, blocks(lines(revision, objects)), { mode: 0o600 });
       return true;
     } catch (error) {
-      this.#logger.error({ path: this.#path, err: error }, 'writing the configuration copy failed');
+      this.#logger.error({ path: this.#path, err: error }, 'could not write the configuration copy');
       return false;
     }
   }
@@ -125,7 +126,7 @@ export class DiskCopy {
       if (isAbsent(error)) return true;
       this.#logger.error(
         { path: this.#path, err: error },
-        'removing the configuration copy failed, it may contain a revoked key',
+        'could not remove the configuration copy, which may contain a revoked key',
       );
       return false;
     }
@@ -134,7 +135,7 @@ export class DiskCopy {
 
 const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** Texts of many lines each, so that each is one write. */
+/** Joins many lines into each block, so that each block is one write. */
 function* blocks(all: Iterable<string>): Generator<string> {
   let block: string[] = [];
   for (const line of all) {

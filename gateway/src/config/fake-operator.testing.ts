@@ -20,26 +20,26 @@ import {
 } from '@standin/contract';
 import type { StreamCertificates } from './stream-certificates.testing.ts';
 
-/** A scripted operator: its end of the config stream, over mutual TLS, on a free port. */
+/** A scripted operator that serves its end of the config stream over mutual TLS on a free port. */
 export class FakeOperator {
   readonly acks: Ack[] = [];
   readonly goodbyes: string[] = [];
-  /** Called at each goodbye message, before the response. */
+  /** Called for each goodbye message, before the response. */
   onGoodbye: () => void = () => undefined;
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
   /** Processes that were reported as ended. */
   readonly drained: string[] = [];
-  /** Returns the response to a permit request; undefined: an error. */
+  /** Returns the response to a permit request. Undefined causes an error response. */
   permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
   /** Given to gateways while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
-  /** The number of requests that it refused because it does not lead. */
+  /** The number of requests that it refused because it is not leading. */
   refusals = 0;
-  /** False: acknowledgements are received, but get no response. */
+  /** If false, acknowledgements are received but get no response. */
   answersAcks = true;
-  /** Query of the last request for a stream. */
+  /** The query of the last stream request. */
   query = new URLSearchParams();
   /** Streams opened so far. */
   streamsOpened = 0;
@@ -94,7 +94,7 @@ export class FakeOperator {
     return this.acked(revision);
   }
 
-  /** Sends any messages, valid or not. */
+  /** Sends messages, whether valid or not. */
   send(...messages: readonly (StreamMessage | object)[]): void {
     for (const stream of this.#streams)
       stream.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));

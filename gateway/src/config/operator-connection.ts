@@ -12,7 +12,7 @@ import {
   type UsageReport,
 } from '@standin/contract';
 
-/** One address at which an operator may respond. */
+/** An address at which an operator may respond. */
 export interface OperatorAddress {
   readonly url: URL;
   /** The resolved address of the host. */
@@ -21,7 +21,7 @@ export interface OperatorAddress {
 
 /** An operator that does not respond within this time counts as unavailable. */
 const RESPONSE_TIMEOUT_MS = 3_000;
-/** For the stream, acknowledgements, and requests for permits of many accounts at once. */
+/** Enough for the stream, acknowledgements, and permit requests for many accounts at once. */
 const SOCKETS_MAX = 16;
 /** Responses other than the stream are one line. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
@@ -39,8 +39,8 @@ interface Answer {
 }
 
 /**
- * HTTPS to one operator, with certificates of both sides. They are read for each connection, so an operator can renew them
- * without a restart of the gateways.
+ * An HTTPS connection to one operator, with certificates on both sides. They are read again for each connection, so an
+ * operator can renew them without restarting the gateways.
  */
 export class OperatorConnection {
   readonly #target: OperatorAddress;
@@ -66,14 +66,14 @@ export class OperatorConnection {
     return this.#target.url.origin;
   }
 
-  /** The config stream, after its head has arrived. The caller destroys it. */
+  /** Returns the config stream after its response head has arrived. The caller destroys it. */
   stream(signal: AbortSignal): Promise<IncomingMessage> {
     const { name, instance, maxStalenessMs } = this.#gateway;
     const query = new URLSearchParams({ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) });
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
 
-  /** False: the operator does not know this gateway, which has to reconnect. */
+  /** Returns false if the operator does not know this gateway, which then has to reconnect. */
   async ack(ack: Omit<Ack, 'gateway' | 'instance'>, signal: AbortSignal): Promise<boolean> {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
@@ -83,7 +83,10 @@ export class OperatorConnection {
     return status === 204;
   }
 
-  /** For the time that a response may take, see `LIMITS.quotaRecallWaitMs`. Rejects if the response is not a `PermitAnswer`. */
+  /**
+   * Requests permits. See `LIMITS.quotaRecallWaitMs` for how long a response may take. Rejects if the response is not a
+   * `PermitAnswer`.
+   */
   async permits(request: Omit<PermitRequest, 'gateway' | 'instance'>, signal: AbortSignal): Promise<PermitAnswer> {
     const { name: gateway, instance } = this.#gateway;
     const named = { gateway, instance, ...request } satisfies PermitRequest;
@@ -110,7 +113,7 @@ export class OperatorConnection {
       throw new Error(`the operator responded to the report of a drained spool with status ${status}`);
   }
 
-  /** Announces that this gateway stops, so that the operator does not wait for it. */
+  /** Announces that this gateway is stopping, so that the operator does not wait for it. */
   async goodbye(signal: AbortSignal): Promise<void> {
     const { name, instance } = this.#gateway;
     const path = `/v1/gateways/${encodeURIComponent(name)}?instance=${encodeURIComponent(instance)}`;
@@ -145,7 +148,7 @@ export class OperatorConnection {
         clearTimeout(timer);
         resolve(response);
       });
-      // After the response has begun, an error occurs on the response itself.
+      // After the response has begun, errors are emitted on the response instead.
       request.on('error', (error) => {
         clearTimeout(timer);
         reject(error);

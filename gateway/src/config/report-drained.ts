@@ -3,17 +3,17 @@ import { OperatorConnection, type OperatorAddress } from './operator-connection.
 
 /** How to reach the config stream. */
 export interface OperatorAccess {
-  /** Every address of every name is tried, until one leads. */
+  /** Every address of every name is tried until one is leading. */
   readonly urls: readonly string[];
-  /** The folder with ca.crt, tls.crt and tls.key. */
+  /** The folder that contains ca.crt, tls.crt and tls.key. */
   readonly tlsDir: string;
 }
 
 const RESPONSE_TIMEOUT_MS = 5_000;
 
 /**
- * Reports an ended gateway process, whose records are all in the log, to the leading operator. The gateway itself does that at
- * its next start; this is for other programs. Rejects when no operator accepts it.
+ * Reports to the leading operator that a gateway process has ended and that all its records are in the log. The gateway
+ * does this itself at its next start; this function is for other programs. Rejects if no operator accepts the report.
  */
 export const reportDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation: string): Promise<void> => {
   const failures: unknown[] = [];
@@ -37,7 +37,7 @@ const resolve = async (text: string): Promise<readonly OperatorAddress[]> => {
   return found.map(({ address }) => ({ url, address }));
 };
 
-/** Resolves with the failure, if there is one. */
+/** Resolves with the failure, or with undefined if the operator accepted the report. */
 const reportTo = async (target: OperatorAddress, tlsDir: string, incarnation: string): Promise<unknown> => {
   const connection = await OperatorConnection.open(target, tlsDir, { name: 'drain', instance: '', maxStalenessMs: 0 });
   try {

@@ -2,17 +2,17 @@ import type { DiskCopy } from './disk-copy.ts';
 
 export interface RevocationParts {
   readonly diskCopy: DiskCopy;
-  /** Resolves when every request that has been admitted by now is recorded or refused. */
+  /** Resolves when every request that has been admitted so far is recorded or refused. */
   readonly settled: () => Promise<void>;
 }
 
 /**
- * Tracks revoked keys until no part of this gateway accepts them. Outlives sessions: the next session finishes the work of the
- * last one before it acknowledges anything.
+ * Tracks revoked keys until no part of this gateway accepts them. Outlives sessions: the next session finishes the work
+ * of the previous one before it acknowledges anything.
  */
 export class Revocations {
   readonly #parts: RevocationParts;
-  /** Starts at 1, because an earlier process may have left revoked keys on disk. */
+  /** Starts at 1 because an earlier process may have left revoked keys on disk. */
   #revoked = 1;
   #finished = 0;
 
@@ -20,14 +20,15 @@ export class Revocations {
     this.#parts = parts;
   }
 
-  /** A key has just been revoked. */
+  /** Records that a key has just been revoked. */
   add(): void {
     this.#revoked++;
   }
 
   /**
-   * True: every key that was revoked before this call is unusable. The requests that used it are recorded or refused, and it is
-   * not on disk. False: it may still be usable, so nothing may be acknowledged. Waits for the disk until `signal`.
+   * Resolves with true if every key that was revoked before this call is unusable: requests that used it are recorded
+   * or refused, and it is not on disk. Resolves with false if a key may still be usable, in which case nothing may be
+   * acknowledged. Waits for the disk until `signal`.
    */
   async finish(signal: AbortSignal): Promise<boolean> {
     const upTo = this.#revoked;

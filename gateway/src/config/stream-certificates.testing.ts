@@ -15,7 +15,7 @@ const HOUR_MS = 60 * 60 * 1000;
 
 x509.cryptoProvider.set(webcrypto);
 
-/** A CA and one certificate for each end of the config stream, valid for an hour. */
+/** Creates a CA and one certificate for each end of the config stream, valid for an hour. */
 export const makeStreamCertificates = async (): Promise<StreamCertificates> => {
   const validity = { notBefore: new Date(Date.now() - HOUR_MS), notAfter: new Date(Date.now() + HOUR_MS) };
   const caKeys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

@@ -17,18 +17,18 @@ import type { DiskCopy } from './disk-copy.ts';
 import { readAnswer, type OperatorConnection } from './operator-connection.ts';
 import type { Revocations } from './revocations.ts';
 
-/** Far above the size of a mock of `LIMITS.mockBodyBytesMax`, escaped, with its headers. */
+/** Far larger than an escaped mock of `LIMITS.mockBodyBytesMax` with its headers. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const ACK_ATTEMPTS_MAX = 4;
 const ACK_BACKOFF = { baseMs: 100, capMs: 800 };
 const REVOKE_RETRY_MS = 1_000;
-/** This operator does not lead; another one may. */
+/** Thrown when this operator is not leading. Another one may be. */
 export class NotLeaderError extends Error {
   override readonly name = 'NotLeaderError';
   readonly leaderUrl: string | undefined;
 
   constructor(leaderUrl: string | undefined) {
-    super('this operator does not lead');
+    super('this operator is not leading');
     this.leaderUrl = leaderUrl;
   }
 }
@@ -38,13 +38,13 @@ export interface SessionParts {
   readonly diskCopy: DiskCopy;
   readonly revocations: Revocations;
   readonly logger: Logger;
-  /** Called when a snapshot or delta has taken effect. */
+  /** Called when a snapshot or a delta has taken effect. */
   readonly onCommit: () => void;
   /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
 }
 
-/** The parts of a message that can be read if the schema rejects it. */
+/** The parts of a message that are readable even if the schema rejects it. */
 const putOfSomething = z.object({
   type: z.literal('put'),
   object: z.object({ kind: z.enum(['Account', 'Project', 'Endpoint']), uid: z.string() }),
@@ -131,7 +131,7 @@ export class StreamSession {
     }
   }
 
-  /** A newer operator may send objects that this gateway does not know. They are rejected individually. */
+  /** Rejects the objects of a newer operator that this gateway does not know, one by one. */
   #takeUnknown(json: unknown, error: z.ZodError): void {
     const put = putOfSomething.safeParse(json);
     if (!put.success) throw new StreamProtocolError(`invalid message: ${z.prettifyError(error)}`);
@@ -149,7 +149,7 @@ export class StreamSession {
     const { store } = this.#parts;
     const verdict = store.judge(message, performance.now());
     if (verdict === 'refuse') {
-      throw new Error(`revision ${message.revision} of the operator is older than ${formatRevision(store.revision)}`);
+      throw new Error(`the operator's revision ${message.revision} is older than ${formatRevision(store.revision)}`);
     }
     return verdict === 'skip';
   }
@@ -162,24 +162,27 @@ export class StreamSession {
     this.#acknowledge(committed);
   }
 
-  /** Called after each commit, and again at each heartbeat, so that the operator knows that this gateway is alive. */
+  /** Called after each commit and at each heartbeat, so that the operator knows that this gateway is alive. */
   #acknowledge(committed: Committed): void {
     this.#unacked = committed;
     this.#acking ??= this.#ackAll();
   }
 
-  /** Acknowledges the newest revision, which includes all before it. */
+  /** Acknowledges the newest revision, which includes all earlier ones. */
   async #ackAll(): Promise<void> {
     for (let next = this.#nextAck(); next !== undefined; next = this.#nextAck()) {
       await this.#finishRevocations();
       await this.#ack(next);
       this.#lastAcked = next;
     }
-    // In the same turn as the last check, so that a commit after it starts a new loop.
+    // This is in the same turn as the last check, so a commit after it starts a new loop.
     this.#acking = undefined;
   }
 
-  /** After an acknowledgement, no key that was revoked by then is accepted, not even after a restart from the copy on disk. */
+  /**
+   * Ensures that no key that has been revoked so far is accepted after an acknowledgement, not even after a restart
+   * from the copy on disk.
+   */
   async #finishRevocations(): Promise<void> {
     const { signal } = this.#end;
     while (!signal.aborted && !(await this.#parts.revocations.finish(signal))) {
@@ -204,7 +207,7 @@ export class StreamSession {
         return;
       } catch (error) {
         this.#parts.logger.info({ err: error, attempt }, 'acknowledgement failed');
-        // Reconnecting brings a snapshot, and with it another acknowledgement.
+        // Reconnecting brings a snapshot and, with it, another acknowledgement.
         if (attempt === ACK_ATTEMPTS_MAX) this.#end.abort();
         else await delay(exponentialMs(attempt, ACK_BACKOFF), undefined, { signal }).catch(() => undefined);
       }

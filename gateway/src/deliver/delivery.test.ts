@@ -23,7 +23,7 @@ const unavailable = (): never => {
 };
 const idsOf = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
 
-/** The spool in a folder and its delivery, as in a gateway. */
+/** Opens the spool in a folder and starts its delivery, as a gateway does. */
 const startOn = async (
   dir: string,
   sink: MemorySink,
@@ -52,7 +52,7 @@ const setUp = async (options = {}) => {
   return { dir, sink, ...(await startOn(dir, sink, options)) };
 };
 
-/** Copies the folder of a process to another name, as if the process had been killed. */
+/** Copies a process's folder under another name, as if the process had been killed. */
 const crash = async (dir: string, spool: Spool): Promise<string> => {
   const left = path.join(dir, `0${randomUUID().slice(1)}`);
   await cp(spool.folder, left, { recursive: true });
@@ -70,7 +70,7 @@ describe('rows', () => {
     expect([delivery.deliveredRows, delivery.deliveredBatches, await readdir(dir)]).toEqual([3, 1, []]);
   });
 
-  test('keep their bytes and token over all retries, and later rows get a separate batch', async () => {
+  test('keep their bytes and token across all retries, and later rows get a separate batch', async () => {
     const { sink, spool, delivery, stop } = await setUp();
     let failures = 2;
     sink.onInsert = () => (failures-- > 0 ? unavailable() : undefined);
@@ -124,7 +124,7 @@ describe('rows', () => {
     expect(await next.stop()).toBe(0);
   });
 
-  test('of a segment that another process has delivered and removed do not block the rest', async () => {
+  test('of a segment that another process has delivered and removed do not block the others', async () => {
     const { sink, spool, stop } = await setUp();
     sink.onInsert = unavailable;
     await spool.exchange(testRow());
@@ -179,7 +179,7 @@ describe('a forwarded request', () => {
 });
 
 describe('the spool of an earlier process', () => {
-  /** A folder with rows in one segment. */
+  /** Leaves a folder with rows in one segment. */
   const leave = async (count: number) => {
     const stand = await setUp();
     stand.sink.onInsert = unavailable;
@@ -192,7 +192,7 @@ describe('the spool of an earlier process', () => {
     return { dir: stand.dir, folder, rows, sink, file: path.join(folder, '0000000001.seg') };
   };
 
-  test('is delivered at the next start; its last segment stays until it is quiet, and is delivered again if it grows', async () => {
+  test('is delivered at the next start, and its last segment stays until it is quiet and is delivered again if it grows', async () => {
     const { dir, folder, rows, sink, file } = await leave(3);
     const whole = await readFile(file);
     await writeFile(file, whole.subarray(0, whole.length - 10));
@@ -216,7 +216,7 @@ describe('the spool of an earlier process', () => {
     expect(sink.rows).toHaveLength(5);
   });
 
-  test('is reported once it is fully delivered, until a report is accepted', async () => {
+  test('is reported when it is fully delivered, until a report is accepted', async () => {
     const { dir, folder, sink, file } = await leave(2);
     const longAgo = new Date(Date.now() - 3_600_000);
     await utimes(file, longAgo, longAgo);

@@ -13,22 +13,22 @@ import { Quarantine } from './quarantine.ts';
 export interface DeliveryOptions {
   readonly sink: LogSink;
   readonly spool: Spool;
-  /** Update the tables before the first insert. */
+  /** Whether to update the tables before the first insert. */
   readonly migrate: boolean;
-  /** A segment of another process that has not changed for this long has no writer. */
+  /** A segment of another process counts as abandoned after this time without a change. */
   readonly quietMs: number;
-  /** Called for each earlier process whose records are all in ClickHouse, again until it resolves. */
+  /** Called for each earlier process whose records are all in ClickHouse. Repeated until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
 
-/** The longest time that a row waits for others. The insert itself takes the rest of `LIMITS.flushIntervalMsMax`. */
+/** The longest time that a row waits for other rows. The insert takes the rest of `LIMITS.flushIntervalMsMax`. */
 const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
 const ORPHAN_SCAN_INTERVAL_MS_MAX = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
- * Delivers the spool's segments to ClickHouse, one at a time. While that works, a segment is sealed and sent within
+ * Delivers the spool's segments to ClickHouse, one at a time. While delivery works, a segment is sealed and sent within
  * `FLUSH_INTERVAL_MS`. While it fails, segments grow to their full size and wait on disk. Segments of earlier processes are
  * delivered in between.
  */
@@ -42,7 +42,7 @@ export class Delivery {
   #orphanSteps: AsyncGenerator<void> | undefined;
   #nextOrphanScanMs = 0;
   #isPrepared = false;
-  /** The segment that was taken from the spool and is not delivered yet. */
+  /** The segment that was taken from the spool but is not delivered yet. */
   #next: SealedSegment | undefined;
   #isStopping = false;
   #running: Promise<void> | undefined;
@@ -74,7 +74,7 @@ export class Delivery {
     return this.#inserter.failedAttempts;
   }
 
-  /** `performance.now()` when delivery began to fail; undefined while it works. */
+  /** The `performance.now()` time when delivery began to fail, or undefined if it is working. */
   get failingSinceMs(): number | undefined {
     return this.#inserter.failingSinceMs;
   }
@@ -83,7 +83,7 @@ export class Delivery {
     return this.#own.damagedRecords + this.#orphans.damagedRecords;
   }
 
-  /** Rows and damaged records in quarantine, including earlier ones. */
+  /** The number of rows and damaged records in quarantine, including earlier ones. */
   get quarantined(): number {
     return this.#quarantine.count;
   }
@@ -128,7 +128,7 @@ export class Delivery {
     this.#isPrepared = true;
   }
 
-  /** True: everything is delivered, and nothing will follow. */
+  /** Returns true if everything is delivered and nothing will follow. */
   async #step(): Promise<boolean> {
     const { spool } = this.#options;
     this.#next ??= spool.takeSealed();
@@ -144,13 +144,13 @@ export class Delivery {
     return false;
   }
 
-  /** How long the rows in the open segment may still wait. */
+  /** Returns how long the rows in the open segment may still wait. */
   #flushInMs(): number {
     const { openSinceMs } = this.#options.spool;
     return openSinceMs === undefined ? Infinity : openSinceMs + FLUSH_INTERVAL_MS - performance.now();
   }
 
-  /** Delivers one segment of another process. False: there is none at the moment. */
+  /** Delivers one segment of another process. Returns false if there is none at the moment. */
   async #deliverOrphan(): Promise<boolean> {
     if (this.#orphanSteps === undefined) {
       if (performance.now() < this.#nextOrphanScanMs) return false;

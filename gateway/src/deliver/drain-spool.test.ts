@@ -18,7 +18,7 @@ const INCARNATION = '01938f5e-0000-7000-8000-000000000000';
 let dir: string;
 let sink: MemorySink;
 
-/** The spool of a gateway that stopped while ClickHouse was unavailable. */
+/** Creates the spool of a gateway that stopped while ClickHouse was unavailable. */
 beforeEach(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'standin-drain-'));
   sink = new MemorySink();
@@ -67,7 +67,7 @@ test('a quiet segment is removed, and its folder stays until the operator is not
   expect(sink.rows).toHaveLength(2);
 });
 
-test('the leading operator is notified, whichever address it has', async () => {
+test('the leading operator is notified, regardless of which address it has', async () => {
   const certificates = await makeStreamCertificates();
   const tlsDir = await mkdtemp(path.join(tmpdir(), 'standin-drain-tls-'));
   await writeCertificates(tlsDir, certificates);

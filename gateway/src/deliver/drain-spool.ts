@@ -8,37 +8,37 @@ import { Orphans } from './orphaned-segments.ts';
 import { Quarantine } from './quarantine.ts';
 
 export interface DrainOptions {
-  /** The spool of a gateway. */
+  /** The folder of the gateway's spool. */
   readonly dir: string;
   readonly sink: LogSink;
   readonly logger: Logger;
-  /** A last segment that has not changed for this long is removed. A younger one is delivered and stays. */
+  /** A last segment that has not changed for this long is removed. A newer one is delivered but stays. */
   readonly quietMs: number;
-  /** Update the log's tables first. False if ClickHouse's user may only insert. */
+  /** Whether to update the log tables first. Set to false if the ClickHouse user may only insert. */
   readonly migrate: boolean;
   /**
    * Called for each gateway process whose records are all in the log. Without it, the empty folder stays until the operator is
-   * notified, which then settles the permits that the process held.
+   * notified and settles the permits that the process held.
    */
   readonly onDrained?: ((incarnation: string) => Promise<void>) | undefined;
-  /** Stops the work when it aborts. */
+  /** Stops the work when aborted. */
   readonly signal: AbortSignal;
 }
 
 export interface Drained {
   readonly rows: number;
-  /** Files in quarantine now, including earlier ones. */
+  /** Files currently in quarantine, including earlier ones. */
   readonly quarantined: number;
-  /** Segments that remain: delivered but young, or undelivered if `gaveUp`. */
+  /** Bytes in the remaining segments. They are delivered but too new to remove, or undelivered if `gaveUp`. */
   readonly leftBytes: number;
-  /** Gateway processes whose records are all in the log, and which have not been reported to the operator. */
+  /** Gateway processes whose records are all in the log but which have not been reported to the operator. */
   readonly unreported: number;
   readonly gaveUp: boolean;
 }
 
 /**
- * Delivers the segments in a spool whose gateway does not return. Safe while a gateway still uses the spool: a row that is
- * delivered twice is read once. Rejects if the folder cannot be read.
+ * Delivers the segments in the spool of a gateway that will not return. This is safe even if a gateway still uses the spool,
+ * because a row that is delivered twice is read once. Rejects if the folder cannot be read.
  */
 export const drainSpool = async ({
   dir,

@@ -5,10 +5,10 @@ import { drainedIncarnation } from '../record/spool/spool-folder.ts';
 import type { Quarantine } from './quarantine.ts';
 
 export interface DrainedFoldersOptions {
-  /** The folder that all incarnations share. */
+  /** The folder that contains the folders of all incarnations. */
   readonly dir: string;
   readonly quarantine: Quarantine;
-  /** Called for each drained folder, again until it resolves. */
+  /** Called for each drained folder. Repeated until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
@@ -22,7 +22,7 @@ export class DrainedFolders {
     this.#options = options;
   }
 
-  /** Resolves after one attempt for each folder. The next call repeats the failed ones. */
+  /** Resolves after one attempt for each folder. The next call retries the ones that failed. */
   report(): Promise<void> {
     this.#running ??= this.#reportAll().finally(() => (this.#running = undefined));
     return this.#running;
@@ -39,11 +39,14 @@ export class DrainedFolders {
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      logger.info({ reason }, 'permits of an earlier process not settled, retrying later');
+      logger.info({ reason }, 'could not settle the permits of an earlier process, retrying later');
     }
   }
 
-  /** Requests in quarantine were accepted and are missing from the log, so the log's count of this process is too low. */
+  /**
+   * Does not report a process that has requests in quarantine. They were accepted but are missing from the log, so the log's
+   * count is too low.
+   */
   async #reportOne(incarnation: string): Promise<void> {
     if (this.#options.quarantine.count === 0) await this.#options.onDrained(incarnation);
   }

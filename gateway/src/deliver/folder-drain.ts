@@ -19,9 +19,9 @@ export interface FolderDrainOptions {
 
 interface DeliveredSegment {
   readonly bytes: number;
-  /** The writer of the segment may still be alive, so the file stays. */
+  /** Whether the segment's writer may still be alive. If so, the file stays. */
   readonly mayGrow: boolean;
-  /** The segment's requests whose response has not been found. */
+  /** The segment's requests whose responses have not been found. */
   readonly requests: Map<string, RequestRecord>;
 }
 
@@ -30,14 +30,14 @@ const READ_AGAIN_MS = 1_000;
 const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Delivers the segments of one incarnation, in the order in which they were written. A segment is always the same batch: its
- * token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and a response was found for
- * every request in it, so the files are the cursor. Removing or delivering a segment twice is harmless.
+ * Delivers the segments of one incarnation in the order in which they were written. A segment is always the same batch, because
+ * its token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and a response was found
+ * for every request in it, so the files themselves record the progress. Removing or delivering a segment twice is harmless.
  */
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
   readonly #held = new Map<string, DeliveredSegment>();
-  /** Request → the segment that contains it. */
+  /** Maps each request to the segment that contains it. */
   readonly #segmentOf = new Map<string, string>();
   #spare: Buffer | undefined;
 
@@ -48,8 +48,8 @@ export class FolderDrain {
   }
 
   /**
-   * Resolves when the segment's exchanges are in ClickHouse, with the size of the file: 0 if it does not exist, because another
-   * process has delivered it. Undefined: delivery gave up. A segment that may grow is not removed.
+   * Resolves with the file size when the segment's exchanges are in ClickHouse, with 0 if the file does not exist because another
+   * process has delivered it, and with undefined if delivery gave up. A segment that may grow is not removed.
    */
   async deliver(file: string, { mayGrow = false } = {}): Promise<number | undefined> {
     const content = await this.#read(file);
@@ -71,7 +71,7 @@ export class FolderDrain {
     return content.bytes;
   }
 
-  /** Turns requests without a response into rows: no response will follow. False: delivery gave up. */
+  /** Turns requests without a response into rows because no response will follow. Returns false if delivery gave up. */
   async finish(): Promise<boolean> {
     for (const [file, { requests }] of [...this.#held]) {
       const batch = requests.size === 0 ? undefined : await readRequests(file, [...requests.values()]);
@@ -86,14 +86,14 @@ export class FolderDrain {
     return true;
   }
 
-  /** Undefined: delivery gave up. */
+  /** Returns undefined if delivery gave up. */
   async #read(file: string): Promise<SegmentContent | 'gone' | undefined> {
     const signal = this.#options.inserter.hasGivenUp;
     while (!signal.aborted) {
       try {
         return (await readSegment(file, this.#spare)) ?? 'gone';
       } catch (error) {
-        this.#options.logger.error({ err: error, file }, 'reading a log segment failed, retrying');
+        this.#options.logger.error({ err: error, file }, 'could not read a log segment, retrying');
         await delay(READ_AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -135,12 +135,12 @@ export class FolderDrain {
       this.#options.onRemoved(held.bytes);
     } catch (error) {
       // The next process delivers it again, with the same token.
-      this.#options.logger.error({ err: error, file }, 'removing a delivered log segment failed');
+      this.#options.logger.error({ err: error, file }, 'could not remove a delivered log segment');
     }
   }
 }
 
-/** The same bytes always get the same token, and different bytes a different one. */
+/** Makes a batch from a segment. The same bytes always get the same token, and different bytes get a different one. */
 const batchOf = (file: string, { exchanges, columnCount }: SegmentContent) => {
   const { rows, ends } = exchanges;
   const incarnation = path.basename(path.dirname(file));

@@ -14,21 +14,21 @@ export interface InserterOptions {
 
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
-/** The rows themselves cause the error. */
+/** Whether the rows themselves cause the error. */
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
 
-/** The reason for log lines. Leaves out the cause, whose text may quote captured data. */
+/** Returns the reason for log lines. Leaves out the cause because its text may quote captured data. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Rows whose bytes always have the same token. */
+/** Rows that always have the same token for the same bytes. */
 export interface TokenBatch extends RowBatch {
   readonly token: string;
   readonly columnCount: number;
 }
 
 /**
- * Inserts batches into ClickHouse: the same bytes with the same token until they are acknowledged, so each row is stored once.
- * Rows that ClickHouse always rejects are found by halving their batch, and go into quarantine.
+ * Inserts batches into ClickHouse. Sends the same bytes with the same token until they are acknowledged, so each row is stored
+ * once. Finds rows that ClickHouse always rejects by halving their batch, and moves them to quarantine.
  */
 export class Inserter {
   readonly #options: InserterOptions;
@@ -37,14 +37,14 @@ export class Inserter {
   deliveredRows = 0;
   deliveredBatches = 0;
   failedAttempts = 0;
-  /** `performance.now()` when delivery began to fail; undefined while it works. */
+  /** The `performance.now()` time when delivery began to fail, or undefined if it is working. */
   failingSinceMs: number | undefined;
 
   constructor(options: InserterOptions) {
     this.#options = options;
   }
 
-  /** Once aborted, every call resolves with false and does nothing. */
+  /** After this is aborted, every call resolves with false and does nothing. */
   get hasGivenUp(): AbortSignal {
     return this.#giveUp.signal;
   }
@@ -53,7 +53,7 @@ export class Inserter {
     this.#giveUp.abort();
   }
 
-  /** Updates the tables. False: delivery gave up. */
+  /** Updates the tables. Returns false if delivery gave up. */
   migrate(): Promise<boolean> {
     return this.#persist(
       'update the log tables',
@@ -62,7 +62,7 @@ export class Inserter {
     );
   }
 
-  /** True: every row is in ClickHouse or in quarantine. False: delivery gave up. */
+  /** Returns true if every row is in ClickHouse or in quarantine, and false if delivery gave up. */
   async insert(batch: TokenBatch): Promise<boolean> {
     const { rows, ends, token, columnCount } = batch;
     if (ends.length === 0) return true;
@@ -77,7 +77,7 @@ export class Inserter {
     return true;
   }
 
-  /** The tokens of the halves derive from the batch's, so the halves are also stored once. */
+  /** Inserts each half of a batch. The tokens of the halves derive from the batch token, so each half is also stored once. */
   async #insertHalves({ token, columnCount, ...batch }: TokenBatch): Promise<boolean> {
     const [first, second] = splitBatch(batch, batch.ends.length >> 1);
     const isFirstDone = await this.insert({ ...first, token: `${token}.0`, columnCount });
@@ -85,7 +85,8 @@ export class Inserter {
   }
 
   /**
-   * Repeats until the row is in quarantine, because a full disk may have room again later. Until then, the row stays in its segment.
+   * Retries until the row is in quarantine, because a full disk may have room again later. Until then, the row stays in its
+   * segment.
    */
   #quarantine({ rows, columnCount }: TokenBatch, error: unknown): Promise<boolean> {
     const { quarantine, logger } = this.#options;
@@ -100,9 +101,7 @@ export class Inserter {
     );
   }
 
-  /**
-   * Repeats a call until it succeeds (true) or delivery gives up (false). Rejects with an error that repetition cannot change.
-   */
+  /** Retries a call until it succeeds (true) or delivery gives up (false). Rejects with any error that a retry cannot fix. */
   async #persist(task: string, call: () => Promise<void>, isFinal = isPermanent): Promise<boolean> {
     const { signal } = this.#giveUp;
     for (let attempt = 0; !signal.aborted; attempt++) {

@@ -3,11 +3,11 @@ import type { LogRow } from '@standin/contract';
 import { decodeRow, RowBinaryReader, type InsertBatch } from '@standin/logstore';
 import type { LogSink } from './log-sink.ts';
 
-/** An in-memory log that decodes its batches and fails on request. */
+/** An in-memory log that decodes its batches and fails on demand. */
 export class MemorySink implements LogSink {
   readonly rows: LogRow[] = [];
   readonly attempts: InsertBatch[] = [];
-  /** Throws the error of an insert that should fail. */
+  /** Throws an error to make an insert fail. */
   onInsert: ((batch: InsertBatch) => void) | undefined;
   isClosed = false;
   readonly #events = new EventEmitter();

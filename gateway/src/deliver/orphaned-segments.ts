@@ -4,23 +4,23 @@ import { drainedName, isIncarnationName, isSegmentName, takenBytes, takenName } 
 import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
 
 export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
-  /** The folder that all incarnations share. */
+  /** The folder that contains the folders of all incarnations. */
   readonly dir: string;
-  /** The folder of this process, which is not orphaned. */
+  /** This process's folder, which is not orphaned. */
   readonly ownFolder?: string;
-  /** A last segment that has not changed for this long has no writer. */
+  /** A last segment that has not changed for this long counts as abandoned. */
   readonly quietMs: number;
 }
 
 /**
- * Delivers the segments of other incarnations. One of them may still be alive (its pod may have been deleted by force while it
- * writes), and nothing depends on that. All its segments except the last are finished. The last one is delivered as it is and
- * marked with the delivered length. It is delivered again if it has grown, and removed when it has not changed for long enough.
- * Rows that are delivered twice have the same id.
+ * Delivers the segments of other incarnations. One of them may still be alive (its pod may have been force-deleted while it was
+ * writing), so nothing may depend on it having ended. All its segments except the last are finished. The last one is delivered as
+ * it is and marked with the delivered length. It is delivered again if it has grown, and removed when it has not changed for long
+ * enough. Rows that are delivered twice have the same id.
  */
 export class Orphans {
   readonly #options: OrphansOptions;
-  /** The bytes of all segments that existed at the last scan and have not been removed. */
+  /** Total bytes of the segments that existed at the last scan and have not been removed. */
   bytes = 0;
   damagedRecords = 0;
 
@@ -28,13 +28,13 @@ export class Orphans {
     this.#options = options;
   }
 
-  /** Sums up the sizes of the existing segments. */
+  /** Adds up the sizes of the existing segments. */
   async scan(): Promise<void> {
     const sizes = await Promise.all((await this.#folders()).map(sizeOfFolder));
     this.bytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Delivers one segment per step, oldest folders first. Ends when nothing is left to deliver, or delivery gave up. */
+  /** Delivers one segment per step, oldest folders first. Ends when nothing is left to deliver or delivery gave up. */
   async *steps(): AsyncGenerator<void> {
     await this.scan();
     for (const folder of await this.#folders()) yield* this.#drain(folder);
@@ -51,7 +51,7 @@ export class Orphans {
     const names = await namesIn(folder);
     const segments = names.filter(isSegmentName);
     const last = segments.at(-1);
-    /** Files that may grow, with their delivered length. */
+    /** Files that may grow, with their delivered lengths. */
     const taken = new Map<string, number>();
     for (const name of segments) {
       const bytes = await drain.deliver(path.join(folder, name), { mayGrow: name === last });
@@ -89,7 +89,7 @@ export class Orphans {
   }
 }
 
-/** Renames an empty folder. If its writer is still alive, it cannot begin another segment. */
+/** Renames an empty folder, so that a writer that is still alive cannot begin another segment there. */
 const retire = async (folder: string): Promise<void> => {
   if ((await namesIn(folder)).length > 0) return;
   const drained = drainedName(folder);
@@ -100,7 +100,7 @@ const retire = async (folder: string): Promise<void> => {
 
 const isNotFound = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** Sorted; empty if the folder does not exist. */
+/** Returns the sorted names, or an empty array if the folder does not exist. */
 const namesIn = async (folder: string): Promise<string[]> => {
   try {
     return (await readdir(folder)).sort();

@@ -11,35 +11,33 @@ const description = z.object({
   kind: z.enum(['row', 'damage']),
   /** Why the bytes are in quarantine. */
   reason: z.string(),
-  /** When they were added, RFC 3339. */
+  /** When they were added, as an RFC 3339 timestamp. */
   at: z.iso.datetime(),
-  /** For a row: how many of `LOG_COLUMNS` it has. */
+  /** For a row: the number of `LOG_COLUMNS` that it has. */
   columnCount: z.int().optional(),
-  /** For damage: the segment, and the position in it. */
+  /** For damage: the segment and the position in it. */
   segment: z.string().optional(),
   offset: z.int().optional(),
 });
 
-/** One entry of the quarantine. */
+/** An entry in the quarantine. */
 export interface Quarantined extends Readonly<z.infer<typeof description>> {
-  /** The file with its bytes. */
+  /** The file that contains the bytes. */
   readonly file: string;
   readonly bytes: number;
-  /** The decoded row; undefined if it cannot be read. */
+  /** The decoded row, or undefined if it cannot be decoded. */
   readonly row: LogRow | undefined;
 }
 
-/** Below the spool's folder. */
+/** Relative to the spool folder. */
 const FOLDER = 'quarantine';
 const BYTES_SUFFIX = '.bin';
 const DESCRIPTION_SUFFIX = '.json';
 
-/**
- * The folder of a spool for rows and records that cannot be delivered because of their content. Only users remove files from it.
- */
+/** A spool's folder for rows and records that cannot be delivered because of their content. Only people remove files from it. */
 export class Quarantine {
   readonly #folder: string;
-  /** The number of files with bytes. */
+  /** The number of files that contain rows or damaged bytes. */
   count = 0;
 
   constructor(spoolDir: string) {
@@ -51,7 +49,7 @@ export class Quarantine {
     this.count = (await filesIn(this.#folder)).length;
   }
 
-  /** Resolves when the row is on disk. Adding the same row twice stores it once. */
+  /** Resolves when the row is on disk. Adding the same row again has no effect. */
   addRow({ row, columnCount, reason }: { row: Buffer; columnCount: number; reason: string }): Promise<void> {
     return this.#add(row, { kind: 'row', reason, columnCount });
   }
@@ -71,7 +69,7 @@ export class Quarantine {
   }
 }
 
-/** The entries in the quarantine of a spool's folder, oldest first. */
+/** Returns the quarantine entries in a spool folder, oldest first. */
 export const readQuarantine = async (spoolDir: string): Promise<Quarantined[]> => {
   const folder = path.join(spoolDir, FOLDER);
   const found = await Promise.all(

@@ -3,39 +3,39 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
-/** The request of an exchange whose response is in another segment, or missing. */
+/** The request of an exchange whose response is missing or in another segment. */
 export interface RequestRecord {
-  /** The id's bytes (`idKeyAt`). */
+  /** The bytes of the id (see `idKeyAt`). */
   readonly idKey: string;
   /** The position of its row in the segment. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Bytes of a segment that are not a record. */
+/** Segment bytes that are not a valid record. */
 export interface Damage {
   readonly kind: 'corrupt' | 'torn' | 'header';
   readonly offset: number;
   readonly bytes: Buffer;
 }
 
-/** The content of a segment, as delivery needs it. */
+/** The segment content that delivery needs. */
 export interface SegmentContent {
-  /** The size of the file. */
+  /** The file size. */
   readonly bytes: number;
   readonly columnCount: number;
-  /** The whole exchanges, ready to insert. */
+  /** The complete exchanges, ready to insert. */
   readonly exchanges: RowBatch;
   readonly requests: readonly RequestRecord[];
-  /** Ids of exchanges whose requests are also records. */
+  /** Ids of exchanges whose requests are also stored as records. */
   readonly answeredKeys: readonly string[];
   readonly damage: readonly Damage[];
 }
 
-/** The bytes to check and move before other work gets its turn. They take well below a millisecond. */
+/** The number of bytes to check and move before yielding to other work. This takes well below a millisecond. */
 const BYTES_PER_TURN = 1024 * 1024;
 
-/** Undefined: the file does not exist. */
+/** Returns undefined if the file does not exist. */
 const readWhole = async (file: string, spare: Buffer | undefined): Promise<Buffer | undefined> => {
   try {
     const handle = await open(file);
@@ -62,13 +62,13 @@ const headerDamage = (segment: Buffer): SegmentContent => ({
   exchanges: { rows: Buffer.alloc(0), ends: [] },
   requests: [],
   answeredKeys: [],
-  // A segment is shorter than its header if the process or the machine ended while it was begun.
+  // A segment is shorter than its header if the process or the machine failed while the header was being written.
   damage: segment.length < HEADER_BYTES ? [] : [{ kind: 'header', offset: 0, bytes: Buffer.from(segment) }],
 });
 
 /**
- * Reads a segment and checks every record. Undefined: the file does not exist. Uses the memory of `spare` if it is large enough.
- * `exchanges` lies in that memory, with its rows moved together over the bytes between them.
+ * Reads a segment and checks every record. Returns undefined if the file does not exist. Uses the memory of `spare` if it is
+ * large enough. `exchanges` shares that memory: its rows are moved together, over the bytes between them.
  */
 export const readSegment = async (file: string, spare?: Buffer): Promise<SegmentContent | undefined> => {
   const segment = await readWhole(file, spare);
@@ -88,7 +88,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
     else if (part.type === 'request') requests.push({ idKey: idKeyAt(segment, start), start, end });
     else {
       if (part.type === 'answer') answeredKeys.push(idKeyAt(segment, start));
-      // Never overwrites unread bytes: a row is shorter than its frame, and the first row follows the header.
+      // This never overwrites unread bytes, because a row is shorter than its frame and the first row follows the header.
       segment.copyWithin(rowsEnd, start, end);
       rowsEnd += end - start;
       ends.push(rowsEnd);
@@ -101,7 +101,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
   return { bytes: segment.length, columnCount: header.columnCount, exchanges, requests, answeredKeys, damage };
 };
 
-/** The rows of these requests of a segment, as a batch. Undefined: the file does not exist. */
+/** Returns the rows of these requests in a segment as a batch, or undefined if the file does not exist. */
 export const readRequests = async (
   file: string,
   requests: readonly RequestRecord[],

@@ -1,7 +1,7 @@
 import { GatheredBytes } from '@standin/egress';
 import type { ByteBudget } from '../request/byte-budget.ts';
 
-/** The beginning of a response body, and the length of the whole. The budget counts its bytes until `free`. */
+/** The beginning of a response body, and its full length. The budget counts the captured bytes until `free`. */
 export class Capture {
   readonly #bytesMax: number;
   readonly #budget: ByteBudget;

@@ -18,7 +18,7 @@ import { exchange, headerOf, RawClient } from '../raw-client.testing.ts';
 const CAPTURE_MAX = 64 * 1024;
 const PATH = `/${URI}/f`;
 
-/** An upstream that sends the bytes of the test, regardless of the request. */
+/** An upstream that sends the test's bytes, regardless of the request. */
 let rawAnswer: (socket: Socket) => void = () => undefined;
 const rawUpstream: Server = createServer((socket) => {
   socket.on('error', () => undefined);
@@ -40,7 +40,7 @@ beforeAll(async () => {
   }
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
-  const nobody = urlOf(closed);
+  const unreachable = urlOf(closed);
   closed.close();
   const forwards = (slug: string, url: string) => endpoint(slug, { kind: 'Forward', url, timeoutMs: 700 });
   stand = await startTestGateway({
@@ -52,7 +52,7 @@ beforeAll(async () => {
       ...BASIC_OBJECTS,
       forwards('/f', `${urlOf(upstream)}/base?fixed=1`),
       forwards('/raw', `${urlOf(rawUpstream)}/`),
-      forwards('/nobody', nobody),
+      forwards('/unreachable', unreachable),
       forwards('/metadata', 'http://169.254.169.254/latest'),
     ],
   });
@@ -162,7 +162,7 @@ describe('a response from an upstream', () => {
     expect((await rowOf()).responseHeaders).toEqual(got.headers);
   });
 
-  test('is neither followed if it redirects nor decompressed', async () => {
+  test('is neither followed if it is a redirect nor decompressed', async () => {
     rawAnswer = (socket) =>
       socket.end(
         'HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b',
@@ -188,7 +188,7 @@ describe('a response from an upstream', () => {
     expect((await rowOf()).responseBodyBytes).toBe(0);
   });
 
-  test('is streamed: the first part is passed on before the rest arrives', async () => {
+  test('is streamed, so the first part is passed on before the rest arrives', async () => {
     const pending: ServerResponse[] = [];
     answer = (_incoming, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -204,7 +204,7 @@ describe('a response from an upstream', () => {
     client.destroy();
   });
 
-  test('reaches the caller whole if it is larger than the captured size', async () => {
+  test('reaches the caller in full if it is larger than the captured size', async () => {
     answer = (_incoming, response) => {
       response.writeHead(200, { 'content-length': 3 * CAPTURE_MAX });
       response.end('y'.repeat(3 * CAPTURE_MAX));
@@ -218,7 +218,7 @@ describe('a response from an upstream', () => {
     ]);
   });
 
-  test('passes trailers on to callers that accept them, and records them', async () => {
+  test('keeps its trailers for callers that accept them, and they are recorded', async () => {
     rawAnswer = (socket) =>
       socket.end(
         'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n',
@@ -230,7 +230,7 @@ describe('a response from an upstream', () => {
     expect((await rowOf()).responseTrailers).toEqual([['X-Sum', '1']]);
   });
 
-  test('loses the same fields in trailers as in the head: those of the connection and of the gateway', async () => {
+  test('loses the same fields in its trailers as in its head: those of the connection and those of the gateway', async () => {
     const passed = ['X-Sum: 1', 'Server-Timing: a'];
     // undici rejects a response with Transfer-Encoding or Content-Length in its trailers.
     const taken = [
@@ -256,8 +256,8 @@ describe('a response from an upstream', () => {
 
 describe('a failing upstream', () => {
   test.each([
-    ['refuses the connection', '/nobody', () => undefined, 502, 'upstream_unreachable', 'upstream_failed'],
-    ['must not be reached', '/metadata', () => undefined, 502, 'upstream_blocked', 'upstream_failed'],
+    ['refuses the connection', '/unreachable', () => undefined, 502, 'upstream_unreachable', 'upstream_failed'],
+    ['is blocked', '/metadata', () => undefined, 502, 'upstream_blocked', 'upstream_failed'],
     [
       'closes without a response',
       '/raw',
@@ -275,7 +275,7 @@ describe('a failing upstream', () => {
       'upstream_failed',
     ],
     [
-      'answers with status 600',
+      'responds with status 600',
       '/raw',
       (socket: Socket) => socket.end('HTTP/1.1 600 X\r\n\r\n'),
       502,
@@ -283,7 +283,7 @@ describe('a failing upstream', () => {
       'upstream_failed',
     ],
     [
-      'answers with status 000',
+      'responds with status 000',
       '/raw',
       (socket: Socket) => socket.end('HTTP/1.1 000 X\r\n\r\n'),
       502,
@@ -292,7 +292,7 @@ describe('a failing upstream', () => {
     ],
     ['does not respond', '/raw', () => undefined, 504, 'upstream_timeout', 'upstream_timeout'],
   ] as const)(
-    '%s: the caller gets a problem document, which is stored like any response',
+    'that %s results in a problem document, which is stored like any response',
     async (...[, slug, act, status, code, outcome]) => {
       rawAnswer = act;
       const got = await ask(slug);
@@ -312,7 +312,7 @@ describe('a failing upstream', () => {
   test.each([
     ['a known length', 'Content-Length: 100\r\n\r\nabc'],
     ['chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
-  ])('breaks off within %s: the connection of the caller is cut, and the row has the error', async (_name, rest) => {
+  ])("that breaks off within %s cuts the caller's connection, and the row has the error", async (_name, rest) => {
     rawAnswer = (socket) => socket.write(`HTTP/1.1 200 OK\r\n${rest}`, () => setTimeout(() => socket.destroy(), 20));
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY]));
@@ -323,8 +323,10 @@ describe('a failing upstream', () => {
     expect([row.status, row.outcome, text(row.responseBody)]).toEqual([200, 'upstream_failed', 'abc']);
     expect(row.upstreamError).not.toBe('');
   });
+});
 
-  test('a response is recorded whole after the caller has disconnected', async () => {
+describe('after the caller has disconnected', () => {
+  test('a response is recorded in full', async () => {
     const pending: ServerResponse[] = [];
     const arrived = new Promise<void>((resolve) => {
       answer = (_incoming, response) => {
@@ -344,7 +346,7 @@ describe('a failing upstream', () => {
     expect([row.outcome, text(row.responseBody), row.responseTruncated]).toEqual(['forwarded', 'begin end', false]);
   });
 
-  test('a slow response is not read forever after the caller has disconnected', async () => {
+  test('a slow response is not read forever', async () => {
     const cut = Promise.withResolvers<undefined>();
     answer = (_incoming, response) => {
       const timer = setInterval(() => response.write('z'), 50);
@@ -361,7 +363,7 @@ describe('a failing upstream', () => {
     expect((await rowOf()).responseTruncated).toBe(true);
   });
 
-  test('an endless response is cut after the caller has disconnected', async () => {
+  test('an endless response is cut off', async () => {
     const cut = Promise.withResolvers<undefined>();
     answer = (_incoming, response) => {
       const pour = (): void => {

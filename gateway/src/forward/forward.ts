@@ -10,11 +10,11 @@ import { Capture } from './capture.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
 
-/** The span of a call to an upstream. */
+/** The span for a call to an upstream. */
 interface UpstreamSpan {
-  /** The headers to send: this span replaces the caller's. */
+  /** Returns the headers to send, with this span in place of the caller's. */
   headers(headers: readonly HeaderPair[]): HeaderPair[];
-  /** The response has arrived, or will not. */
+  /** Ends the span when the response has arrived, or when it is clear that none will. */
   end(end: { readonly status?: number; readonly error?: string | undefined }): void;
 }
 
@@ -24,10 +24,10 @@ export interface ForwardOptions {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly budget: ByteBudget;
-  /** The span of the request; undefined without tracing. */
+  /** The request's span, or undefined if tracing is off. */
   readonly span?: { upstream(url: string): UpstreamSpan } | undefined;
   readonly captureBytesMax: number;
-  /** After the caller has disconnected, its response is read for the log for at most this long. */
+  /** How long to keep reading the response for the log after the caller has disconnected. */
   readonly readMsMax: number;
 }
 
@@ -47,8 +47,8 @@ export const upstreamUrlOf = ({ head }: Accepted, { forward }: ForwardEndpoint):
   joinUpstreamUrl(forward.url, head.query);
 
 /**
- * Calls the upstream once, streams its response through, and records the exchange before the last byte of the response is sent. The
- * request itself is recorded already.
+ * Calls the upstream once, streams its response to the caller, and records the exchange before the last byte of the response is
+ * sent. The request itself is already recorded.
  */
 export const forward = async (
   accepted: Accepted,
@@ -64,7 +64,7 @@ export const forward = async (
   try {
     answer = await options.egress.request({
       url: upstreamUrl,
-      // The request is matched, so its method is one of an endpoint's.
+      // The request is matched, so its method is one that an endpoint can have.
       method: endpoint.config.method,
       headers: span?.headers(headers) ?? headers,
       body: body.length > 0 ? body : undefined,
@@ -78,7 +78,7 @@ export const forward = async (
   await relay.pass(answer);
 };
 
-/** Carries one response from the upstream to the caller and into the log. */
+/** Carries one response from the upstream to the caller and to the log. */
 class Relay {
   readonly #accepted: Accepted;
   readonly #upstreamUrl: string;
@@ -96,7 +96,10 @@ class Relay {
     this.#capture = new Capture(options.captureBytesMax, options.budget);
   }
 
-  /** No response came, or none that can be passed on: 502 or 504, stored and counted like any response. */
+  /**
+   * Responds with 502 or 504 when the upstream sends no response, or one that cannot be passed on. This is stored and counted
+   * like any response.
+   */
   async fail({ code, message }: Failure): Promise<void> {
     const { exchange } = this.#accepted;
     this.#span?.end({ error: code });
@@ -121,7 +124,7 @@ class Relay {
       answer.body.on('error', () => undefined).destroy();
       await this.fail({
         code: 'upstream_invalid',
-        message: 'The response of the upstream has contradictory lengths.',
+        message: 'The upstream response has contradictory lengths.',
       });
       return;
     }
@@ -135,14 +138,14 @@ class Relay {
     const failure = end.error === undefined ? undefined : failureOf(end.error);
     this.#span?.end({ status: answer.status, error: failure?.code });
     const recorded = this.#recordAnswer(answer, framing, end, failure);
-    // The recorder has its own copy. Counting both would refuse other requests although memory is about to be freed.
+    // The recorder has its own copy. Counting both would cause refusals of other requests although memory is about to be freed.
     this.#capture.free();
     await recorded;
     if (end.error !== undefined) exchange.destroy();
     else exchange.end(end.heldBack, this.#trailersFor(answer));
   }
 
-  /** RFC 9110 section 6.5.1: only for a recipient that accepts trailers. */
+  /** Returns trailers only for a recipient that accepts them (RFC 9110 section 6.5.1). */
   #trailersFor(answer: UpstreamAnswer): readonly HeaderPair[] {
     if (!acceptsTrailers(this.#accepted.head)) return [];
     return passableTrailers(answer.trailers(), answer.headers);

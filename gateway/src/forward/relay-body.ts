@@ -4,26 +4,29 @@ import type { Capture } from './capture.ts';
 
 export interface RelayOptions {
   readonly capture: Capture;
-  /** Undefined: chunked towards the caller. */
+  /** Undefined if the response to the caller is chunked. */
   readonly contentLength: number | undefined;
-  /** If the caller has disconnected, this much of the response is still read for the log. */
+  /** How much of the response is still read for the log after the caller has disconnected. */
   readonly readBytesMax: number;
-  /** Likewise, milliseconds: an upstream that sends a byte now and then never ends. */
+  /**
+   * How long the response is still read in that case, in milliseconds. Without this limit, an upstream that sends a byte now and
+   * then would never end.
+   */
   readonly readMsMax: number;
 }
 
 export interface RelayEnd {
-  /** The bytes that complete the response for the caller, to be sent once it is recorded. */
+  /** The bytes that complete the response for the caller, to be sent after the response is recorded. */
   readonly heldBack: Uint8Array | undefined;
-  /** The upstream broke off. The caller must not take the response for complete. */
+  /** Set if the upstream broke off. The caller must not mistake the response for a complete one. */
   readonly error: unknown;
-  /** The caller closed the connection, and the rest of the response was not read. */
+  /** Whether the caller closed the connection and the rest of the response was not read. */
   readonly isCutShort: boolean;
 }
 
 /**
- * Passes a response body on as it arrives, no faster than the caller takes it. It holds back only the chunk that completes a body
- * of known length. A chunked body is complete only with its terminator.
+ * Passes a response body on as it arrives, no faster than the caller reads it. Holds back only the chunk that completes a body of
+ * known length, because a chunked body is complete only with its terminator.
  */
 export const relayBody = async (
   answer: UpstreamAnswer,

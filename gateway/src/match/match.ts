@@ -25,8 +25,8 @@ const methodNotAllowed = (methods: Methods, method: string): Refusal => {
 };
 
 /**
- * Finds the endpoint at the request's path and method, in the project of one of the key's accounts. Project URI and path are
- * compared byte by byte with the raw target. The query has no influence.
+ * Finds the endpoint for the request's path and method in a project that belongs to one of the key's accounts. Compares
+ * the project URI and the path byte by byte with the raw target. Ignores the query.
  */
 export const match = (head: RequestHead, { holders }: Authenticated, table: RoutingTable): Route | Refusal => {
   const project = table.projectAt(head.projectUri);

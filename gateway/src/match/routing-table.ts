@@ -1,7 +1,7 @@
 import type { AccountConfig, ConfigKey, EndpointConfig, Method, ProjectConfig } from '@standin/contract';
 import type { Endpoint } from '../request/route.ts';
 
-/** An object of the configuration that this gateway can serve. */
+/** A configuration object that this gateway can serve. */
 export type TableEntry =
   | { readonly kind: 'Account'; readonly config: AccountConfig }
   | { readonly kind: 'Project'; readonly config: ProjectConfig }
@@ -10,26 +10,29 @@ export type TableEntry =
 export type Methods = ReadonlyMap<string, Endpoint>;
 type Paths = Map<string, Map<Method, Endpoint>>;
 
-const NOBODY: readonly AccountConfig[] = [];
+const NO_HOLDERS: readonly AccountConfig[] = [];
 
-/** The path without the differences that users overlook: case and trailing slashes. */
+/** Returns the path without the differences that users overlook: case and trailing slashes. */
 const looseForm = (path: string): string => {
   let end = path.length;
-  // Not a regular expression: it would take quadratic time on a long run of slashes inside the path.
+  // Not a regular expression, because it would take quadratic time on a long run of slashes inside the path.
   while (path[end - 1] === '/') end -= 1;
   return path.slice(0, end).toLowerCase();
 };
 
 /**
- * The configuration that requests are matched against. The cost of `put` and `remove` does not depend on the number of objects. A
- * transaction changes the table synchronously, so no request sees half of it.
+ * The configuration that requests are matched against. The cost of `put` and `remove` does not depend on the number of
+ * objects. A transaction changes the table synchronously, so no request sees a half-applied change.
  */
 export class RoutingTable {
   readonly #entries = new Map<ConfigKey, TableEntry>();
   readonly #holders = new Map<string, readonly AccountConfig[]>();
   readonly #projects = new Map<string, ProjectConfig>();
   readonly #paths = new Map<string, Paths>();
-  /** Loose form → path, per project. Built when a path is not found, dropped when an endpoint of the project changes. */
+  /**
+   * Maps the loose form to the path, per project. Built when a path is not found; dropped when an endpoint of the
+   * project changes.
+   */
   readonly #looseForms = new Map<string, Map<string, string>>();
 
   get size(): number {
@@ -44,21 +47,21 @@ export class RoutingTable {
     return this.#entries.values();
   }
 
-  /** Accounts whose key has this digest. */
+  /** Returns the accounts whose key has this digest. */
   holdersOf(keySha256: string): readonly AccountConfig[] {
-    return this.#holders.get(keySha256) ?? NOBODY;
+    return this.#holders.get(keySha256) ?? NO_HOLDERS;
   }
 
   projectAt(uri: string): ProjectConfig | undefined {
     return this.#projects.get(uri);
   }
 
-  /** The endpoints at a path, by method. */
+  /** Returns the endpoints at a path, by method. */
   methodsAt(projectUid: string, path: string): Methods | undefined {
     return this.#paths.get(projectUid)?.get(path);
   }
 
-  /** A path of the project that differs only in case or in trailing slashes. */
+  /** Returns a path in the project that differs only in case or trailing slashes. */
   similarPath(projectUid: string, path: string): string | undefined {
     let loose = this.#looseForms.get(projectUid);
     if (loose === undefined) {
@@ -98,7 +101,7 @@ export class RoutingTable {
         break;
       }
       case 'Project':
-        // Within one transaction another project may already have taken over the URI.
+        // Another project may already have taken over the URI in the same transaction.
         if (this.#projects.get(entry.config.uri) === entry.config) this.#projects.delete(entry.config.uri);
         break;
       case 'Endpoint':

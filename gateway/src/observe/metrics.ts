@@ -7,7 +7,7 @@ import type { Delivery } from '../deliver/delivery.ts';
 import type { Spool } from '../record/spool/spool.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 
-/** The sources of the gauges, read at each scrape. */
+/** The sources of the gauges, which are read at each scrape. */
 export interface Observed {
   readonly store: ConfigStore;
   readonly client: ConfigClient;
@@ -19,12 +19,12 @@ export interface Observed {
   readonly connectionCount: () => Promise<number>;
 }
 
-/** Seconds. A mock takes a fraction of a millisecond, an upstream up to its timeout. */
+/** In seconds. A mock takes a fraction of a millisecond, an upstream up to its timeout. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
 const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
-/** The metrics of the gateway. Each request increments plain numbers; Prometheus' objects are filled at each scrape. */
+/** The gateway's metrics. Each request increments plain numbers; Prometheus' objects are filled at each scrape. */
 export class Metrics {
   readonly registry: Registry;
   readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };
@@ -110,19 +110,21 @@ export class Metrics {
     gauge('standin_receive_connections', 'Open connections from callers.', connectionCount);
     gauge('standin_receive_running_requests', 'Requests in progress.', runningRequests);
     gauge('standin_receive_held_bytes', 'Memory held for requests in progress.', () => budget.receivedBytes);
-    gauge('standin_admit_permits', 'Available quota permits of all accounts.', () => gate.permitsLeft);
+    gauge('standin_admit_permits', 'Quota permits that this gateway holds.', () => gate.permitsLeft);
     counter('standin_admit_failures_total', 'Permit requests that failed.', () => gate.failedAsks);
-    gauge('standin_record_waiting_bytes', 'Log rows that wait to be written to disk.', () => budget.unrecordedBytes);
-    gauge('standin_record_full', '1 while requests are refused because they cannot be stored.', () =>
+    gauge('standin_record_waiting_bytes', 'Bytes of log rows waiting for the disk.', () => budget.unrecordedBytes);
+    gauge('standin_record_full', '1 while requests are rejected because they cannot be stored.', () =>
       Number(spool.isFull),
     );
-    gauge('standin_record_disk_free_bytes', 'Free space on the disk of the spool.', () => spool.guard.freeBytes);
-    counter('standin_record_commits_total', 'Writes to the spool, each for all waiting rows.', () => spool.commits);
+    gauge('standin_record_disk_free_bytes', "Free bytes on the spool's disk.", () => spool.guard.freeBytes);
+    counter('standin_record_commits_total', 'Writes to the spool, each with all waiting rows.', () => spool.commits);
     counter('standin_record_failures_total', 'Failed writes to the spool.', () => spool.failedCommits);
-    gauge('standin_deliver_backlog_bytes', 'Undelivered log rows on disk, including those of earlier processes.', () =>
-      Math.max(0, spool.guard.storedBytes),
+    gauge(
+      'standin_deliver_backlog_bytes',
+      'Bytes of undelivered log rows on disk, including those of earlier processes.',
+      () => Math.max(0, spool.guard.storedBytes),
     );
-    gauge('standin_deliver_failing_seconds', 'Time since inserts began to fail; 0: they succeed.', () =>
+    gauge('standin_deliver_failing_seconds', 'Seconds since inserts began to fail, or 0 if they succeed.', () =>
       since(delivery.failingSinceMs),
     );
     counter('standin_deliver_rows_total', 'Log rows delivered to ClickHouse.', () => delivery.deliveredRows);
@@ -141,10 +143,14 @@ export class Metrics {
     gauge('standin_config_objects', 'Objects in the active configuration.', () => store.objectCount);
     gauge('standin_config_rejected_objects', 'Objects that this gateway cannot serve.', () => store.rejectedCount);
     gauge('standin_config_connected', '1 while the config stream is open.', () => Number(client.isConnected));
-    gauge('standin_config_age_seconds', 'Time since the last message from the operator; -1: none yet.', () => {
-      const ageMs = store.ageMs(performance.now());
-      return ageMs === undefined ? -1 : ageMs / 1000;
-    });
+    gauge(
+      'standin_config_age_seconds',
+      'Seconds since the last message from the operator, or -1 before the first one.',
+      () => {
+        const ageMs = store.ageMs(performance.now());
+        return ageMs === undefined ? -1 : ageMs / 1000;
+      },
+    );
     new Gauge({
       name: 'standin_config_revision_info',
       help: 'The active revision and its source.',

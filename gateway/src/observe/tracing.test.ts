@@ -9,9 +9,9 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER_SPAN_ID = '00f067aa0ba902b7';
 const SAMPLED = `00-${TRACE_ID}-${CALLER_SPAN_ID}-01`;
 const NOT_SAMPLED = `00-${TRACE_ID}-${CALLER_SPAN_ID}-00`;
-/** `kind` in OTLP. */
+/** Values of `kind` in OTLP. */
 const [SERVER_KIND, CLIENT_KIND] = [2, 3];
-/** `status.code` in OTLP. */
+/** The `status.code` of an error in OTLP. */
 const ERROR = 2;
 
 interface Attribute {
@@ -72,11 +72,11 @@ const start = async (sampleRatio = 1): Promise<TestGateway> =>
       ...BASIC_OBJECTS,
       endpoint('/teapot', { kind: 'JSON', status: 503, headers: [], body: '{}' }),
       endpoint('/f', { kind: 'Forward', url: `${urlOf(upstream)}/base?secret=1`, timeoutMs: 700 }),
-      endpoint('/nobody', { kind: 'Forward', url: 'http://127.0.0.1:1/', timeoutMs: 700 }),
+      endpoint('/unreachable', { kind: 'Forward', url: 'http://127.0.0.1:1/', timeoutMs: 700 }),
     ],
   });
 
-/** Spans arrive in batches. A stopping gateway sends the remaining ones. */
+/** Waits for the spans, which arrive in batches. A gateway sends the remaining ones when it stops. */
 const afterCalls = async (
   calls: (post: (slug: string, headers?: Record<string, string>) => Promise<Response>) => Promise<unknown>,
   sampleRatio?: number,
@@ -160,10 +160,10 @@ test('a call to an upstream gets its own span, which the upstream sees as its pa
   expect(rows.at(-1)?.requestHeaders).toContainEqual(['traceparent', SAMPLED]);
 });
 
-test('a failed request is an error span, with the code of a refused upstream', async () => {
+test('a failed request has an error span, with the code of an upstream that cannot be reached', async () => {
   const { spans: found } = await afterCalls(async (post) => {
     await post('/teapot');
-    await post('/nobody');
+    await post('/unreachable');
     upstreamStatus = 404;
     await post('/f');
   });
@@ -171,7 +171,7 @@ test('a failed request is an error span, with the code of a refused upstream', a
   expect(errors).toStrictEqual([
     ['POST /teapot', ERROR, '503'],
     ['POST', ERROR, 'upstream_unreachable'],
-    ['POST /nobody', ERROR, '502'],
+    ['POST /unreachable', ERROR, '502'],
     ['POST', ERROR, '404'],
     ['POST /f', 0, undefined],
   ]);

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry spans of accepted requests, by the semantic conventions for HTTP: a server span for each request, and a client
- * span for each call to an upstream, which the upstream sees as its parent. Loaded only if `tracing.url` is set.
+ * OpenTelemetry spans of accepted requests, following the semantic conventions for HTTP: a server span for each request, and a
+ * client span for each call to an upstream, which the upstream sees as its parent. Loaded only if `tracing.url` is set.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -38,7 +38,7 @@ import type { Logger } from 'pino';
 import type { Accepted } from '../request/accepted.ts';
 import type { Exchange } from '../request/exchange.ts';
 
-/** Longest wait on stop for a collector that does not take the remaining spans. */
+/** How long to wait, on stop, for a collector that does not accept the remaining spans. */
 const STOP_TIMEOUT_MS = 3_000;
 const SERVER_ERROR_MIN = 500;
 const CLIENT_ERROR_MIN = 400;
@@ -47,14 +47,16 @@ const propagator = new W3CTraceContextPropagator();
 /** The headers that the propagator reads and writes. */
 const TRACE_HEADERS: readonly string[] = propagator.fields();
 
-/** Microseconds since the epoch, by the clock that also sets the times in the log. */
+/** Returns microseconds since the epoch, from the clock that also sets the times in the log. */
 const now = (exchange: Exchange): number => exchange.receivedAtUs + exchange.elapsedUs();
 
 const hrTime = (us: number): HrTime => [Math.floor(us / 1e6), (us % 1e6) * 1000];
 
 const isTraceHeader = ([name]: HeaderPair): boolean => TRACE_HEADERS.includes(name.toLowerCase());
 
-/** The caller's span context, if it sent one. A header that occurs twice is ignored, as the specification requires. */
+/**
+ * Returns the caller's span context, if the caller sent one. Ignores a header that occurs twice, as the specification requires.
+ */
 const callerContext = (headers: readonly HeaderPair[]): Context => {
   const found = headers.filter(isTraceHeader).map(([name, value]) => [name.toLowerCase(), value] as const);
   if (found.length === 0) return ROOT_CONTEXT;
@@ -66,13 +68,13 @@ const callerContext = (headers: readonly HeaderPair[]): Context => {
 };
 
 interface SpanEnd {
-  /** The status of the response, if one came. */
+  /** The response status, if there was a response. */
   readonly status?: number;
-  /** A code, if the response is missing or incomplete. */
+  /** A code that is set if the response is missing or incomplete. */
   readonly error?: string | undefined;
 }
 
-/** Ends the span. A status of at least `errorMin` is an error. */
+/** Ends the span. A status of `errorMin` or above is an error. */
 const finish = (
   span: Span,
   exchange: Exchange,
@@ -84,7 +86,7 @@ const finish = (
   span.end(hrTime(now(exchange)));
 };
 
-/** The span of a call to an upstream. */
+/** The span for a call to an upstream. */
 class UpstreamSpan {
   readonly #exchange: Exchange;
   readonly #span: Span;
@@ -101,20 +103,20 @@ class UpstreamSpan {
     this.#context = trace.setSpan(parent, this.#span);
   }
 
-  /** The headers to send: this span replaces the caller's. */
+  /** Returns the headers to send, with this span in place of the caller's. */
   headers(headers: readonly HeaderPair[]): HeaderPair[] {
     const passed = headers.filter((header) => !isTraceHeader(header));
     propagator.inject(this.#context, passed, { set: (pairs: HeaderPair[], name, value) => pairs.push([name, value]) });
     return passed;
   }
 
-  /** The response has arrived, or will not. */
+  /** Ends the span when the response has arrived, or when it is clear that none will. */
   end(end: SpanEnd): void {
     finish(this.#span, this.#exchange, { ...end, errorMin: CLIENT_ERROR_MIN });
   }
 }
 
-/** The span of a request, from its head's arrival to the end of its response. */
+/** The span for a request, from the arrival of its head to the end of its response. */
 export class RequestSpan {
   readonly #tracer: Tracer;
   readonly #accepted: Accepted;
@@ -140,7 +142,7 @@ export class RequestSpan {
     return new UpstreamSpan(this.#tracer, this.#context, exchange, attributes);
   }
 
-  /** Reads the outcome from the exchange. */
+  /** Ends the span with the outcome of the exchange. */
   end(): void {
     const { response } = this.#accepted.exchange;
     // The caller closed the connection first, or the gateway failed.
@@ -149,7 +151,7 @@ export class RequestSpan {
   }
 }
 
-/** The attributes of a `Host` header. The port is included only if the header has one. */
+/** Returns the attributes for a `Host` header. Includes the port only if the header has one. */
 const addressOf = (host: string): Attributes => {
   const url = URL.parse(`http://${host}`);
   if (url === null) return {};
@@ -167,7 +169,10 @@ const upstreamAttributes = (text: string): Attributes => {
   };
 };
 
-/** The attributes of a request, without key and query: the log has them, under access control, while spans leave the system. */
+/**
+ * Returns the attributes for a request, without the key and the query. The log has them, but access to the log is controlled,
+ * while spans leave the system.
+ */
 const attributesOf = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
   'http.request.method': head.method,
   'http.route': head.path,
@@ -184,7 +189,7 @@ const attributesOf = ({ id, head, exchange, route: { account, project, endpoint 
   'standin.action': endpoint.kind,
 });
 
-/** Logs OpenTelemetry's own errors, mostly about a collector that is unavailable. */
+/** Logs OpenTelemetry's own errors, which are mostly about an unavailable collector. */
 const diagnosticsTo = (logger: Logger): DiagLogger => {
   const warn = (message: string): void => logger.warn({ stage: 'observe' }, `tracing: ${message}`);
   const nothing = (): void => undefined;
@@ -192,11 +197,11 @@ const diagnosticsTo = (logger: Logger): DiagLogger => {
 };
 
 export interface TracingOptions {
-  /** The collector, by OTLP over HTTP. */
+  /** The collector's URL, for OTLP over HTTP. */
   readonly url: string;
-  /** The share of requests to sample, 0 to 1, where the caller has not decided it. */
+  /** The fraction of requests to sample, from 0 to 1, if the caller has not decided. */
   readonly sampleRatio: number;
-  /** The name of the gateway. */
+  /** The gateway's name. */
   readonly name: string;
   readonly logger: Logger;
 }
@@ -205,7 +210,7 @@ export class Tracing {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
 
-  /** OpenTelemetry reads further settings, such as headers for the collector, from its own variables (`OTEL_…`). */
+  /** OpenTelemetry reads other settings, such as headers for the collector, from its own variables (`OTEL_…`). */
   constructor({ url, sampleRatio, name, logger }: TracingOptions) {
     diag.setLogger(diagnosticsTo(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     this.#provider = new TracerProvider({
@@ -222,7 +227,7 @@ export class Tracing {
     return new RequestSpan(this.#tracer, accepted);
   }
 
-  /** Sends the remaining spans, if the collector takes them in time. */
+  /** Sends the remaining spans if the collector accepts them in time. */
   async stop(): Promise<void> {
     await Promise.race([
       this.#provider.shutdown().catch(() => undefined),

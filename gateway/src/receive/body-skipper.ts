@@ -11,27 +11,28 @@ const TRAILER_LINE = 6;
 const TRAILER_END = 7;
 
 /**
- * Node's parser takes about 1 microsecond for each chunk, whatever its size. So this many chunks may be small (some 100 ms for one
- * body). Further chunks need the average size of a short line of text. Clients that write line by line stay within both limits.
+ * Node's parser takes about 1 microsecond for each chunk, regardless of its size. This many chunks may be small, which costs
+ * about 100 ms for one body. Further chunks must average the size of a short line of text. Clients that write line by line stay
+ * within both limits.
  */
 const SMALL_CHUNKS_MAX = 65_536;
 const CHUNK_BYTES_MIN = 64;
 
-/** The value of a hexadecimal digit, or -1. */
+/** Returns the value of a hexadecimal digit, or -1. */
 const hexDigit = (byte: number): number => {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 };
 
-/** Finds the end of a request's body (RFC 9112 sections 6 and 7), without reading its content. */
+/** Finds the end of a request body (RFC 9112 sections 6 and 7) without reading its content. */
 export class BodySkipper {
   #state = DONE;
   #remaining = 0;
   #chunks = 0;
   #chunkedBytes = 0;
 
-  /** The body has far more chunks than its bytes need. */
+  /** Whether the body has far more chunks than its size requires. */
   get isFragmented(): boolean {
     return this.#chunks > SMALL_CHUNKS_MAX && this.#chunkedBytes < this.#chunks * CHUNK_BYTES_MIN;
   }
@@ -52,7 +53,7 @@ export class BodySkipper {
     this.#chunkedBytes = 0;
   }
 
-  /** Skips the bytes of the body. Returns the index of its end in `chunk`, or the chunk's length. */
+  /** Skips the body's bytes. Returns the index of the body's end in `chunk`, or the chunk's length. */
   skip(chunk: Uint8Array, from: number): number {
     const end = chunk.length;
     let at = from;
@@ -97,7 +98,7 @@ export class BodySkipper {
     } else {
       this.#chunks++;
       this.#chunkedBytes += this.#remaining;
-      // The data and the line break after it.
+      // Includes the line break after the data.
       this.#remaining += 2;
       this.#state = CHUNK_DATA;
     }

@@ -1,15 +1,15 @@
 import { BodySkipper } from './body-skipper.ts';
 
-/** Facts about one request head from its raw bytes, before the parser trims them. */
+/** Facts about one request head, taken from its raw bytes before the parser trims them. */
 export interface HeadVerdict {
   readonly requestLineBytes: number;
-  /** Header lines in the head. */
+  /** The number of header lines. */
   readonly lines: number;
-  /** Lines whose name is `x-api-key` in any case. */
+  /** The number of lines with the name `x-api-key`, in any case. */
   readonly keyLines: number;
-  /** Bytes of the last such line's value, without the blanks around it. */
+  /** The number of bytes in the last such line's value, without the blanks around it. */
   readonly keyLength: number;
-  /** Such a line had more than one space after its colon, a tab there, or a blank after its value. */
+  /** Whether such a line had more than one space after its colon, a tab there, or a blank after its value. */
   readonly keyPadded: boolean;
 }
 
@@ -39,21 +39,21 @@ const KEY = watched('x-api-key', KEY_VALUE);
 const CONTENT_LENGTH = watched('content-length', LENGTH_VALUE);
 const TRANSFER_ENCODING = watched('transfer-encoding', CODING_VALUE);
 
-/** The only watched name that begins with this letter, in either case. */
+/** Returns the only watched name that begins with this letter, in either case. */
 const nameBeginning = (letter: number): WatchedName | undefined => {
   if (letter === 0x78) return KEY;
   if (letter === 0x63) return CONTENT_LENGTH;
   return letter === 0x74 ? TRANSFER_ENCODING : undefined;
 };
 
-/** Bounds the verdicts that wait for their requests. Pipelined requests beyond it get no verdict. */
+/** The maximum number of verdicts that wait for their requests. Pipelined requests beyond it get no verdict. */
 const VERDICTS_WAITING_MAX = 1_024;
 
 /**
- * Reads all bytes of a connection in parallel with Node's parser, which trims header values, and keeps one verdict per request head. Heads
- * span chunks, chunks contain several heads, and bodies contain lookalikes. So the scanner follows the framing (RFC 9112 section
- * 6), as strictly as necessary for the input that Node's parser accepts. It decides nothing alone: `readHead` compares a verdict
- * with the parsed head, and the connection closes if the two disagree.
+ * Reads all bytes of a connection in parallel with Node's parser, which trims header values, and keeps one verdict per request
+ * head. A head can span chunks, a chunk can contain several heads, and bodies can contain lookalikes, so the scanner follows the
+ * framing (RFC 9112 section 6) as strictly as the input that Node's parser accepts requires. It decides nothing alone: `readHead`
+ * compares a verdict with the parsed head, and the connection closes if the two disagree.
  */
 export class HeadScanner {
   readonly #verdicts: HeadVerdict[] = [];
@@ -75,12 +75,15 @@ export class HeadScanner {
   #contentLength = 0;
   #chunked = false;
 
-  /** The bytes of the request line of the oldest head that was not taken, complete or not. It shows why a head is too large. */
+  /**
+   * The size of the request line of the oldest head that was not taken, even if it is incomplete. This shows why a head is too
+   * large.
+   */
   get requestLineBytes(): number {
     return this.#verdicts[0]?.requestLineBytes ?? this.#requestLineBytes;
   }
 
-  /** The body that is arriving has too many small chunks. */
+  /** Whether the arriving body has too many small chunks. */
   get isFragmented(): boolean {
     return this.#body.isFragmented;
   }
@@ -189,7 +192,7 @@ export class HeadScanner {
     this.#blanks = 0;
     // The parser rejects a value that contains anything but digits.
     if (this.#state === LENGTH_VALUE) this.#contentLength = this.#contentLength * 10 + (byte - 0x30);
-    // The parser also rejects codings after chunked; receive refuses codings before it.
+    // The parser also rejects codings after chunked. The receive stage refuses codings before it.
     else if (this.#state === CODING_VALUE) this.#chunked = true;
   }
 

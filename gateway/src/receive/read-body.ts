@@ -10,7 +10,7 @@ export interface ReadBodyOptions {
   readonly budget: ByteBudget;
 }
 
-/** The caller closed the connection before its request was complete, so no response is possible. */
+/** Returned if the caller closed the connection before its request was complete, so that no response is possible. */
 export const GONE = Symbol('gone');
 
 const NOTHING = new Uint8Array(0);
@@ -20,13 +20,13 @@ export const noRoom = (budget: ByteBudget, closes = false): Refusal =>
 
 const tooLarge = (bodyBytesMax: number): Refusal =>
   new Refusal('body_too_large', {
-    detail: `Send at most ${bodyBytesMax} bytes; an administrator can raise limits.requestBodyBytes.`,
+    detail: `Send at most ${bodyBytesMax} bytes, or ask an administrator to raise limits.requestBodyBytes.`,
     closes: true,
   });
 
 /**
- * Reads the whole body as bytes, regardless of the method and content type. Its bytes are taken from the budget. If the result is a
- * body, they stay taken, and the pipeline gives them back.
+ * Reads the whole body as bytes, regardless of the method and content type. Reserves the bytes in the budget. If the result is a
+ * body, they stay reserved until the pipeline releases them.
  */
 export const readBody = (
   exchange: Exchange,

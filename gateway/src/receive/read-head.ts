@@ -4,10 +4,10 @@ import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import type { HeadVerdict } from './head-scanner.ts';
 
-// RFC 3986 host and port, and the brackets of an IPv6 address: nothing that could begin another part of a URL.
+// An RFC 3986 host and port, including the brackets of an IPv6 address, and nothing that could begin another part of a URL.
 const HOST = /^[A-Za-z0-9\-._~!$&'()*+;=:[\]%]+$/;
 
-/** Memory of one header in addition to its text: of 900 short headers, each takes about 100 bytes. */
+/** The memory that one header needs in addition to its text. With 900 short headers, each takes about 100 bytes. */
 const HEADER_OVERHEAD_BYTES = 100;
 
 const malformed = (detail: string): Refusal => new Refusal('bad_request', { detail, closes: true });
@@ -48,7 +48,7 @@ const collect = (raw: readonly string[]): HeaderFacts => {
   return facts;
 };
 
-/** Compares lengths first: most headers are none of these and need no lowercase copy. */
+/** Compares lengths first, because most headers are none of these and need no lowercase copy. */
 const note = (facts: HeaderFacts, name: string, value: string): void => {
   switch (name.length) {
     case 4:
@@ -76,7 +76,7 @@ const note = (facts: HeaderFacts, name: string, value: string): void => {
   }
 };
 
-/** The parser and the scanner of the raw bytes saw the same head. */
+/** Whether the parser and the scanner of the raw bytes saw the same head. */
 const agrees = (verdict: HeadVerdict, facts: HeaderFacts): boolean =>
   verdict.lines === facts.headers.length &&
   verdict.keyLines === facts.keyCount &&
@@ -86,9 +86,9 @@ const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefine
   if (facts.hostCount !== 1 || !HOST.test(facts.host)) return new Refusal('host_invalid', { closes: true });
   if (facts.upgrades) return new Refusal('upgrade_unsupported', { closes: true });
   if (facts.transferCoding !== undefined) {
-    if (httpVersion === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding (RFC 9112 section 6.1).');
+    if (httpVersion === '1.0') return malformed('HTTP/1.0 does not support Transfer-Encoding (RFC 9112 section 6.1).');
     if (facts.transferCoding.toLowerCase() !== 'chunked') {
-      return malformed('The only supported Transfer-Encoding of a request is chunked.');
+      return malformed('The only supported Transfer-Encoding for a request is chunked.');
     }
   }
   if (facts.expectation !== undefined && facts.expectation !== '100-continue') {
@@ -107,7 +107,7 @@ const checkTarget = (target: string, targetBytesMax: number): Refusal | undefine
 };
 
 /**
- * Splits a parsed head, and refuses requests that node:http accepts but RFC 9112 forbids, or that Standin does not serve.
+ * Splits a parsed head. Refuses requests that node:http accepts but RFC 9112 forbids, and requests that Standin does not serve.
  * `verdict` comes from the raw bytes.
  */
 export const readHead = (
@@ -118,7 +118,7 @@ export const readHead = (
 ): RequestHead | Refusal => {
   const { method = '', httpVersion, rawHeaders } = request;
   const facts = collect(rawHeaders);
-  if (verdict === undefined || !agrees(verdict, facts)) return malformed('The head of the request is ambiguous.');
+  if (verdict === undefined || !agrees(verdict, facts)) return malformed('The request head is ambiguous.');
   const refusal = checkTarget(target, targetBytesMax) ?? checkFacts(facts, httpVersion);
   if (refusal !== undefined) return refusal;
 

@@ -17,16 +17,19 @@ export interface ReceiveOptions {
   readonly onRefused: (code: RejectionCode) => void;
 }
 
-/** Interval of the check for stalled requests: timeouts may be late by this much. */
+/** How often to check for stalled requests. Timeouts may be late by this much. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** Time for the caller to read the last response after bytes that are not HTTP. */
+/** How long the caller has to read the last response after sending bytes that are not HTTP. */
 const FAREWELL_MS = 2_000;
 
-/** Requests that may wait for the decision about an earlier one: each takes a few kilobytes, and as few as 18 bytes on the wire. */
+/**
+ * The number of requests that may wait for the decision about an earlier one. Each takes a few kilobytes of memory, but as few as
+ * 18 bytes on the wire.
+ */
 const WAITING_PER_CONNECTION_MAX = 1_024;
 const WAITING_MAX = 10_000;
 
-/** Node's parser stops at a head above the limit and reports it by this code. */
+/** Node's parser stops at a head above the limit and reports this code. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout';
@@ -36,12 +39,12 @@ const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: numbe
   return 'bad_request';
 };
 
-/** The cause of a parser error, for people, where it is more specific than "not HTTP". */
+/** Readable causes of parser errors, where they are more specific than "not HTTP". */
 const DETAILS: Readonly<Record<string, string>> = {
   HPE_INVALID_METHOD: 'The method is unknown. Methods are case-sensitive: GET, not get.',
   HPE_INVALID_URL:
-    'The request target has a character that must be percent-encoded, such as %C3%BC for ü or %20 for a space.',
-  HPE_INVALID_HEADER_TOKEN: 'A header has a character that is not allowed in headers.',
+    'The request target contains a character that must be percent-encoded, such as %C3%BC for ü or %20 for a space.',
+  HPE_INVALID_HEADER_TOKEN: 'A header contains a character that is not allowed in headers.',
   HPE_INVALID_CONTENT_LENGTH: 'The Content-Length is not a number.',
 };
 
@@ -51,7 +54,7 @@ const detailOf = (error: Error): string | undefined =>
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const isLost = (error: Error): boolean => 'code' in error && typeof error.code === 'string' && LOST.has(error.code);
 
-/** A refusal as raw bytes, for errors for which node:http has no response object. */
+/** Returns a refusal as raw bytes, for errors for which node:http has no response object. */
 const farewell = (code: RejectionCode, detail?: string): Buffer => {
   const { status, headers, body } = rejectionProblem(new Refusal(code, detail === undefined ? {} : { detail }));
   const lines: HeaderPair[] = [...headers, ['date', httpDate(Date.now())], ['connection', 'close']];
@@ -62,27 +65,29 @@ const farewell = (code: RejectionCode, detail?: string): Buffer => {
   ]);
 };
 
-/** An IPv4 caller of a dual-stack listener looks like `::ffff:192.0.2.1`. */
+/** Removes the prefix that an IPv4 address has on a dual-stack listener, such as `::ffff:192.0.2.1`. */
 const plainAddress = (address: string): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
 
-/** A caller's connection, with the state that only the receiver needs. */
+/** A caller's connection, including the state that only the receiver needs. */
 class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
   /** Requests after one that is neither accepted nor refused yet. */
   waiting = 0;
-  /** Kept, because a closed socket has no peer address. */
+  /** Stored because a closed socket has no peer address. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
-  /** The exchange that began last. HTTP sends responses in the order of the requests, so when this one is sent, all are. */
+  /**
+   * The exchange that began last. HTTP sends responses in the order of the requests, so when this one is sent, all of them are.
+   */
   latest: Exchange | undefined;
-  /** The parser rejected the bytes of this connection, a timeout expired, or a body has too many small chunks. */
+  /** Whether the parser rejected the bytes of this connection, a timeout expired, or a body has too many small chunks. */
   isBroken = false;
 
   constructor(socket: Socket, onFragmented: (connection: Connection) => void) {
     this.socket = socket;
     this.peerAddress = plainAddress(socket.remoteAddress ?? '');
-    // Ahead of the parser, so that the verdict on a head exists when the parser announces the request.
+    // Runs before the parser, so that the verdict on a head exists when the parser announces the request.
     socket.prependListener('data', (chunk: Buffer) => {
       this.scanner.push(chunk);
       if (this.scanner.isFragmented) onFragmented(this);
@@ -99,7 +104,7 @@ export class Receiver {
   readonly #app: FastifyInstance;
   readonly #options: ReceiveOptions;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** Requests that wait for the decision about one before them. */
+  /** The number of requests that wait for the decision about an earlier one. */
   #waiting = 0;
 
   private constructor(app: FastifyInstance, options: ReceiveOptions) {
@@ -121,7 +126,7 @@ export class Receiver {
         maxHeaderSize: limits.requestHeadBytes,
         headersTimeout: Math.min(limits.requestHeadTimeoutMs, limits.requestTimeoutMs),
         connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-        // The receive stage requires exactly one Host itself, with an explanatory response.
+        // The receive stage itself requires exactly one Host header, and its response explains the problem.
         requireHostHeader: false,
       },
       clientErrorHandler: (error, socket) => receiver.#onClientError(error, socket),
@@ -142,7 +147,7 @@ export class Receiver {
     });
   }
 
-  /** Accepts no new connections and ends idle ones. Resolves when the last connection has ended, by itself or by `cut`. */
+  /** Accepts no new connections and ends idle ones. Resolves when the last connection has ended, by itself or through `cut`. */
   async close(): Promise<void> {
     const { server } = this.#app;
     const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
@@ -164,7 +169,7 @@ export class Receiver {
     const known = new Set<string>([...app.supportedMethods, 'CONNECT']);
     for (const method of NODE_METHODS) if (!known.has(method)) app.addHttpMethod(method);
     app.route({ method: app.supportedMethods, url: '/', handler: () => undefined });
-    // The hook never calls `done`, so Fastify does nothing more with the request.
+    // The hook never calls `done`, so Fastify does nothing else with the request.
     app.addHook('onRequest', (request, reply) => {
       reply.hijack();
       this.#onRequest(request.raw, reply.raw);
@@ -203,8 +208,8 @@ export class Receiver {
       begin();
       return;
     }
-    // The parser announces pipelined requests one right after the other. None is served after a refusal that ends the connection:
-    // the bytes there may only look like a request.
+    // The parser announces pipelined requests one right after the other. After a refusal that ends the connection, none of them
+    // is served, because the bytes may only look like a request.
     connection.waiting++;
     this.#waiting++;
     before.whenDecided((closes) => {
@@ -215,7 +220,7 @@ export class Receiver {
     });
   }
 
-  /** The parser rejected the bytes of this connection, or a timeout expired. */
+  /** Called when the parser rejected the bytes of this connection or a timeout expired. */
   #onClientError(error: Error, socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || socket.destroyed || !socket.writable || isLost(error)) {
@@ -227,17 +232,17 @@ export class Receiver {
     this.#break(connection, code, detailOf(error));
   }
 
-  /** Nothing that follows is parsed: the parser costs the same for a body that is discarded. */
+  /** Stops parsing what follows, because a discarded body costs the parser just as much. */
   #onFragmented(connection: Connection): void {
     connection.socket.removeAllListeners('data');
     this.#break(connection, 'chunks_too_small');
   }
 
-  /** Refuses the request that is arriving, or the next. The connection ends. */
+  /** Refuses the request that is arriving, or the next one, and ends the connection. */
   #break(connection: Connection, code: RejectionCode, detail?: string): void {
     if (connection.isBroken) return;
     connection.isBroken = true;
-    // A request is half read: its own response reports the error.
+    // A request is partly read. Its own response reports the error.
     if (connection.arriving !== undefined) {
       connection.arriving.broken(code);
       return;

@@ -1,7 +1,7 @@
 import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
 import type { Accepted } from '../request/accepted.ts';
 
-/** The response, as the log stores it. */
+/** The response, as stored in the log. */
 export interface Answered {
   readonly outcome: Outcome;
   readonly status: number;
@@ -19,7 +19,8 @@ const DAY_S = 24 * 60 * 60;
 const NOTHING = new Uint8Array(0);
 
 /**
- * The whole exchange (version 2). All columns by which ClickHouse sorts, partitions or expires come from the acceptance alone.
+ * Returns the row for a complete exchange (version 2). All columns by which ClickHouse sorts, partitions or expires rows come
+ * from the acceptance alone.
  */
 export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 = 2): LogRow => {
   const { exchange, head, authenticated, route, permit } = accepted;
@@ -68,7 +69,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
   };
 };
 
-/** The request alone (version 1), in case no response follows. */
+/** Returns the row for the request alone (version 1), in case no response follows. */
 export const buildRequestRow = (accepted: Accepted, upstreamUrl: string): LogRow =>
   buildRow(
     accepted,

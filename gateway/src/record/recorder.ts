@@ -2,18 +2,18 @@ import type { LogRow } from '@standin/contract';
 
 /**
  * Keeps accepted requests until ClickHouse has them. A row that `request` or `exchange` has accepted survives everything that the
- * implementation promises to survive. A row that they refuse was not accepted, and the response is 503. Both copy the row before
- * they return, so the caller may reuse its bodies immediately.
+ * implementation promises to survive. If they refuse a row, the request was not accepted, and the response is 503. Both copy the
+ * row before they return, so the caller can reuse its bodies immediately.
  */
 export interface Recorder {
   /**
-   * Called for Forward before the upstream is dialled, with the request alone (version 1). It becomes a row only if `exchange`
-   * never follows. False: it cannot be kept, so nothing may be sent upstream.
+   * Called for Forward before the upstream is dialled, with the request alone (version 1), which becomes a row only if `exchange`
+   * never follows. Resolves with false if the request cannot be kept, so nothing may be sent upstream.
    */
   request(row: LogRow): Promise<boolean>;
   /**
-   * Called before the last byte of the response is sent, with the whole exchange (version 2). Never false after `request` has
-   * accepted the same id.
+   * Called before the last byte of the response is sent, with the complete exchange (version 2). Never resolves with false after
+   * `request` has accepted the same id.
    */
   exchange(row: LogRow): Promise<boolean>;
   /** Hands over unfinished exchanges in their current state. Later rows are refused. */

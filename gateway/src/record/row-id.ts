@@ -8,7 +8,7 @@ const POOL_IDS = 1_024;
 const pool = new Uint8Array(ID_BYTES * POOL_IDS);
 let at = pool.length;
 
-/** A UUIDv7 of the given moment, milliseconds since the epoch. Ids of the same millisecond have no order. */
+/** Returns a UUIDv7 for the given time in milliseconds since the epoch. Ids from the same millisecond have no order. */
 export const rowId = (nowMs: number): string => {
   if (at === pool.length) {
     randomFillSync(pool);

@@ -3,25 +3,25 @@ import type { Exchange } from './exchange.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Route } from './route.ts';
 
-/** The accounts that hold the key of a request. */
+/** The accounts that hold a request's key. */
 export interface Authenticated {
-  /** One account, unless people chose the same own key for several. */
+  /** A single account, unless people chose the same key for several accounts. */
   readonly holders: readonly AccountConfig[];
   readonly fingerprint: string;
-  /** Lower-case hex. It never leaves this process. */
+  /** In lowercase hex. It never leaves this process. */
   readonly keySha256: string;
 }
 
-/** One unit of an account's quota. The log row of the request contains it. */
+/** One unit of an account's quota. The request's log row contains it. */
 export interface Permit {
-  /** The month that it counts in: `2026-11`. */
+  /** The month in which it counts, such as `2026-11`. */
   readonly period: string;
   readonly block: string;
   /** Unique within the block. */
   readonly number: number;
 }
 
-/** A complete request that is matched and admitted. */
+/** A complete request that has been matched and admitted. */
 export interface Accepted {
   readonly id: string;
   readonly gateway: string;
@@ -32,8 +32,8 @@ export interface Accepted {
   readonly authenticated: Authenticated;
   readonly route: Route;
   readonly permit: Permit;
-  /** Called once the request is recorded or refused. Until then, neither its key nor its permit is settled. */
+  /** Called when the request is recorded or refused. Until then, neither its key nor its permit is settled. */
   readonly settle: () => void;
-  /** Microseconds from the head's arrival to the end of the body. */
+  /** Microseconds from the arrival of the head to the end of the body. */
   readonly requestUs: number;
 }

@@ -11,7 +11,7 @@ export class Barrier {
   #group = newGroup();
   #earlier: Promise<unknown> = Promise.resolve();
 
-  /** Returns the function to call, once, when the request leaves. */
+  /** Returns the function to call once when the request leaves. */
   enter(): () => void {
     const group = this.#group;
     group.running++;
@@ -21,7 +21,7 @@ export class Barrier {
     };
   }
 
-  /** Resolves when every request that has entered by now has left. */
+  /** Resolves when every request that has entered so far has left. */
   async passed(): Promise<void> {
     const group = this.#group;
     if (group.running > 0) {

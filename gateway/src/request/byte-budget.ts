@@ -1,6 +1,6 @@
 /**
- * Memory that the gateway holds for callers: heads and bodies of requests, and log rows that wait for the disk. One bound applies to
- * both, because they use the same memory. They are counted separately, because the remedy differs.
+ * The memory that the gateway holds for callers: request heads and bodies, and log rows that wait for the disk. They share one
+ * limit because they use the same memory. They are counted separately because the remedy differs.
  */
 export class ByteBudget {
   readonly #bytesMax: number;
@@ -23,19 +23,19 @@ export class ByteBudget {
     return this.#receivedBytes + this.#unrecordedBytes >= this.#bytesMax;
   }
 
-  /** Rows that wait for the disk use up the budget, not the traffic. */
+  /** Whether the budget is used up by rows that wait for the disk rather than by traffic. */
   get isFullOfRows(): boolean {
     return this.#unrecordedBytes > this.#bytesMax / 2;
   }
 
-  /** Reserves room for a body, or for a head. False: there is none. */
+  /** Reserves room for a body or a head. Returns false if there is none. */
   takeForBody(bytes: number): boolean {
     if (this.#receivedBytes + this.#unrecordedBytes + bytes > this.#bytesMax) return false;
     this.#receivedBytes += bytes;
     return true;
   }
 
-  /** Counts bytes of an exchange that is already accepted and must not fail. */
+  /** Counts the bytes of an exchange that is already accepted and must not fail. */
   addForBody(bytes: number): void {
     this.#receivedBytes += bytes;
   }
@@ -44,7 +44,7 @@ export class ByteBudget {
     this.#receivedBytes -= bytes;
   }
 
-  /** Whether a row of this size fits while the body that it repeats, of `bodyBytes`, is still held. */
+  /** Whether a row of this size fits while the body that it copies, of `bodyBytes`, is still held. */
   hasRoomForRow(bytes: number, bodyBytes: number): boolean {
     return this.#receivedBytes - bodyBytes + this.#unrecordedBytes + bytes <= this.#bytesMax;
   }

@@ -1,12 +1,12 @@
-/** The wall clock may deviate by this many milliseconds before the gateway's microseconds follow it. */
+/** How far the wall clock may deviate before the gateway's microsecond clock follows it. */
 const STEP_MS = 2;
 
 let wallMs = Date.now();
 let monotonicMs = performance.now();
 
 /**
- * Microseconds since the epoch at the time `nowMs` of `performance.now()`. `Date.now()` has only milliseconds, and
- * `performance.timeOrigin` ignores corrections of the clock since the process began.
+ * Returns microseconds since the epoch for the `performance.now()` time `nowMs`. `Date.now()` has only milliseconds, and
+ * `performance.timeOrigin` ignores clock corrections since the process began.
  */
 export const wallClockUs = (nowMs: number): number => {
   const estimateMs = wallMs + (nowMs - monotonicMs);
@@ -22,7 +22,7 @@ export const wallClockUs = (nowMs: number): number => {
 let dateText = '';
 let dateSecond = 0;
 
-/** The value of `Date` for a moment in milliseconds since the epoch. The text is formatted once per second. */
+/** Returns the `Date` header value for a time in milliseconds since the epoch. Formats the text once per second. */
 export const httpDate = (nowMs: number): string => {
   const now = Math.floor(nowMs / 1000);
   if (now !== dateSecond) {

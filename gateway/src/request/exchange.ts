@@ -3,20 +3,23 @@ import type { Socket } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 import { httpDate, wallClockUs } from './clock.ts';
 
-/** How long the rest of a request is read and discarded after its response, so that a reset does not destroy the response. */
+/**
+ * How long to read and discard the rest of a request after its response, so that a connection reset does not destroy the
+ * response.
+ */
 const LINGER_MS = 2_000;
 
 const CLOSE: HeaderPair = ['connection', 'close'];
 
 /** A body that is still arriving. */
 export interface Arriving {
-  /** The parser rejected the body, or it took too long. The request can still be refused with this code. */
+  /** Called if the parser rejected the body or if it took too long. The request can still be refused with this code. */
   broken(code: RejectionCode): void;
-  /** The connection is closed. */
+  /** Called when the connection is closed. */
   gone(): void;
 }
 
-/** What the stages need of a caller's connection. */
+/** The parts of a caller's connection that the stages need. */
 export interface CallerConnection {
   readonly socket: Socket;
   /** Stays the same after the socket is closed. */
@@ -26,8 +29,8 @@ export interface CallerConnection {
 }
 
 /**
- * One request and its response on the wire: the part of node:http that the stages need, without their decisions. Responses have
- * the headers that they are given, in order and case, and `connection: close` where the connection ends.
+ * One request and its response on the wire: the part of node:http that the stages need, without their decisions. Sends response
+ * headers as given, in order and case, and adds `connection: close` where the connection ends.
  */
 export class Exchange {
   readonly request: IncomingMessage;
@@ -37,11 +40,11 @@ export class Exchange {
   readonly startedMs: number;
   /** Microseconds since the epoch at the arrival of the head. */
   readonly receivedAtUs: number;
-  /** Bytes of the head that are taken from the byte budget. */
+  /** Bytes reserved for the head in the byte budget. */
   headerBytes = 0;
-  /** Part of the body may not have been read. */
+  /** Whether part of the body may be unread. */
   hasUnreadBody = true;
-  /** The caller waits for `100 Continue` before it sends its body. */
+  /** Whether the caller waits for `100 Continue` before it sends its body. */
   awaitsContinue = false;
   readonly #stallTimeoutMs: number;
   #closes = false;
@@ -63,8 +66,9 @@ export class Exchange {
   }
 
   /**
-   * The request is accepted or refused. With `closes`, or if HTTP requires it, its response ends the connection. HTTP/1.0 keeps a
-   * connection only if both sides say so. A final response in place of 100 leaves open whether the body follows.
+   * Records that the request is accepted or refused. With `closes`, or if HTTP requires it, its response ends the connection:
+   * HTTP/1.0 keeps a connection only if both sides ask for it, and after a final response in place of 100, it is unclear whether
+   * the body follows.
    */
   decide(closes: boolean): void {
     const { request, response } = this;
@@ -77,23 +81,23 @@ export class Exchange {
     return this.#isDecided;
   }
 
-  /** Calls `next` once it is known whether the connection ends with this request. */
+  /** Calls `next` when it is known whether the connection ends with this request. */
   whenDecided(next: (closes: boolean) => void): void {
     if (this.#isDecided) next(this.#closes);
     else this.#onDecided = next;
   }
 
-  /** Microseconds since the arrival of the head. */
+  /** Returns the microseconds since the arrival of the head. */
   elapsedUs(): number {
     return Math.round((performance.now() - this.startedMs) * 1000);
   }
 
-  /** The caller has closed the connection: no response reaches it. */
+  /** Whether the caller has closed the connection, so that no response can reach it. */
   get isGone(): boolean {
     return this.response.destroyed || this.connection.socket.destroyed;
   }
 
-  /** The value for the `Date` header of a response to this request. */
+  /** Returns the `Date` header value for the response to this request. */
   date(): string {
     return httpDate(this.receivedAtUs / 1000);
   }
@@ -104,7 +108,7 @@ export class Exchange {
     this.response.writeContinue();
   }
 
-  /** Sends a whole response. A string has one byte per character. */
+  /** Sends a complete response. A string has one byte per character. */
   answer(status: number, headers: readonly HeaderPair[], body: string | Uint8Array): void {
     if (this.isGone) return;
     this.begin(status, headers);
@@ -113,30 +117,30 @@ export class Exchange {
     else this.end(body);
   }
 
-  /** Sends the head of a response; `write` and `end` follow. Without a reason phrase, the status has its usual one. */
+  /** Sends a response head. `write` and `end` follow. Without a reason phrase, the status gets its usual one. */
   begin(status: number, headers: readonly HeaderPair[], reason?: string): void {
     if (this.isGone) return;
     const { response } = this;
     response.sendDate = false;
     if (reason !== undefined && reason !== '') response.statusMessage = reason;
-    // HTTP/1.1 connections persist by default; Node would add `Connection` and `Keep-Alive` to each response.
+    // HTTP/1.1 connections persist by default, but Node would add `Connection` and `Keep-Alive` to each response.
     if (!this.#closes) response.removeHeader('connection');
     response.writeHead(status, (this.#closes ? [...headers, CLOSE] : headers) as unknown as string[]);
   }
 
-  /** Sends the head before a body that may take time. */
+  /** Sends the head immediately, for a body that may take time. */
   flushHead(): void {
     if (!this.isGone) this.response.flushHeaders();
   }
 
-  /** False: wait for `drained` before writing more. */
+  /** Returns false if the caller should wait for `drained` before writing more. */
   write(chunk: Uint8Array): boolean {
     return this.isGone || this.response.write(chunk);
   }
 
   /**
-   * Resolves when the caller has taken all written bytes, has closed the connection, or is disconnected because it took none for too
-   * long.
+   * Resolves when the caller has read all written bytes, has closed the connection, or is disconnected because it has not read
+   * for too long.
    */
   drained(): Promise<void> {
     const { response } = this;
@@ -162,7 +166,7 @@ export class Exchange {
     if (connection.socket.writableLength > 0) response.setTimeout(this.#stallTimeoutMs);
   }
 
-  /** Cuts the connection, so that the caller cannot mistake a partial response for a whole one. */
+  /** Cuts the connection, so that the caller cannot mistake a partial response for a complete one. */
   destroy(): void {
     this.response.destroy();
     this.#ended = true;
@@ -170,8 +174,8 @@ export class Exchange {
   }
 
   /**
-   * Closing a socket with unread bytes resets the connection, and a reset can overtake the response. So the whole response is
-   * sent first, and the connection ends after the rest of the request (RFC 9112 section 9.6).
+   * Closing a socket with unread bytes resets the connection, and a reset can overtake the response. This method therefore sends
+   * the whole response first and ends the connection after the rest of the request (RFC 9112 section 9.6).
    */
   #endAfterRequest(body: string | Uint8Array): void {
     const { request, response } = this;

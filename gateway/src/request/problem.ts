@@ -8,7 +8,7 @@ import {
 } from '@standin/contract';
 import type { Refusal } from './refusal.ts';
 
-/** A response of the gateway's own, complete except for its date. */
+/** A response that the gateway itself generates, complete except for its date. */
 export interface Problem {
   readonly status: number;
   readonly headers: readonly HeaderPair[];
@@ -22,7 +22,7 @@ interface ProblemText {
   readonly members?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A problem document (RFC 9457). `code` repeats the last part of `type`, so that clients need not parse a URL. */
+/** Returns a problem document (RFC 9457). `code` repeats the last part of `type`, so that clients need not parse a URL. */
 const problem = (code: string, text: ProblemText, headers: readonly HeaderPair[]): Problem => {
   const { status, title, detail, members } = text;
   const body = Buffer.from(
@@ -40,7 +40,7 @@ const problem = (code: string, text: ProblemText, headers: readonly HeaderPair[]
   };
 };
 
-/** RFC 9110 section 11.6.1: a 401 names a scheme. Standin's is an API key in a header. */
+/** RFC 9110 section 11.6.1 requires a 401 response to name a scheme. Standin's is an API key in a header. */
 const CHALLENGE: HeaderPair = ['www-authenticate', 'ApiKey realm="standin", header="x-api-key"'];
 
 const build = (code: RejectionCode, { detail, headers = [], members }: Partial<Refusal> = {}): Problem => {
@@ -54,7 +54,7 @@ const build = (code: RejectionCode, { detail, headers = [], members }: Partial<R
 
 const prepared = new Map<RejectionCode, Problem>();
 
-/** The response to a request that is not accepted. */
+/** Returns the response to a request that is not accepted. */
 export const rejectionProblem = (refusal: Refusal): Problem => {
   const { code, detail, headers, members } = refusal;
   if (detail !== undefined || headers.length > 0 || members !== undefined) return build(code, refusal);
@@ -63,6 +63,6 @@ export const rejectionProblem = (refusal: Refusal): Problem => {
   return known;
 };
 
-/** The response to an accepted request whose upstream failed. */
+/** Returns the response to an accepted request whose upstream failed. */
 export const upstreamProblem = (code: UpstreamFailureCode, detail: string): Problem =>
   problem(code, { ...UPSTREAM_FAILURES[code], detail }, []);

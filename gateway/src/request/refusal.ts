@@ -1,27 +1,27 @@
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 
 export interface RefusalOptions {
-  /** More specific than the table's detail: what this caller should do. */
+  /** Tells this caller what to do. More specific than the detail in the table of codes. */
   readonly detail?: string;
   /** `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: readonly HeaderPair[];
   /** Extension members of the problem (RFC 9457 section 3.2). */
   readonly members?: Readonly<Record<string, unknown>>;
-  /** The next bytes of this connection cannot be trusted to be a request. */
+  /** Whether the next bytes on this connection cannot be trusted to be a request. */
   readonly closes?: boolean;
 }
 
-/** The part of a refused request that may be shown. */
+/** The parts of a refused request that may be shown. */
 export interface RejectedRequest {
   readonly code: RejectionCode;
   readonly status: number;
-  /** Empty, like the path, for bytes that are not a request. */
+  /** Empty, like the path, if the bytes are not a request. */
   readonly method: string;
-  /** As received, with the project URI; without the query, which may hold credentials. */
+  /** As received, including the project URI but without the query, which may contain credentials. */
   readonly path: string;
 }
 
-/** A stage's decision not to accept a request. Stages return it and throw nothing. */
+/** A stage's decision not to accept a request. Stages return it instead of throwing it. */
 export class Refusal {
   readonly code: RejectionCode;
   readonly detail: string | undefined;
@@ -38,7 +38,7 @@ export class Refusal {
   }
 }
 
-/** Seconds after which a caller should retry a 503. */
+/** The number of seconds after which a caller should retry a 503 response. */
 const RETRY_AFTER: readonly HeaderPair[] = [['retry-after', '1']];
 
 export const retryLater = (

@@ -9,19 +9,19 @@ export interface RequestHead {
   readonly projectUri: string;
   /** The rest of the path, up to the query. */
   readonly path: string;
-  /** The part after the first `?`. */
+  /** The part of the target after the first `?`. */
   readonly query: string;
   readonly httpVersion: string;
-  /** In wire order. They hold the key until `authenticate` replaces it by its fingerprint. */
+  /** In wire order. They contain the key until `authenticate` replaces it with its fingerprint. */
   readonly headers: HeaderPair[];
-  /** The approximate memory of these headers. */
+  /** The approximate memory size of these headers. */
   readonly headerBytes: number;
   readonly host: string;
-  /** Headers named `x-api-key` in any case. */
+  /** The number of headers named `x-api-key`, in any case. */
   readonly keyCount: number;
   /** The index of the last of them in `headers`. */
   readonly keyIndex: number;
-  /** The key has whitespace around it on the wire, beyond one space after the colon. */
+  /** Whether the key has whitespace around it on the wire, other than one space after the colon. */
   readonly keyPadded: boolean;
   /** 0 if the request has no Content-Length. */
   readonly contentLength: number;

@@ -1,13 +1,13 @@
 import type { AccountConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
 
-/** A mock response, checked when the configuration arrives. */
+/** A mock response that was checked when the configuration arrived. */
 export interface Mock {
   readonly status: number;
-  /** Names in their case, in order, with `Date`. */
+  /** Returns the headers in order, with their case, including `Date`. */
   headers(date: string): readonly HeaderPair[];
-  /** The body as the log stores it. */
+  /** The body as stored in the log. */
   readonly bytes: Uint8Array;
-  /** The body in the form that is written fastest. A string has one byte per character. */
+  /** The body in the form that is fastest to write. A string has one byte per character. */
   readonly wire: string | Uint8Array;
 }
 
@@ -20,7 +20,7 @@ export type Endpoint =
       readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
     };
 
-/** The endpoint that serves a request, its project and its account. */
+/** The endpoint that serves a request, with its project and its account. */
 export interface Route {
   readonly account: AccountConfig;
   readonly project: ProjectConfig;

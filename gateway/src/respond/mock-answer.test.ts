@@ -5,7 +5,7 @@ const mock = (more: Partial<ConstructorParameters<typeof MockAnswer>[0]> = {}) =
   new MockAnswer({ kind: 'JSON', status: 200, headers: [], body: '{}', ...more });
 
 describe('headers', () => {
-  test('are those of the mock, then the missing ones', () => {
+  test('are those of the mock, followed by the missing ones', () => {
     expect(
       mock({
         headers: [

@@ -2,7 +2,9 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { HeaderPair, JsonActionConfig } from '@standin/contract';
 import type { Mock } from '../request/route.ts';
 
-/** The gateway frames responses and manages connections itself; `standin-rejected` would make a response look like a refusal. */
+/**
+ * The gateway itself frames responses and manages connections. `standin-rejected` would make a response look like a rejection.
+ */
 const RESERVED_HEADERS = new Set([
   'connection',
   'content-length',
@@ -15,7 +17,7 @@ const RESERVED_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** RFC 9110: responses with these statuses have no content, and no statement about its length. */
+/** RFC 9110: responses with these statuses have no content and no content length. */
 const BODYLESS_STATUSES = new Set([204, 304]);
 
 /** Above this size, writing the body separately is cheaper than copying it after the head. */
@@ -25,7 +27,10 @@ const NOTHING = Buffer.alloc(0);
 
 const isDate = ([name]: HeaderPair): boolean => name.toLowerCase() === 'date';
 
-/** A prepared mock: a request computes only the date. Throws, with a message for people, if HTTP cannot carry it. */
+/**
+ * A prepared mock, for which a request computes only the date. Throws an error with a readable message if HTTP cannot carry the
+ * mock.
+ */
 export class MockAnswer implements Mock {
   readonly status: number;
   readonly #text: string;
@@ -37,7 +42,8 @@ export class MockAnswer implements Mock {
   #date = '';
 
   constructor({ status, headers, body }: JsonActionConfig) {
-    if (status < 200 || status > 599) throw new Error(`status ${status} is not allowed: it must be 200 to 599`);
+    if (status < 200 || status > 599)
+      throw new Error(`status ${status} is not allowed; it must be between 200 and 599`);
     for (const [name, value] of headers) checkHeader(name, value);
     this.status = status;
     this.#text = status === 205 || BODYLESS_STATUSES.has(status) ? '' : body;
@@ -53,7 +59,7 @@ export class MockAnswer implements Mock {
     if (this.#hasOwnDate) this.#datedHeaders = this.#headers;
   }
 
-  /** Names in their case, in order, with `Date`. Returns the same array for the same date. */
+  /** Returns the headers in order, with their case, including `Date`. Returns the same array for the same date. */
   headers(date: string): readonly HeaderPair[] {
     if (!this.#hasOwnDate && date !== this.#date) {
       this.#date = date;
@@ -62,13 +68,13 @@ export class MockAnswer implements Mock {
     return this.#datedHeaders;
   }
 
-  /** The body as the log stores it. */
+  /** The body as stored in the log. */
   get bytes(): Buffer {
     this.#bytes ??= this.#text === '' ? NOTHING : Buffer.from(this.#text);
     return this.#bytes;
   }
 
-  /** The body in the form that is written fastest. A string has one byte per character. */
+  /** The body in the form that is fastest to write. A string has one byte per character. */
   get wire(): string | Buffer {
     return this.#isAscii && this.#text.length <= ONE_WRITE_BYTES_MAX ? this.#text : this.bytes;
   }

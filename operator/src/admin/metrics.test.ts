@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import { operatorMetrics } from './metrics.ts';
 
-test('standin_quota_accepted is at least the value in this month’s status while gateways report to a new leader', async () => {
+test('standin_quota_accepted does not fall below this month’s status while gateways report to a new leader', async () => {
   const accepted = async (period: string): Promise<string | undefined> => {
     const status = { usage: { period, accepted: 85, quota: 100 } };
     const account = new MemorySource().put('Account', 'team', {}, status);

@@ -16,7 +16,7 @@ export interface OperatorMetrics {
 /** State that is read on each scrape. */
 export interface MetricsView {
   objects(): Iterable<ResourceObject>;
-  /** Undefined while this operator is not the leader. */
+  /** Returns undefined while this operator is not the leader. */
   leading():
     | {
         readonly log: Pick<ConfigLog, 'revision'>;
@@ -27,7 +27,7 @@ export interface MetricsView {
     | undefined;
 }
 
-/** The operator's own metrics. Runtime metrics keep controller-runtime's names (packages/kube). */
+/** Creates the operator's own metrics. Runtime metrics keep controller-runtime's names (packages/kube). */
 export const operatorMetrics = (registry: Registry, view: MetricsView): OperatorMetrics => {
   const registers = [registry];
   new Gauge({
@@ -42,7 +42,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   });
   new Gauge({
     name: 'standin_publish_revision',
-    help: 'Number of the newest revision. The epoch label identifies the leader',
+    help: 'Number of the latest revision. The epoch label identifies the leader',
     labelNames: ['epoch'],
     registers,
     collect() {
@@ -53,7 +53,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   });
   new Gauge({
     name: 'standin_publish_gateway_revision',
-    help: 'Number of the newest revision that each known gateway has acknowledged',
+    help: 'Number of the latest revision that each known gateway has acknowledged',
     labelNames: ['gateway', 'connected'],
     registers,
     collect() {
@@ -65,7 +65,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   });
   new Gauge({
     name: 'standin_drain_volumes',
-    help: 'Volumes of gateways, by drain state',
+    help: 'Gateway volumes, by drain state',
     labelNames: ['state'],
     registers,
     collect() {
@@ -77,20 +77,20 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   return {
     programmedSeconds: new Histogram({
       name: 'standin_publish_programmed_seconds',
-      help: 'Time from a revision to its acknowledgement by all known gateways',
+      help: 'Time from the publication of a revision until all known gateways have acknowledged it',
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
       registers,
     }),
-    statusWrites: new Counter({ name: 'standin_status_writes_total', help: 'Statuses written', registers }),
+    statusWrites: new Counter({ name: 'standin_status_writes_total', help: 'Number of status writes', registers }),
     ledgerWrites: new Counter({
       name: 'standin_quota_ledger_writes_total',
-      help: 'Writes of quota ledgers',
+      help: 'Number of quota ledger writes',
       registers,
     }),
   };
 };
 
-/** The usage of each account's quota, and its upper bound. */
+/** Creates the gauges for each account's quota usage and its upper bound. */
 const usageGauges = (registers: Registry[], view: MetricsView): void => {
   const usageGauge = (name: string, help: string, value: (usage: QuotaUsage) => number) =>
     new Gauge({
@@ -110,7 +110,7 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
     });
   usageGauge(
     'standin_quota_accepted',
-    'Requests accepted this month, by accounts with a quota',
+    'Requests accepted this month, for accounts with a quota',
     (usage) => usage.accepted,
   );
   usageGauge('standin_quota_limit', 'Requests that may be accepted in a month', (usage) => usage.quota);

@@ -26,7 +26,7 @@ spec:
 const CLAIM = { metadata: { name: 'data-standin-gateway-3', uid: '9c4b' } };
 const OPTIONS = { namespace: 'standin-system', statefulSet: 'standin-gateway', use: 'set/5' };
 
-test('a Job is the template with the claim’s name, and is deleted with the claim', () => {
+test('a Job is built from the template with the claim’s name, and the claim owns it', () => {
   const label = { app: 'standin', 'standin.dev/claim-uid': '9c4b' };
   expect(drainJob(parseJobTemplate(TEMPLATE), CLAIM, OPTIONS)).toMatchObject({
     metadata: {
@@ -55,7 +55,7 @@ test('a Job is the template with the claim’s name, and is deleted with the cla
   });
 });
 
-test('a claim has one Job name per use, which fits into a label', () => {
+test('each use of a claim has its own Job name, which fits into a label', () => {
   const template = parseJobTemplate(TEMPLATE);
   const nameOf = (options: Partial<typeof OPTIONS>, claim = CLAIM): string =>
     (drainJob(template, claim, { ...OPTIONS, ...options }) as { metadata: { name: string } }).metadata.name;
@@ -69,7 +69,7 @@ test.for([
   ['kind: Job\n', 'apiVersion'],
   ['', 'expected object'],
   [TEMPLATE.replace('claimName: CLAIM', 'claimName: data'), 'claimName: CLAIM'],
-] as const)('an invalid template is refused with a reason: %#', ([text, problem]) => {
+] as const)('an invalid template is rejected with a reason: %#', ([text, problem]) => {
   expect(() => parseJobTemplate(text)).toThrow(problem);
 });
 

@@ -5,13 +5,13 @@ import { z } from 'zod';
 import type { DrainJob, JobState, Use } from './judge-volume-claim.ts';
 import type { Claim, Job } from './kube-objects.ts';
 
-/** Label of the Job and of its pod: the uid of the claim that it drains. */
+/** Label on the Job and its pod. Contains the uid of the claim that the Job drains. */
 export const CLAIM_UID_LABEL = `${API_GROUP}/claim-uid`;
-/** Annotations of the Job: the claim's name, and the state of the StatefulSet. */
+/** Annotations on the Job. They contain the claim's name and the state of the StatefulSet. */
 const CLAIM_ANNOTATION = `${API_GROUP}/claim`;
 const USE_ANNOTATION = `${API_GROUP}/drained-for`;
 
-/** The template has this in place of the claim's name. */
+/** Placeholder for the claim's name in the template. */
 const CLAIM_PLACEHOLDER = 'CLAIM';
 
 const metadataSchema = z.looseObject({
@@ -34,7 +34,7 @@ const templateSchema = z.looseObject({
 });
 export type JobTemplate = z.infer<typeof templateSchema>;
 
-/** Parses a Job in YAML, in which `CLAIM` stands for the name of the claim to drain. Throws an error that describes the problem. */
+/** Parses a Job in YAML that has `CLAIM` in place of the claim's name. Throws an error that describes the problem. */
 export const parseJobTemplate = (text: string): JobTemplate => {
   const { success, data, error } = templateSchema.safeParse(parse(text));
   if (!success) throw new Error(`the drain Job template is invalid: ${z.prettifyError(error)}`);
@@ -45,10 +45,10 @@ export const parseJobTemplate = (text: string): JobTemplate => {
   return data;
 };
 
-/** The Job controller copies a Job's name into a label of its pods, so its limit is 63 characters. */
+/** The Job controller copies the Job's name to a pod label, so the name is limited to 63 characters. */
 const NAME_PREFIX_LENGTH_MAX = 40;
 
-/** The same name for the same claim and use, so that a second attempt to create the Job fails with AlreadyExists. */
+/** Returns the same name for the same claim and use, so a second attempt to create the Job fails with AlreadyExists. */
 const drainJobName = (statefulSet: string, claim: Claim, use: Use): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([claim.metadata.uid, use]))
@@ -63,7 +63,7 @@ export interface DrainJobOptions {
   readonly use: Use;
 }
 
-/** The Job that drains a claim. It is deleted with the claim. */
+/** Returns the Job that drains a claim. Kubernetes deletes it with the claim. */
 export const drainJob = (template: JobTemplate, claim: Claim, options: DrainJobOptions): object => {
   const { namespace, statefulSet, use } = options;
   const { name, uid = '' } = claim.metadata;
@@ -104,7 +104,7 @@ const hasCondition = ({ status }: Job, wanted: string): boolean =>
 const stateOf = (job: Job): JobState =>
   hasCondition(job, 'Complete') ? 'succeeded' : hasCondition(job, 'Failed') ? 'failed' : 'running';
 
-/** The uid of the claim that a Job drains. */
+/** Returns the uid of the claim that a Job drains. */
 export const claimUidOf = ({ metadata }: Job): string | undefined => metadata.labels?.[CLAIM_UID_LABEL];
 
 export const toDrainJob = (job: Job): DrainJob => ({

@@ -33,16 +33,20 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
   ['has a pod', { isUsed: true }, { kind: 'used', stop: [], isMarked: false }],
   ['has a pod again', { isUsed: true, drainedFor: 'set/5' }, { kind: 'used', stop: [], isMarked: true }],
   [
-    'has a pod again while its Job runs',
+    'has a pod again while its Job is running',
     { isUsed: true, jobs: [succeeded, running] },
     { kind: 'used', stop: [running], isMarked: false },
   ],
   ['is one of the replicas', { isWanted: true }, { kind: 'expected' }],
   // The pod may not start for a long time, so draining may continue until then.
-  ['is wanted again while its Job runs', { isWanted: true, jobs: [running] }, { kind: 'expected' }],
+  ['is wanted again while its Job is running', { isWanted: true, jobs: [running] }, { kind: 'expected' }],
   ['has had no pod for a moment', { unusedMs: 1_000 }, { kind: 'quiet', afterMs: 599_000 }],
   ['has a Job', { jobs: [running] }, { kind: 'draining', job: running }],
-  ['has a Job of another use', { jobs: [job('running', 'set/3')] }, { kind: 'draining', job: job('running', 'set/3') }],
+  [
+    'has a Job for another use',
+    { jobs: [job('running', 'set/3')] },
+    { kind: 'draining', job: job('running', 'set/3') },
+  ],
   ['has a Job and one that failed', { jobs: [failed, running] }, { kind: 'draining', job: running }],
   ['has a Job that succeeded', { jobs: [succeeded] }, { kind: 'finished', job: succeeded }],
   [
@@ -55,16 +59,16 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
   ['was drained, and its Job is still there', { drainedFor: 'set/5', jobs: [succeeded] }, { kind: 'drained' }],
   // The StatefulSet may have been scaled up and down again without a leader.
   ['was drained before the StatefulSet changed', { drainedFor: 'set/4' }, { kind: 'start' }],
-  ['was drained for one that is gone', { use: 'none', drainedFor: 'set/4' }, { kind: 'start' }],
+  ['was drained before the StatefulSet was deleted', { use: 'none', drainedFor: 'set/4' }, { kind: 'start' }],
   [
-    'was drained before the StatefulSet changed, and had no pod since',
+    'was drained before the StatefulSet changed, and has had no pod since',
     { drainedFor: 'set/4', isKnownDrained: true },
     { kind: 'drained' },
   ],
-  ['had its Job before the StatefulSet changed', { jobs: [job('succeeded', 'set/4')] }, { kind: 'start' }],
-  ['had its Job that failed before that', { jobs: [job('failed', 'set/4')] }, { kind: 'start' }],
+  ['was drained by a Job before the StatefulSet changed', { jobs: [job('succeeded', 'set/4')] }, { kind: 'start' }],
+  ['has a Job that failed before the StatefulSet changed', { jobs: [job('failed', 'set/4')] }, { kind: 'start' }],
   [
-    'had its Job before that, and no pod since',
+    'was drained by a Job before the StatefulSet changed, and has had no pod since',
     { jobs: [job('succeeded', 'set/4')], knownJobs: new Set(['uid-succeeded']) },
     { kind: 'finished', job: job('succeeded', 'set/4') },
   ],

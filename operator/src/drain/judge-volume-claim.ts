@@ -1,34 +1,34 @@
 /**
- * The state of the gateways' StatefulSet in which a claim was drained. A claim beyond its replicas cannot be used until the state
- * changes.
+ * The state that the gateways' StatefulSet had when a claim was drained. A claim beyond its replicas cannot be used until the
+ * state changes.
  */
 export type Use = string;
 
 export type JobState = 'running' | 'succeeded' | 'failed';
 
-/** A drain Job of a claim. */
+/** A Job that drains a claim. */
 export interface DrainJob {
   readonly name: string;
   readonly uid: string;
   readonly use: Use;
   readonly state: JobState;
-  /** Undefined until it completes successfully. */
+  /** Undefined until the Job completes successfully. */
   readonly completedAt: string | undefined;
 }
 
 /** Everything known about a gateway's volume and its users. */
 export interface ClaimFacts {
   readonly isDeleting: boolean;
-  /** A pod other than a drain Job's uses the claim, or waits for it. */
+  /** Whether a pod uses the claim or waits for it. Does not include pods of drain Jobs. */
   readonly isUsed: boolean;
-  /** The StatefulSet has, or is about to create, a pod for it. */
+  /** Whether the StatefulSet has a pod for the claim, or is about to create one. */
   readonly isWanted: boolean;
   readonly use: Use;
-  /** According to the claim's annotation, it was drained in this state. */
+  /** The state in which the claim was drained, according to its annotation. */
   readonly drainedFor: Use | undefined;
-  /** This leader knows that the claim is drained, and has seen no pod with it since. */
+  /** Whether this leader knows that the claim is drained, and has not seen a pod with it since. */
   readonly isKnownDrained: boolean;
-  /** How long this leader has seen no pod with it. */
+  /** How long this leader has not seen a pod with the claim. */
   readonly unusedMs: number;
   readonly jobs: readonly DrainJob[];
   /** Uids of Jobs that this leader created since it last saw a pod with the claim. */
@@ -42,9 +42,9 @@ export interface DrainBounds {
 }
 
 export type ClaimVerdict =
-  /** Nothing to do: the claim is being deleted. */
+  /** There is nothing to do because the claim is being deleted. */
   | { readonly kind: 'deleted' }
-  /** Its gateway delivers the rows on the volume. A Job would only keep the volume from another node. */
+  /** Its gateway delivers the rows on the volume. A Job would only prevent the volume from moving to another node. */
   | { readonly kind: 'used'; readonly stop: readonly DrainJob[]; readonly isMarked: boolean }
   /** Its gateway is about to start. */
   | { readonly kind: 'expected' }
@@ -58,8 +58,8 @@ export type ClaimVerdict =
   | { readonly kind: 'failed'; readonly job: DrainJob };
 
 /**
- * Decides what to do with a gateway's volume. Pure and level-based: the result depends only on the current facts, not on missed
- * events. At most one Job per claim runs. A Job that ended counts until a pod may have used the claim again.
+ * Decides what to do with a gateway's volume. Pure and level-based: the result depends only on the current facts, not on earlier
+ * events. Each claim has at most one running Job. A finished Job counts until a pod may have used the claim again.
  */
 export const judgeClaim = (facts: ClaimFacts, { quietMs, freeJobs }: DrainBounds): ClaimVerdict => {
   const { isDeleting, isUsed, isWanted, use, drainedFor, jobs } = facts;

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@standin/kube';
 
-/** The fields of Kubernetes' objects that draining needs. */
+/** The fields of Kubernetes objects that draining needs. */
 export type Claim = KubeObject;
 
 export interface Pod extends KubeObject {
@@ -29,7 +29,7 @@ export interface Job extends KubeObject {
 
 type Metadata = KubeObject['metadata'];
 
-/** Omits fields that are not needed, to save memory. */
+/** Omits the fields that are not needed, to save memory. */
 const metadataOf = ({ name, namespace, uid, resourceVersion, generation, ...rest }: Metadata): Metadata => ({
   name,
   ...(namespace === undefined ? {} : { namespace }),
@@ -66,7 +66,7 @@ export const trimJob = ({ metadata, status }: Job): Job => ({
 /** Terminated pods no longer use a volume. */
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
-/** Names of the claims that the pod uses, or waits for. */
+/** Returns the names of the claims that the pod uses or waits for. */
 export const claimsOf = ({ spec, status }: Pod): readonly string[] =>
   ENDED.has(status?.phase)
     ? []

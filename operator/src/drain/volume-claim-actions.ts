@@ -7,7 +7,7 @@ import { drainJob, parseJobTemplate } from './drain-job.ts';
 import type { DrainJob, Use } from './judge-volume-claim.ts';
 import type { Claim, Job } from './kube-objects.ts';
 
-/** Annotations of a claim: when it was drained, and in which state of the StatefulSet. */
+/** Annotations on a claim. They record when it was drained, and the state of the StatefulSet at that time. */
 const DRAINED_ANNOTATION = `${API_GROUP}/drained`;
 const DRAINED_FOR_ANNOTATION = `${API_GROUP}/drained-for`;
 
@@ -15,12 +15,12 @@ export interface ClaimActionsOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly statefulSet: string;
-  /** File with the template of the Job. It may change, so it is read for each Job. */
+  /** File with the Job template. It may change, so it is read for each Job. */
   readonly jobTemplate: string;
   readonly logger: Logger;
 }
 
-/** The state of the StatefulSet in which the claim was drained, according to its annotation. */
+/** Returns the state that the StatefulSet had when the claim was drained, according to the claim's annotation. */
 export const drainedFor = ({ metadata }: Claim): Use | undefined => metadata.annotations?.[DRAINED_FOR_ANNOTATION];
 
 /** Writes Jobs, annotations and Events for a claim. All actions are idempotent. */
@@ -33,7 +33,7 @@ export class ClaimActions {
     this.#events = new KubernetesEvents(options.client, options.logger);
   }
 
-  /** Resolves with the Job's uid. Undefined: a Job already exists, and the watch is about to report it. */
+  /** Resolves with the Job's uid, or with undefined if a Job already exists and the watch is about to report it. */
   async start(claim: Claim, use: Use): Promise<string | undefined> {
     const { client, namespace, statefulSet, jobTemplate, logger } = this.#options;
     const template = parseJobTemplate(await readFile(jobTemplate, 'utf8'));
@@ -46,14 +46,14 @@ export class ClaimActions {
     if (made === undefined) return undefined;
     const { name: job, uid } = made.metadata;
     logger.info({ claim: claim.metadata.name, job }, 'draining an orphaned volume');
-    await this.#recordEvent(claim, 'Normal', 'Draining', `Job "${job}" delivers the rows on this volume.`);
+    await this.#recordEvent(claim, 'Normal', 'Draining', `Job "${job}" is delivering the rows on this volume.`);
     return uid;
   }
 
   async stop(claim: Claim, { name: job }: DrainJob): Promise<void> {
     const { client, namespace, logger } = this.#options;
     await client.remove(jobPath(namespace, job), { query: { propagationPolicy: 'Background' } }).catch(ignoreNotFound);
-    logger.info({ claim: claim.metadata.name, job }, 'gateway uses its volume again, drain Job deleted');
+    logger.info({ claim: claim.metadata.name, job }, 'drain Job deleted because the gateway uses its volume again');
   }
 
   async finish(claim: Claim, job: DrainJob, use: Use): Promise<void> {
@@ -65,17 +65,17 @@ export class ClaimActions {
     await this.#recordEvent(claim, 'Normal', 'Drained', message);
   }
 
-  /** A gateway uses the volume again, so the annotations are no longer true. */
+  /** Removes the annotations, which are no longer true because a gateway uses the volume again. */
   async forget(claim: Claim): Promise<void> {
     await this.#annotate(claim, null, null);
   }
 
   async reportFailure(claim: Claim, { name: job }: DrainJob): Promise<void> {
     const { namespace, logger } = this.#options;
-    logger.error({ claim: claim.metadata.name, job }, 'cannot drain an orphaned volume, see the log of the Job');
+    logger.error({ claim: claim.metadata.name, job }, 'cannot drain orphaned volume, see the log of the Job');
     const why = `See "kubectl logs job/${job} -n ${namespace}"`;
     const retry = `To retry within a day, run "kubectl delete job ${job} -n ${namespace}"`;
-    const message = `Job "${job}" did not deliver all rows on this volume. ${why}. ${retry}.`;
+    const message = `Job "${job}" could not deliver all rows on this volume. ${why}. ${retry}.`;
     await this.#recordEvent(claim, 'Warning', 'DrainFailed', message);
   }
 

@@ -10,9 +10,9 @@ import { VolumeWatch, type VolumePlace } from './volume-watch.ts';
 
 /** The gateways' volumes, and how they are drained. */
 export interface SpoolVolumes extends VolumePlace {
-  /** File with the template of the Job. */
+  /** File with the Job template. */
   readonly jobTemplate: string;
-  /** A claim without a pod for this long has no gateway. */
+  /** A claim that has had no pod for this long has no gateway. */
   readonly quietMs: number;
 }
 
@@ -23,11 +23,11 @@ export interface VolumeControllerOptions extends SpoolVolumes {
 
 export type ClaimState = ClaimVerdict['kind'];
 
-/** What this leader knows about a claim since a pod last used it. */
+/** What this leader has learned about a claim since a pod last used it. */
 interface Unused {
   /** In `performance.now()` time. */
   readonly since: number;
-  /** Uids of the created Jobs. */
+  /** The uids of the created Jobs. */
   readonly jobs: Set<string>;
   isDrained: boolean;
 }
@@ -35,7 +35,7 @@ interface Unused {
 const BACKOFF = { baseMs: 500, capMs: 60_000 };
 
 /**
- * Creates a Job for each volume of a gateway that was scaled down, which drains it. Runs for one leader's term. Never deletes a
+ * Creates a Job to drain the volume of each gateway that was scaled down. Runs for one leader's term. Never deletes a
  * volume.
  */
 export class VolumeController implements Controller {

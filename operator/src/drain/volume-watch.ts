@@ -16,7 +16,7 @@ import {
   type StatefulSet,
 } from './kube-objects.ts';
 
-/** The location of the gateways' volumes. */
+/** Where to find the gateways' volumes. */
 export interface VolumePlace {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -46,7 +46,7 @@ interface Watched<T> {
 const NO_STATEFUL_SET: Use = 'none';
 
 /**
- * The gateways' claims and the pods that use them, as the API server last reported them. Reports nothing before all of them are
+ * The gateways' claims and the pods that use them, as last reported by the API server. Reports nothing until all of them are
  * known.
  */
 export class VolumeWatch {
@@ -77,7 +77,7 @@ export class VolumeWatch {
       transform: trimStatefulSet,
       ...{ put: every, remove: every },
     });
-    // A Job that ends makes room for the Job of another claim.
+    // A Job that ends makes room for another claim's Job.
     this.#jobs = this.#reflector<Job>('jobs', {
       group: 'batch',
       query: { labelSelector: CLAIM_UID_LABEL },
@@ -104,12 +104,12 @@ export class VolumeWatch {
     return this.#claims.get(`${this.#options.namespace}/${name}`);
   }
 
-  /** A pod other than a drain Job's uses the claim, or waits for it. */
+  /** Returns whether a pod uses the claim or waits for it. Ignores pods of drain Jobs. */
   isUsed(claim: string): boolean {
     return [...this.#pods.list()].some((pod) => !isDrainPod(pod) && claimsOf(pod).includes(claim));
   }
 
-  /** The StatefulSet has, or is about to create, a pod for it. */
+  /** Returns whether the StatefulSet has a pod for the claim, or is about to create one. */
   isWanted(claim: string): boolean {
     const set = this.#statefulSet();
     const ordinal = this.#ordinal(claim);
@@ -119,7 +119,7 @@ export class VolumeWatch {
     return ordinal >= start && ordinal < start + replicas;
   }
 
-  /** Every change of the replicas changes the generation. */
+  /** Every change to the replica count changes the generation. */
   get use(): Use {
     const { uid = '', generation = 0 } = this.#statefulSet()?.metadata ?? {};
     return uid === '' ? NO_STATEFUL_SET : `${uid}/${generation}`;
@@ -153,7 +153,9 @@ export class VolumeWatch {
     return this.#statefulSets.get(`${this.#options.namespace}/${this.#options.statefulSet}`);
   }
 
-  /** The ordinal of the claim's gateway: 3 for `data-standin-gateway-3`. Undefined: the claim belongs to no gateway. */
+  /**
+   * Returns the ordinal of the claim's gateway, such as 3 for `data-standin-gateway-3`, or undefined if no gateway has the claim.
+   */
   #ordinal(claim: string): number | undefined {
     const [, number] = claim.split(`-${this.#options.statefulSet}-`);
     return number !== undefined && /^\d+$/.test(number) ? Number(number) : undefined;

@@ -11,7 +11,7 @@ const B: KnownGateway = { name: 'b', maxStalenessMs: 0 };
 let written: (readonly KnownGateway[])[];
 /** A write waits for this promise. */
 let writing: Promise<void>;
-/** Names of the gateways that run, according to the platform. */
+/** Names of the gateways that are running, according to the platform. */
 let running: Set<string>;
 let refusal: Error | undefined;
 let changes: number;
@@ -49,17 +49,21 @@ afterEach(async () => {
 const connect = (gateway: KnownGateway, instance = `${gateway.name}-1`, cut = (): void => undefined): (() => void) =>
   gateways.connected(gateway, instance, cut);
 
-describe('a gateway', () => {
+describe('storing gateways', () => {
   beforeEach(start);
 
-  test('that the previous leader stored is already stored', async () => {
+  test('a gateway from the previous leader is already stored', async () => {
     await gateways.stored('a');
     expect(written).toEqual([]);
   });
 
   test.each<[string, readonly KnownGateway[], KnownGateway]>([
-    ['that is new', [], B],
-    ['that answers longer than before', [{ name: 'b', maxStalenessMs: 5_000 }], { name: 'b', maxStalenessMs: 7_000 }],
+    ['a new gateway', [], B],
+    [
+      'a gateway that answers longer than before',
+      [{ name: 'b', maxStalenessMs: 5_000 }],
+      { name: 'b', maxStalenessMs: 7_000 },
+    ],
   ])('%s is stored when the write succeeds, after any number of failures', async (_what, before, gateway) => {
     for (const earlier of before) connect(earlier, 'b-0');
     await gateways.stored('b');
@@ -76,7 +80,7 @@ describe('a gateway', () => {
     expect(written).toEqual([[A, gateway]]);
   });
 
-  test('that waits when the term ends gets an error', async () => {
+  test('a gateway that is waiting when the term ends gets an error', async () => {
     const going = Promise.withResolvers<undefined>();
     writing = going.promise.then(() => undefined);
     connect(B);
@@ -91,7 +95,7 @@ describe('a gateway', () => {
   });
 });
 
-describe('as time passes', () => {
+describe('over time', () => {
   beforeEach(async () => {
     vi.useFakeTimers();
     await start();
@@ -108,7 +112,7 @@ describe('as time passes', () => {
     expect(cut).toHaveBeenCalledOnce();
   });
 
-  test('a lost gateway is waited for only while it runs', async () => {
+  test('a revocation waits for a lost gateway only while it is running', async () => {
     await vi.advanceTimersByTimeAsync(FORGET_MS + 10 * LOOK_UP_MS);
     expect([revoked(), gateways.answeringCount]).toEqual([waiting(['a'], 1), 1]);
     await vi.advanceTimersByTimeAsync(LOOK_UP_MS / 2);
@@ -131,7 +135,7 @@ describe('as time passes', () => {
     expect([gateways.answeringCount, changes]).toEqual([0, before + 1]);
   });
 
-  test('a lost gateway that connects is not looked up', async () => {
+  test('a lost gateway is not looked up after it connects', async () => {
     await vi.advanceTimersByTimeAsync(FORGET_MS);
     connect(A);
     running.clear();

@@ -25,9 +25,9 @@ const WRITE_BACKOFF = { baseMs: 100, capMs: 30_000 };
 /** The only key of the queue of writes. */
 const MEMBERS = 'members';
 
-/** Interval between look-ups of a lost gateway. */
+/** Interval between lookups of a lost gateway. */
 const LOOK_UP_MS = 2_000;
-/** A look-up that hangs does not delay the others. */
+/** The number of concurrent lookups, so that a hanging one does not delay the others. */
 const LOOK_UPS_MAX = 16;
 
 interface Waiter {
@@ -35,12 +35,12 @@ interface Waiter {
   readonly settled: PromiseWithResolvers<undefined>;
 }
 
-/** A longer timer fires at once. */
+/** A longer timer fires immediately. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
- * Carries out what `GatewayStates` decides, for one leader's term: ends streams of silent gateways, stores the members for the next
- * leader, and looks up whether lost gateways are gone.
+ * Carries out what `GatewayStates` decides, for one leader's term: ends streams of silent gateways, stores the members for the
+ * next leader, and looks up whether lost gateways are gone.
  */
 export class GatewayController implements Controller {
   readonly name = 'gateways';
@@ -48,7 +48,7 @@ export class GatewayController implements Controller {
   readonly #states: GatewayStates;
   readonly #writes: WorkQueue;
   readonly #lookUps: WorkQueue;
-  /** Lost gateways whose state is unknown, and for which this was logged. */
+  /** Lost gateways whose state was logged as unknown. */
   readonly #unclear = new Set<string>();
   readonly #waiters = new Set<Waiter>();
   /** The stored members, as far as this leader knows. */
@@ -102,19 +102,19 @@ export class GatewayController implements Controller {
     return this.#states.isConnected(name, instance);
   }
 
-  /** Undefined: the object is not published. */
+  /** Returns undefined if the object is not published. */
   programmed(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
     return since === undefined ? undefined : this.#states.programmed(key, since);
   }
 
-  /** The state of an object whose previous state no gateway may use. Undefined: the object is not published. */
+  /** Returns the state of an object whose previous state must not be used by any gateway, or undefined if it is not published. */
   revoked(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
     return since === undefined ? undefined : this.#states.revoked(key, since);
   }
 
-  /** No gateway may use the state of the object before its last revision. */
+  /** Forbids gateways to use the object's state from before its last revision. */
   revoke(key: ConfigKey): void {
     const since = this.#options.since(key);
     if (since !== undefined) this.#states.revoke(key, since);
@@ -124,7 +124,7 @@ export class GatewayController implements Controller {
     this.#states.cancelRevocation(key);
   }
 
-  /** Registers a new stream, which `cut` ends. Returns a function to call when the stream has ended. */
+  /** Registers a new stream. `cut` ends it. Returns a function to call when the stream has ended. */
   connected(gateway: KnownGateway, instance: string, cut: Cut): () => void {
     this.#apply(this.#states.connected(gateway, instance, cut, systemClock.now()));
     return () => this.#apply(this.#states.disconnected(gateway.name, instance, cut, systemClock.now()));
@@ -186,7 +186,7 @@ export class GatewayController implements Controller {
   #isStored(gateway: string): boolean {
     const wanted = this.#states.members.find(({ name }) => name === gateway);
     const stored = this.#stored.find(({ name }) => name === gateway);
-    // A gateway that is no longer a member has ended.
+    // A gateway that is no longer a member has stopped.
     return wanted === undefined || stored?.maxStalenessMs === wanted.maxStalenessMs;
   }
 
@@ -203,7 +203,7 @@ export class GatewayController implements Controller {
       return false;
     });
     if (isEnded) this.#apply(this.#states.gone(name));
-    // The next look-up also notices that the gateway is no longer lost.
+    // The next lookup also notices that the gateway is no longer lost.
     return true;
   }
 }

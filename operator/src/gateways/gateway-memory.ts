@@ -1,7 +1,7 @@
 import type { KnownGateway } from './gateway-process.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
-/** Stores the known gateways for the next leader, which must wait for those that have not reconnected yet. */
+/** Stores the known gateways for the next leader, which has to wait for those that have not reconnected yet. */
 export interface GatewayMemory {
   read(): Promise<readonly KnownGateway[]>;
   write(gateways: readonly KnownGateway[]): Promise<void>;
@@ -17,7 +17,7 @@ type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>>
 
 const DATA_KEY = 'gateways';
 
-/** `NAME` or `NAME MAX-STALENESS-MS`; names have no spaces. */
+/** Formats a gateway as `NAME` or `NAME MAX-STALENESS-MS`. Names do not contain spaces. */
 const lineOf = ({ name, maxStalenessMs }: KnownGateway): string =>
   maxStalenessMs === 0 ? name : `${name} ${maxStalenessMs}`;
 
@@ -27,8 +27,8 @@ const gatewayOf = (line: string): KnownGateway => {
 };
 
 /**
- * One gateway per line, in a ConfigMap of the operator's namespace. Only the leader writes it, by compare-and-swap with the version
- * that it last read, so a late write of an earlier leader fails. A failed write rejects; a retry succeeds.
+ * Stores one gateway per line, in a ConfigMap in the operator's namespace. Only the leader writes it, by compare-and-swap with
+ * the version that it last read, so a late write by an earlier leader fails. A failed write rejects. A retry succeeds.
  */
 export const gatewayConfigMap = (client: KubeClient, namespace: string, name: string): GatewayMemory => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };

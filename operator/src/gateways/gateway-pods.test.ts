@@ -6,7 +6,7 @@ const NAMESPACE = '/api/v1/namespaces/system';
 
 /** Phases by pod name. */
 let pods: Map<string, string>;
-/** Names. Undefined: listing is forbidden. */
+/** Claim names. Undefined: listing is forbidden. */
 let claims: string[] | undefined;
 let isGone: IsGatewayGone;
 
@@ -32,12 +32,12 @@ test.each([
   ['Unknown', false],
   ['Succeeded', true],
   ['Failed', true],
-])('a pod that is %s: gone is %s', async (phase, gone) => {
+])('for a pod in phase %s, gone is %s', async (phase, gone) => {
   pods.set('standin-gateway-1', phase);
   expect(await isGone('standin-gateway-1')).toBe(gone);
 });
 
-test('a pod of a StatefulSet is gone only when its claim is gone: the next pod has the same volume', async () => {
+test('a StatefulSet pod is gone only when its claim is gone, because the next pod has the same volume', async () => {
   claims = ['data-standin-gateway-1', 'data-standin-gateway-12'];
   expect(await isGone('standin-gateway-1')).toBe(false);
   pods.set('standin-gateway-1', 'Failed');
@@ -46,7 +46,7 @@ test('a pod of a StatefulSet is gone only when its claim is gone: the next pod h
   expect(await isGone('standin-gateway-1')).toBe(true);
 });
 
-test('without the right to list claims, the state is unknown, except for pods of a Deployment', async () => {
+test('without the right to list claims, the state of a pod is unknown, unless a Deployment created it', async () => {
   claims = undefined;
   await expect(isGone('standin-gateway-1')).rejects.toThrow('Forbidden');
   expect(await isGone('standin-gateway-5d4f7c9b68-x2x4z')).toBe(true);

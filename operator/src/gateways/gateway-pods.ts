@@ -1,8 +1,8 @@
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
 /**
- * Whether a gateway of this name is gone with everything it had, according to the platform that ran it. Rejects if the platform
- * cannot be asked.
+ * Resolves with whether the gateway with this name is gone with everything it had, according to the platform that ran it. Rejects
+ * if the platform cannot be asked.
  */
 export type IsGatewayGone = (name: string) => Promise<boolean>;
 
@@ -12,18 +12,18 @@ type Pod = KubeObject & { readonly status?: { readonly phase?: string } };
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
 /**
- * A StatefulSet creates a pod of this name again. The name of a Deployment's pod ends in five random characters and is never
+ * A StatefulSet creates another pod with this name. The name of a Deployment's pod ends in five random characters and is never
  * reused.
  */
 const OF_STATEFUL_SET = /-\d{1,4}$/;
 
 /**
- * Looks up gateways as pods of a namespace: a gateway has its pod's name. While the API server shows the pod, its containers may
- * run, even on an unreachable node. The pod disappears when the kubelet has terminated them, or when a user deletes it by force and
- * takes responsibility.
+ * Looks up gateways as pods in a namespace. A gateway has its pod's name. While the API server shows the pod, its containers may
+ * still run, even on an unreachable node. The pod disappears when the kubelet has terminated them, or when a user force-deletes
+ * it and takes responsibility for that.
  *
- * A pod of a StatefulSet is permanently gone only without its claim: the next pod of that name starts with the configuration on
- * that volume, drained or not. Rejects if listing claims is forbidden.
+ * A StatefulSet pod is permanently gone only when its claim is gone, because the next pod with that name starts with the
+ * configuration on that volume, drained or not. Rejects if listing claims is forbidden.
  */
 export const gatewayPods =
   (client: Pick<KubeClient, 'get'>, namespace: string): IsGatewayGone =>
@@ -42,12 +42,12 @@ const isRunning = async (client: Pick<KubeClient, 'get'>, namespace: string, nam
   }
 };
 
-/** A StatefulSet names a claim after its template and the pod. */
+/** Returns whether the pod has a claim. A StatefulSet names a claim after the claim template and the pod. */
 const hasClaim = async (client: Pick<KubeClient, 'get'>, namespace: string, pod: string): Promise<boolean> => {
   const claims = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumeclaims', namespace });
   const { items } = await listAll(client, claims);
   return items.some(({ metadata }) => metadata.name.endsWith(`-${pod}`));
 };
 
-/** For an operator with a single gateway: a disconnected gateway has ended. */
+/** For an operator with a single gateway. A disconnected gateway has stopped. */
 export const noGatewayPods: IsGatewayGone = () => Promise.resolve(true);

@@ -18,7 +18,9 @@ export type ProgrammedState =
       readonly kind: 'waiting';
       readonly gateways: readonly string[];
       readonly known: number;
-      /** None of the waiting gateways had contact in this term. They may still have the object from an earlier term. */
+      /**
+       * None of the waiting gateways has been in contact during this term. They may still have the object from an earlier term.
+       */
       readonly unheard: boolean;
     }
   | { readonly kind: 'rejected'; readonly gateway: string; readonly message: string };
@@ -35,34 +37,34 @@ export interface Process {
   /** Undefined: it has not acknowledged anything in this term, but it may answer callers. */
   acked: Revision | undefined;
   rejected: ReadonlyMap<ConfigKey, string>;
-  /** There is briefly more than one when the gateway reconnects before the old stream has ended. */
+  /** The open streams. There is briefly more than one when the gateway reconnects before the old stream has ended. */
   readonly streams: Set<Cut>;
   /** With an open stream: when the gateway counts as silent. Without one: when it is forgotten, unless `expiresAt` decides. */
   dueAt: number;
   /**
-   * When `maxStalenessMs` has passed since the last acknowledgement. The gateway then no longer answers, and is not waited for until
-   * it acknowledges again.
+   * When `maxStalenessMs` has passed since the last acknowledgement. From then on, the gateway does not answer, and nothing waits
+   * for it until it acknowledges again.
    */
   expiresAt: number;
 }
 
 export const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
 
-/** `Programmed` waits for it. */
+/** Returns whether `Programmed` waits for the process. */
 export const isKnown = ({ acked, instance }: Process): boolean => acked !== undefined || instance === undefined;
 
 /**
- * With a `maxStalenessMs`, a gateway does not answer before the response to its first acknowledgement, even with a copy on its
- * disk.
+ * Returns whether the process may answer callers. With a `maxStalenessMs`, a gateway does not answer before it gets the response
+ * to its first acknowledgement, even if it has a copy on its disk.
  */
 export const mayAnswer = (process: Process): boolean => isKnown(process) || process.maxStalenessMs === 0;
 
-/** Number of the revision that it holds. */
+/** Returns the number of the revision that the process holds. */
 export const numberOf = ({ acked }: Process): number => acked?.number ?? 0;
 
 export const rejectedBy = ({ rejected }: Process): ConfigKey[] => [...rejected.keys()];
 
-/** The state of an object that revision `since` put, at these processes. */
+/** Returns the state, at these processes, of an object that was put in revision `since`. */
 export const stateOf = (processes: readonly Process[], key: ConfigKey, since: number): ProgrammedState => {
   if (processes.length === 0) return { kind: 'no-gateway' };
   for (const { name, rejected } of processes) {
@@ -79,7 +81,7 @@ export const stateOf = (processes: readonly Process[], key: ConfigKey, since: nu
   };
 };
 
-/** The process holds this revision now. Returns the objects that it newly rejects, or no longer rejects. */
+/** Records that the process now holds this revision. Returns the objects that it newly rejects or no longer rejects. */
 export const accept = (process: Process, revision: Revision, rejected: readonly RejectedObject[]): ConfigKey[] => {
   const before = process.rejected;
   const after = new Map(rejected.map(({ key, message }) => [key, message]));
@@ -88,12 +90,12 @@ export const accept = (process: Process, revision: Revision, rejected: readonly 
   return [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
 };
 
-/** What the next leader must know about these processes and lost gateways, by name. */
+/** Returns what the next leader must know about these processes and lost gateways, by name. */
 export const membersOf = (processes: Iterable<Process>, lost: Iterable<string>): readonly KnownGateway[] => {
   const members = new Map<string, number>();
   for (const name of lost) members.set(name, 0);
   for (const { name, maxStalenessMs } of processes) {
-    // Of two processes with one name, the one that answers longer counts.
+    // If two processes have the same name, the one that answers longer counts.
     members.set(name, longer(members.get(name) ?? maxStalenessMs, maxStalenessMs));
   }
   return [...members]

@@ -12,15 +12,15 @@ const OTHER = 'Endpoint/e';
 /** A gateway's pod, with at most one running process. */
 interface Pod {
   readonly name: string;
-  /** Pods of odd numbers refuse requests after a while without the operator. */
+  /** Pods with odd numbers reject requests after a while without the operator. */
   readonly maxStalenessMs: number;
-  /** Undefined: no process runs. */
+  /** Undefined: no process is running. */
   instance: string | undefined;
   /** Number of the revision that the process answers with. Undefined: it has none. */
   held: number | undefined;
-  /** The copy that a crash leaves behind. */
+  /** The copy that remains after a crash. */
   disk: number | undefined;
-  /** With a `maxStalenessMs`: until then, it answers. */
+  /** Until when it answers, if it has a `maxStalenessMs`. */
   answersUntil: number;
   stream: Cut | undefined;
   isDeleted: boolean;
@@ -47,12 +47,14 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** Gateways, the network and the cluster, around a term that begins while some gateways of the previous one are disconnected. */
+/**
+ * Gateways, the network and the cluster, around a term that begins while some gateways from the previous one are disconnected.
+ */
 class World {
   readonly states = new GatewayStates({ epoch: 1, forgetMs: FORGET_MS });
   readonly pods: readonly Pod[];
   now = 0;
-  /** Number of the last revision, which revoked a key. */
+  /** Number of the last revision that revoked a key. */
   since = 1;
   #instances = 0;
   /** The open streams, as the operator sees them. */
@@ -104,7 +106,7 @@ class World {
     const { name, instance, maxStalenessMs, held, stream } = pod;
     switch (one.kind) {
       case 'connect': {
-        // A process that starts answers with what it finds on its disk, unless it has a `maxStalenessMs`.
+        // A starting process answers with what it finds on its disk, unless it has a `maxStalenessMs`.
         if (instance === undefined) Object.assign(pod, { instance: `i${(this.#instances += 1)}`, held: pod.disk });
         if (instance === undefined) Object.assign(pod, { answersUntil: 0, isDeleted: false });
         if (stream !== undefined) break;
@@ -133,7 +135,7 @@ class World {
         break;
       case 'crash':
         Object.assign(pod, { instance: undefined, held: undefined, stream: undefined });
-        // Otherwise, the connection looks open to the operator.
+        // Otherwise, the connection still looks open to the operator.
         if (stream !== undefined && one.isNoticed) this.#end(stream);
         break;
       case 'stop':
@@ -160,12 +162,15 @@ class World {
   }
 }
 
+/** The gateways that the previous term knew, and the steps of this one. */
+const TERMS = [fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 })] as const;
+
 const waitingAt = (state: ReturnType<GatewayStates['programmed']>): readonly string[] =>
   state.kind === 'waiting' ? state.gateways : [];
 
 test('a revocation waits for every gateway that may answer with the old key, and the next leader learns about it', () => {
   fc.assert(
-    fc.property(fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 }), (remembered, steps) => {
+    fc.property(...TERMS, (remembered, steps) => {
       const world = new World(remembered);
       const { states } = world;
       for (const one of steps) {
@@ -182,9 +187,9 @@ test('a revocation waits for every gateway that may answer with the old key, and
   );
 });
 
-test('Programmed does not wait for lost gateways, and a revocation does not wait for gateways that are gone', () => {
+test('Programmed does not wait for lost gateways, and a revocation does not wait for gone gateways', () => {
   fc.assert(
-    fc.property(fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 }), (remembered, steps) => {
+    fc.property(...TERMS, (remembered, steps) => {
       const world = new World(remembered);
       const { states } = world;
       for (const one of steps) {

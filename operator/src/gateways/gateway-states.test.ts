@@ -35,7 +35,7 @@ const pass = (ms: number): void => {
   now = until;
 };
 
-/** Opens a stream of a gateway. Returns a function that ends it. */
+/** Opens a stream for a gateway. Returns a function that ends it. */
 const connect = (name: string, instance = `${name}-1`, cut: Cut = () => undefined, maxStalenessMs = 0) => {
   apply(states.connected({ name, maxStalenessMs }, instance, cut, now));
   return () => apply(states.disconnected(name, instance, cut, now));
@@ -73,7 +73,7 @@ test('an object is programmed when every known gateway has acknowledged its revi
   expect(progress.map(({ floor }) => floor)).toEqual([2, 1, 2]);
 });
 
-test('a gateway that connects is not waited for before its first acknowledgement', () => {
+test('Programmed does not wait for a new gateway before its first acknowledgement', () => {
   join('a', 2);
   const disconnected = connect('b');
   expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
@@ -83,7 +83,7 @@ test('a gateway that connects is not waited for before its first acknowledgement
 
 describe('a revocation', () => {
   const revoked = () => states.revoked('Account/t', 2);
-  test('waits for a gateway as soon as it connects: it may answer with the snapshot before its acknowledgement arrives', () => {
+  test('waits for a gateway as soon as it connects, since it may answer with the snapshot before its acknowledgement arrives', () => {
     join('a', 2);
     const disconnected = connect('b');
     expect(known).toEqual([['a'], ['a', 'b']]);
@@ -94,7 +94,7 @@ describe('a revocation', () => {
     pass(1);
     expect([revoked(), lost]).toEqual([waiting(['b'], 2), ['b']]);
     expect(states.programmed('Account/t', 2)).toEqual({ kind: 'programmed' });
-    // The next leader must know that the lost gateway may answer.
+    // The next leader must know that the lost gateway may still answer.
     expect(known.at(-1)).toEqual(['a', 'b']);
   });
 
@@ -108,10 +108,10 @@ describe('a revocation', () => {
     ]);
   });
 
-  test('does not wait for a gateway with a maxStalenessMs: it answers no caller before its acknowledgement is received', () => {
+  test('does not wait for a gateway with a maxStalenessMs, since it does not answer before its acknowledgement is received', () => {
     const disconnected = connect('a', 'a-1', undefined, 5_000);
     expect([revoked(), states.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
-    // The next leader still learns about it: the acknowledgement was received, but its response may not have arrived.
+    // The next leader still learns about it: the acknowledgement was received, but the response may not have arrived.
     expect(known).toEqual([['a']]);
     disconnected();
     expect([lost, known.at(-1)]).toEqual([[], []]);
@@ -135,7 +135,7 @@ describe('a lost gateway', () => {
   };
   const revoked = () => states.revoked('Account/t', 2);
 
-  test('is waited for by a revocation, in addition to known gateways', () => {
+  test('delays a revocation, as known gateways do', () => {
     lose('b');
     expect(states.members).toEqual([{ name: 'b', maxStalenessMs: 0 }]);
     expect(revoked()).toEqual(waiting(['b'], 1));
@@ -148,13 +148,13 @@ describe('a lost gateway', () => {
     expect(revoked()).toEqual({ kind: 'rejected', gateway: 'a', message: 'no' });
   });
 
-  test('is not waited for by other changes', () => {
+  test('does not delay other changes', () => {
     lose('b');
     join('a', 2);
     expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
   });
 
-  test('that has ended is no longer waited for', () => {
+  test('no longer delays anything after it has stopped', () => {
     lose('b');
     join('a', 2);
     const before = progress.length;
@@ -165,7 +165,7 @@ describe('a lost gateway', () => {
     expect(progress).toHaveLength(before + 1);
   });
 
-  test('that reconnects is no longer lost', () => {
+  test('is no longer lost after it reconnects', () => {
     lose('a', 'b');
     const before = progress.length;
     connect('a');
@@ -175,7 +175,7 @@ describe('a lost gateway', () => {
   });
 });
 
-test('acknowledgements of another term, older ones, and those without a stream change nothing', () => {
+test('acknowledgements from another term, outdated ones, and those without a stream change nothing', () => {
   join('a', 5);
   expect(acknowledge({ gateway: 'a', instance: 'a-1', revision: '2.9', rejected: [] })).toBe(false);
   expect(ack('a', 4)).toBe(true);
@@ -201,10 +201,10 @@ test('a rejected object is reported with its gateway until that gateway accepts 
   expect(progress.map(({ keys }) => keys)).toEqual([['Endpoint/e'], ['Endpoint/e']]);
 });
 
-test('a gateway without a stream is waited for, then forgotten, unless it reconnects', () => {
+test('Programmed waits for a gateway without a stream until it is forgotten or reconnects', () => {
   join('a', 2);
   const disconnected = join('b', 1);
-  /** Time passes while `a` acknowledges its heartbeats, like every gateway. */
+  /** Lets time pass while `a` acknowledges its heartbeats, as every gateway does. */
   const passWithBeats = (ms: number): void => {
     for (let left = ms; left > 0; left -= LIMITS.streamHeartbeatMs) {
       pass(Math.min(left, LIMITS.streamHeartbeatMs));
@@ -222,7 +222,7 @@ test('a gateway without a stream is waited for, then forgotten, unless it reconn
   expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
 });
 
-test('when the last gateway is forgotten, there is none to wait for', () => {
+test('Programmed reports a missing gateway after the last one is forgotten', () => {
   join('a', 1)();
   pass(FORGET_MS);
   expect(states.programmed('Endpoint/e', 2)).toEqual({ kind: 'no-gateway' });
@@ -252,12 +252,12 @@ test('a silent gateway is disconnected', () => {
   expect(cut).toHaveBeenCalledOnce();
 });
 
-test('a restarted gateway replaces its predecessor, whose late goodbye message has no effect', () => {
+test('a restarted gateway replaces its predecessor, and a late goodbye message from the predecessor has no effect', () => {
   join('a', 2);
   const gone = join('b', 2);
   gone();
   connect('b', 'b-2');
-  // Until it acknowledges, it may answer from the copy that its predecessor left on the disk.
+  // Until it acknowledges, it may answer with the copy that its predecessor left on the disk.
   expect(states.programmed('Endpoint/e', 3)).toEqual(waiting(['a', 'b'], 2));
   acknowledge({ gateway: 'b', instance: 'b-2', revision: '3.3', rejected: [] });
   expect(states.programmed('Endpoint/e', 3)).toEqual(waiting(['a'], 2));
@@ -268,7 +268,7 @@ test('a restarted gateway replaces its predecessor, whose late goodbye message h
   expect(states.known).toHaveLength(1);
 });
 
-test('an acknowledgement after the goodbye message does not bring the gateway back', () => {
+test('an acknowledgement after the goodbye message does not register the gateway again', () => {
   const disconnected = join('a', 1);
   goodbye('a', 'a-1');
   expect(ack('a', 1)).toBe(false);
@@ -276,7 +276,7 @@ test('an acknowledgement after the goodbye message does not bring the gateway ba
   expect(states.known).toEqual([]);
 });
 
-test('two gateways of one name are both waited for', () => {
+test('Programmed waits for both of two gateways with the same name', () => {
   join('a', 2);
   connect('a', 'a-2');
   acknowledge({ gateway: 'a', instance: 'a-2', revision: '3.1', rejected: [] });
@@ -284,7 +284,7 @@ test('two gateways of one name are both waited for', () => {
   expect(ack('a', 2)).toBe(true);
 });
 
-test('a gateway that the previous leader knew is waited for until it acknowledges or is forgotten', () => {
+test('Programmed waits for a gateway from the previous term until it acknowledges or is forgotten', () => {
   remember('a', 'b');
   join('a', 1);
   expect(states.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
@@ -307,11 +307,11 @@ test('the members change when a gateway joins or leaves', () => {
   expect(known).toEqual([['b'], ['a', 'b'], ['a']]);
 });
 
-describe('a gateway that refuses requests after its maxStalenessMs', () => {
+describe('a gateway with a maxStalenessMs', () => {
   const STALE_MS = 5_000;
   const MARGIN_MS = 500;
 
-  test('is waited for exactly that long after its last acknowledgement, with or without a stream', () => {
+  test('delays a revocation for exactly that long after its last acknowledgement, with or without a stream', () => {
     const disconnected = connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
     pass(STALE_MS);
@@ -321,7 +321,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     pass(1);
     expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
     expect([progress.at(-1), states.answeringCount]).toEqual([{ floor: undefined, keys: [] }, 0]);
-    // Its stream was only blocked. It answers again once its acknowledgement gets a response, and counts again.
+    // Its stream was only blocked. It answers and counts again as soon as its acknowledgement gets a response.
     expect(ack('a', 1)).toBe(true);
     expect(states.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
     disconnected();
@@ -329,7 +329,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     expect(states.known).toEqual([]);
   });
 
-  test('is waited for longer than others if its maxStalenessMs is longer', () => {
+  test('delays a revocation longer than others if its maxStalenessMs is longer', () => {
     connect('a', 'a-1', undefined, 3 * FORGET_MS);
     ack('a', 1);
     pass(2 * FORGET_MS);
@@ -338,7 +338,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
   });
 
-  test('is waited for longer after an acknowledgement, not after a reconnect', () => {
+  test('delays a revocation longer after an acknowledgement, but not after a reconnect', () => {
     connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
     pass(STALE_MS - 1);
@@ -347,7 +347,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
   });
 
-  test('is stored for the next leader, which counts from the start of its term', () => {
+  test('is stored for the next leader, which counts the time from the start of its term', () => {
     connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
     const { members } = states;

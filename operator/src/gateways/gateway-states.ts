@@ -16,15 +16,15 @@ import {
 
 /** What an event requires of the caller. */
 export interface Effects {
-  /** The streams of silent gateways, which must end. */
+  /** The streams of silent gateways, which must be ended. */
   readonly cut: readonly Cut[];
-  /** Gateways that are lost now. `gone` must be called when one is known to have ended. */
+  /** Gateways that are now lost. `gone` must be called when one is known to have stopped. */
   readonly lost: readonly string[];
-  /** `members` has changed, and must be stored for the next leader. */
+  /** Whether `members` has changed and must be stored for the next leader. */
   readonly isChanged: boolean;
   /**
-   * Set if the state of objects may have changed. Contains those that are newly rejected, no longer rejected, or no longer usable
-   * in their revoked form.
+   * Set if the state of objects may have changed. Contains the objects that are newly rejected, no longer rejected, or no
+   * longer usable in their revoked form.
    */
   readonly progress: readonly ConfigKey[] | undefined;
 }
@@ -42,26 +42,27 @@ const EXPIRY_MARGIN_MS = 500;
 const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefined };
 
 /**
- * The state of every gateway, for one leader's term. Pure: it has no timers and no I/O. Each event takes the current time and
+ * The state of every gateway, for one leader's term. Pure: without timers and I/O. Each event takes the current time and
  * returns its effects. `advance` must be called at `wakeAt`. Times are in milliseconds of a monotonic clock.
  *
- * - Remembered: the previous leader knew the gateway. It is waited for until it connects and acknowledges, or is forgotten.
- * - Connected: it has a stream and has not acknowledged yet. It does not delay `Programmed`. But it may answer callers: with the
- *   copy on its disk, then with a snapshot whose acknowledgement is in flight or was lost. A revocation therefore waits for it.
- * - Known: it has acknowledged a revision. It acknowledges every heartbeat, and the stream of a silent gateway is ended. So a lost
- *   node or a frozen process, whose connection looks open for a quarter of an hour, is forgotten like any other.
- * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, since a network partition
- *   leaves it running. `Programmed` does not wait for it: otherwise, a lost node would block every change. A revocation does.
- * - Gone: it said goodbye, has ended according to the platform, or its `maxStalenessMs` has passed since its last acknowledgement.
- *   The last replaces `forgetMs`, whether it is shorter or longer.
+ * - Remembered: the previous leader knew the gateway. `Programmed` and revocations wait until it connects and acknowledges, or is
+ *   forgotten.
+ * - Connected: it has a stream and has not acknowledged yet. It does not delay `Programmed`. But it may answer callers, first
+ *   with the copy on its disk, then with a snapshot whose acknowledgement is in flight or was lost. So a revocation waits for it.
+ * - Known: it has acknowledged a revision. It acknowledges every heartbeat, and the stream of a silent gateway is ended. So a
+ *   lost node or a frozen process is forgotten like any other, although its connection looks open for a quarter of an hour.
+ * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, since it keeps running
+ *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation does.
+ * - Gone: it said goodbye, has stopped according to the platform, or its `maxStalenessMs` has passed since its last
+ *   acknowledgement. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer.
  */
 export class GatewayStates {
   readonly #options: GatewayStatesOptions;
   /** The processes by name and instance. */
   readonly #processes = new Map<string, Process>();
-  /** Names. No process of the same name is in `#processes`. */
+  /** The names of lost gateways. No process with the same name is in `#processes`. */
   readonly #lost = new Set<string>();
-  /** Objects whose previous state no gateway may use, and the revisions that replaced it. */
+  /** Objects whose previous state must not be used by any gateway, with the revisions that replaced it. */
   readonly #revocations = new Map<ConfigKey, number>();
   #members: readonly KnownGateway[] = [];
   #wakeAt = Infinity;
@@ -72,14 +73,14 @@ export class GatewayStates {
 
   /**
    * All gateways that may answer now or soon, by name. Includes those that do not answer until they get a response to their
-   * acknowledgement: they must be stored before that response. Also includes lost ones: the next leader must not complete what
-   * waits for them.
+   * acknowledgement, because they must be stored before that response. Also includes lost gateways, because the next leader must
+   * not complete what is waiting for them.
    */
   get members(): readonly KnownGateway[] {
     return this.#members;
   }
 
-  /** The earliest time at which `advance` may have an effect. Infinity: never. */
+  /** The earliest time at which `advance` may have an effect. Infinity if there is none. */
   get wakeAt(): number {
     return this.#wakeAt;
   }
@@ -107,12 +108,15 @@ export class GatewayStates {
     return this.#lost.has(name);
   }
 
-  /** Whether this process of a gateway has an open stream. */
+  /** Returns whether this gateway process has an open stream. */
   isConnected(name: string, instance: string): boolean {
     return (this.#processes.get(keyOf(name, instance))?.streams.size ?? 0) > 0;
   }
 
-  /** The state of an object that revision `since` put. Lost gateways count only while a revocation of the object is incomplete. */
+  /**
+   * Returns the state of an object that was put in revision `since`. Lost gateways count only while a revocation of the object is
+   * incomplete.
+   */
   programmed(key: ConfigKey, since: number): ProgrammedState {
     if (!this.#revocations.has(key)) return stateOf(this.#known(), key, since);
     const state = this.revoked(key, since);
@@ -120,7 +124,7 @@ export class GatewayStates {
     return state.kind === 'waiting' ? { ...state, unheard: false } : state;
   }
 
-  /** Like `programmed`, for an object whose previous state no gateway may use. Covers all gateways that may answer callers. */
+  /** Like `programmed`, for an object whose previous state must not be used. Covers all gateways that may answer callers. */
   revoked(key: ConfigKey, since: number): ProgrammedState {
     const answering = this.#answering();
     const state = stateOf(answering, key, since);
@@ -130,7 +134,7 @@ export class GatewayStates {
     return { kind: 'waiting', gateways, known: answering.length + this.#lost.size, unheard: false };
   }
 
-  /** From revision `since` on, no gateway may use the previous state of this object. */
+  /** Forbids gateways to use the state that this object had before revision `since`. */
   revoke(key: ConfigKey, since: number): void {
     this.#revocations.set(key, since);
   }
@@ -140,8 +144,8 @@ export class GatewayStates {
   }
 
   /**
-   * The previous leader knew these gateways. They are waited for as if their streams had just ended: nothing counts as programmed
-   * until they have also acknowledged it or are forgotten.
+   * Adds gateways that the previous leader knew. They are treated as if their streams had just ended: nothing counts as
+   * programmed until they have also acknowledged it or are forgotten.
    */
   remember(known: readonly KnownGateway[], now: number): void {
     for (const { name, maxStalenessMs } of known) {
@@ -155,8 +159,8 @@ export class GatewayStates {
   }
 
   /**
-   * A gateway has a new stream. A new instance of a name is known from its first acknowledgement. It then replaces predecessors
-   * without a stream. Until then, it may answer from the copy on their disk.
+   * Records a gateway's new stream. A new instance becomes known with its first acknowledgement. It then replaces predecessors
+   * without a stream. Until then, it may answer with the copy on their disk.
    */
   connected({ name, maxStalenessMs }: KnownGateway, instance: string, cut: Cut, now: number): Effects {
     const process = this.#processes.get(keyOf(name, instance)) ?? this.#add(name, instance, maxStalenessMs);
@@ -166,7 +170,7 @@ export class GatewayStates {
     return { ...NOTHING, isChanged: this.#refresh() };
   }
 
-  /** The stream has ended. */
+  /** Records that a stream has ended. */
   disconnected(name: string, instance: string, cut: Cut, now: number): Effects {
     const process = this.#processes.get(keyOf(name, instance));
     if (process === undefined || !process.streams.delete(cut) || process.streams.size > 0) return NOTHING;
@@ -175,13 +179,16 @@ export class GatewayStates {
     return NOTHING;
   }
 
-  /** The gateway shut down gracefully. */
+  /** Records that a gateway has shut down gracefully. */
   goodbye(name: string, instance: string): Effects {
     const process = this.#processes.get(keyOf(name, instance));
     return process === undefined ? NOTHING : this.#forget(process);
   }
 
-  /** Undefined if the acknowledgement is for another term, or its gateway has no stream. The gateway must then reconnect. */
+  /**
+   * Records an acknowledgement. Returns undefined if it is for another term or its gateway has no stream: the gateway must
+   * reconnect.
+   */
   acknowledged(ack: Ack, now: number): Effects | undefined {
     const revision = parseRevision(ack.revision);
     const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
@@ -197,13 +204,13 @@ export class GatewayStates {
     return { ...NOTHING, isChanged: replaced.length > 0 && this.#refresh(), progress: this.#progress(keys) };
   }
 
-  /** A lost gateway has ended, with everything it had. */
+  /** Records that a lost gateway has stopped, with everything it had. */
   gone(name: string): Effects {
     if (!this.#lost.delete(name)) return NOTHING;
     return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress([]) };
   }
 
-  /** Time has passed. */
+  /** Records that time has passed. */
   advance(now: number): Effects {
     const cut: Cut[] = [];
     const lost: string[] = [];
@@ -213,7 +220,7 @@ export class GatewayStates {
       if (streams.size === 0 && Math.min(dueAt, expiresAt) <= now) {
         this.#processes.delete(keyOf(process.name, process.instance));
         released.push(rejectedBy(process));
-        // Otherwise, another process has taken over: two pods of one name never run at the same time.
+        // Otherwise, another process has taken over: two pods with the same name never run at the same time.
         if (dueAt <= now && ![...this.#processes.values()].some((other) => other.name === name)) lost.push(name);
         continue;
       }
@@ -250,7 +257,7 @@ export class GatewayStates {
     return process;
   }
 
-  /** Drops earlier processes of the same name that have no stream. */
+  /** Drops earlier processes with the same name that have no stream. */
   #dropPredecessors(successor: Process): readonly Process[] {
     const predecessors = [...this.#processes.values()].filter(
       (process) => process !== successor && process.name === successor.name && process.streams.size === 0,
@@ -270,7 +277,7 @@ export class GatewayStates {
     this.#wakeAt = Math.min(this.#wakeAt, process.expiresAt);
   }
 
-  /** The process has no stream now. */
+  /** Records that the process no longer has a stream. */
   #streamless(process: Process, now: number): void {
     this.#setDue(process, process.maxStalenessMs > 0 ? Infinity : now + this.#options.forgetMs);
   }
@@ -290,7 +297,7 @@ export class GatewayStates {
     return [...keys, ...complete];
   }
 
-  /** Computes `members`. True if they have changed. */
+  /** Computes `members`. Returns true if they have changed. */
   #refresh(): boolean {
     const before = JSON.stringify(this.#members);
     this.#members = membersOf(this.#processes.values(), this.#lost);

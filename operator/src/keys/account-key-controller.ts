@@ -20,10 +20,10 @@ export interface AccountKeyControllerOptions {
 
 /** Maximum number of concurrent reads of Accounts and Secrets. */
 const READERS = 16;
-/** Failed reads are retried soon, regardless of the number of failures: callers wait for their key. */
+/** Failed reads are retried soon, regardless of the number of failures, because callers are waiting for their key. */
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
-/** Decides when the Secret of each Account is read, for one leader's term. `AccountKeys` reads it. */
+/** Decides when each Account's Secret is read, for one leader's term. `AccountKeys` reads it. */
 export class AccountKeyController implements Controller {
   readonly name = 'keys';
   readonly #options: AccountKeyControllerOptions;
@@ -57,7 +57,7 @@ export class AccountKeyController implements Controller {
     for (const uid of this.#accounts()) this.#queue.addAfter(uid, this.#nextReadMs(uid));
   }
 
-  /** The location of the key may have changed. */
+  /** Called when the location of a key may have changed. */
   translated({ verdicts }: Pick<Changes, 'verdicts'>): void {
     for (const { uid, keySecret } of verdicts) if (keySecret !== undefined) this.#queue.add(uid);
   }
@@ -75,12 +75,12 @@ export class AccountKeyController implements Controller {
     this.#queue.add(accountUid);
   }
 
-  /** Undefined until the key has been read. */
+  /** Returns undefined until the key has been read. */
   known(accountUid: string): KnownKey | undefined {
     return this.#keys.known(accountUid);
   }
 
-  /** Undefined if there is no such Account, or its spec is invalid. */
+  /** Returns undefined if there is no such Account, or its spec is invalid. */
   owner(accountUid: string): KeyOwner | undefined {
     const { desired, translator } = this.#options;
     const account = desired.objects.get(accountUid);
@@ -88,13 +88,13 @@ export class AccountKeyController implements Controller {
     return account === undefined || secret === undefined ? undefined : { account, ...secret };
   }
 
-  /** Whether the key with this digest is the account's last published key. */
+  /** Returns whether the key with this digest is the account's last published key. */
   isPublished(accountUid: string, sha256: string): boolean {
     const key = this.known(accountUid)?.key;
     return key?.kind === 'key' && key.sha256 === sha256 && !this.#options.desired.hasPending;
   }
 
-  /** Every account's key has been read. */
+  /** Returns whether every account's key has been read. */
   isComplete(): boolean {
     return this.#accounts().every((uid) => this.owner(uid) === undefined || this.known(uid) !== undefined);
   }
@@ -104,8 +104,8 @@ export class AccountKeyController implements Controller {
   }
 
   /**
-   * Spread over the interval, so that the Secrets are not all read at the same time. 0 if the Account was added or changed while
-   * the term began.
+   * Returns the delay until the next read. The reads are spread over the interval, so that the Secrets are not all read at the
+   * same time. The delay is 0 if the Account was added or changed while the term began.
    */
   #nextReadMs(uid: string): number {
     const isRead = this.known(uid)?.secretName === this.owner(uid)?.secretName;
@@ -119,7 +119,7 @@ export class AccountKeyController implements Controller {
     const { namespace, name } = account.metadata;
     const fresh = await source.get({ kind: 'Account', namespace, name });
     const known = desired.objects.get(uid);
-    // Reported by the source since: the read object may be older.
+    // The source has reported the Account since, so the read object may be older.
     if (known === undefined || (fresh?.metadata.uid === uid && isOlder(fresh, known))) return;
     if (fresh?.metadata.uid !== uid) desired.remove(known);
     if (fresh !== undefined) desired.put(fresh);

@@ -44,7 +44,7 @@ describe('a generated key', () => {
     expect(keys.known('uid-1')).toEqual({ secretName: 'team-api-key', key: reported[0] });
   });
 
-  test('is created again when its Secret was deleted', async () => {
+  test('is created again after its Secret was deleted', async () => {
     await keys.read('uid-1');
     source.secrets.clear();
     await keys.read('uid-1');
@@ -52,7 +52,7 @@ describe('a generated key', () => {
     expect(reported[1]).not.toEqual(reported[0]);
   });
 
-  test('that another operator creates at the same time is used', async () => {
+  test('is used if another operator creates it at the same time', async () => {
     source.disturb = (call) => {
       if (call === 'createSecret') setSecret('team-api-key', OWN);
     };
@@ -61,7 +61,7 @@ describe('a generated key', () => {
     expect(source.events).toEqual([]);
   });
 
-  test('is not written into a Secret of that name with other content', async () => {
+  test('is not written to a Secret with the same name and other content', async () => {
     source.secrets.set('default/team-api-key', { password: 'x' });
     await keys.read('uid-1');
     expect(reported).toMatchObject([
@@ -75,7 +75,7 @@ describe('a user-provided key', () => {
     owner = named('own', false);
   });
 
-  test('is never created, and reported when it appears or changes', async () => {
+  test('is never created, and is reported when it appears or changes', async () => {
     await keys.read('uid-1');
     setSecret('own', OWN);
     await keys.read('uid-1');
@@ -88,7 +88,7 @@ describe('a user-provided key', () => {
     ]);
   });
 
-  test('that is too short is reported as invalid', async () => {
+  test('is reported as invalid if it is too short', async () => {
     setSecret('own', 'short');
     await keys.read('uid-1');
     expect(reported).toMatchObject([{ kind: 'invalid', message: expect.stringContaining('at least 32') as string }]);
@@ -100,7 +100,7 @@ describe('an API server error', () => {
     ['readSecret', 'Forbidden', 'cannot get resource "secrets"'],
     ['createSecret', 'Forbidden', 'cannot create resource "secrets"'],
     ['createSecret', 'Invalid', 'the name is too long'],
-  ] as const)('in %s (%s) is reported as a problem of the Secret', async (refused, kind, message) => {
+  ] as const)('is reported as a problem with the Secret if %s fails with %s', async (refused, kind, message) => {
     source.disturb = (call) => {
       if (call === refused) throw new SourceError(kind, message);
     };
@@ -108,7 +108,7 @@ describe('an API server error', () => {
     expect(reported).toMatchObject([{ kind: 'invalid', message: expect.stringContaining(message) as string }]);
   });
 
-  test('keeps an active key, and is retried', async () => {
+  test('does not remove an active key, and the read is retried', async () => {
     await keys.read('uid-1');
     source.disturb = () => {
       throw new SourceError('Forbidden', 'no more');
@@ -118,7 +118,7 @@ describe('an API server error', () => {
     expect(keys.known('uid-1')?.key.kind).toBe('key');
   });
 
-  test('that is temporary is retried and not reported', async () => {
+  test('is not reported if it is temporary, and the read is retried', async () => {
     source.disturb = () => {
       throw new SourceError('Unavailable', 'unavailable');
     };
@@ -128,13 +128,13 @@ describe('an API server error', () => {
 });
 
 describe('an Account', () => {
-  test('that does not exist or is invalid has no key', async () => {
+  test('has no key if it does not exist or is invalid', async () => {
     owner = undefined;
     expect(await keys.read('uid-1')).toBe(false);
     expect(reported).toEqual([]);
   });
 
-  test('that is deleted or names another Secret during the read has no key', async () => {
+  test('has no key if it is deleted or refers to another Secret during the read', async () => {
     setSecret('team-api-key', OWN);
     source.disturb = () => {
       owner = undefined;
@@ -149,7 +149,7 @@ describe('an Account', () => {
     expect([reported, keys.known('uid-1')]).toEqual([[], undefined]);
   });
 
-  test('that is deleted is forgotten', async () => {
+  test('is forgotten after it is deleted', async () => {
     await keys.read('uid-1');
     keys.forget('uid-1');
     expect(keys.known('uid-1')).toBeUndefined();

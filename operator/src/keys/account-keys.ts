@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { KeyState, KnownKey } from '../translate/index.ts';
 import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
 
-/** An Account, and the location of its key. */
+/** An Account and the location of its key. */
 export interface KeyOwner {
   readonly account: ResourceObject;
   readonly secretName: string;
@@ -19,7 +19,9 @@ export interface AccountKeysOptions {
   readonly onKey: (accountUid: string, state: KeyState) => void;
 }
 
-/** The digests of all Accounts' keys, for one leader's term. Reads each Secret by name, and creates those whose keys are generated. */
+/**
+ * The digests of all Accounts' keys, for one leader's term. Reads each Secret by name, and creates the Secrets of generated keys.
+ */
 export class AccountKeys {
   readonly #options: AccountKeysOptions;
   readonly #known = new Map<string, KnownKey>();
@@ -32,12 +34,12 @@ export class AccountKeys {
     this.#known.delete(accountUid);
   }
 
-  /** Undefined until the key has been read. */
+  /** Returns undefined until the key has been read. */
   known(accountUid: string): KnownKey | undefined {
     return this.#known.get(accountUid);
   }
 
-  /** Reads the Secret, bypassing all caches. False if no Account needs it. */
+  /** Reads the Secret, bypassing all caches. Resolves with false if no Account needs it. */
   async read(accountUid: string): Promise<boolean> {
     const owner = this.#options.owner(accountUid);
     if (owner === undefined) return false;
@@ -48,7 +50,7 @@ export class AccountKeys {
       if (refusal === undefined || this.#hasKey(accountUid, secretName)) throw error;
       return { kind: 'invalid', secretName, message: refusal } as const;
     });
-    // While the Secret was read, the Account was deleted or now names another Secret.
+    // While the Secret was being read, the Account was deleted or changed to refer to another Secret.
     if (this.#options.owner(accountUid)?.secretName !== secretName) return true;
     this.#known.set(accountUid, { secretName, key });
     this.#options.onKey(accountUid, key);
@@ -83,8 +85,8 @@ export class AccountKeys {
       await source.createSecret(account, secretName, { [API_KEY_DATA_KEY]: key });
     } catch (error) {
       if (!(error instanceof SourceError && error.kind === 'Conflict')) throw error;
-      // The previous leader just created it, or a Secret of that name has other content.
-      const message = `it exists without the data key ${API_KEY_DATA_KEY}: add it, or delete the Secret`;
+      // The previous leader has just created it, or a Secret with that name has other content.
+      const message = `it does not contain the data key ${API_KEY_DATA_KEY}: add it, or delete the Secret`;
       return (await this.#lookUp(account, secretName)) ?? { kind: 'invalid', secretName, message };
     }
     const { namespace, name } = account.metadata;
@@ -95,7 +97,7 @@ export class AccountKeys {
   }
 }
 
-/** An error that concerns only this Secret, as text for the condition. Undefined: a retry may help. */
+/** Returns an error that concerns only this Secret, as text for the condition, or undefined if a retry may help. */
 const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof SourceError)) return undefined;
   switch (error.kind) {

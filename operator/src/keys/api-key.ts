@@ -14,15 +14,15 @@ const base62 = (value: bigint, length: number): string => {
 };
 
 /**
- * A new API key: prefix, 256 random bits, and the CRC-32 of both. The checksum lets secret scanners distinguish real keys from
- * look-alikes offline (the format that GitHub described in 2021).
+ * Generates an API key that consists of the prefix, 256 random bits, and the CRC-32 of both. The checksum lets secret scanners
+ * distinguish real keys from look-alikes offline (the format that GitHub described in 2021).
  */
 export const generateApiKey = (): string => {
   const body = PREFIX + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), RANDOM_CHARS);
   return body + base62(BigInt(crc32(body)), CHECKSUM_CHARS);
 };
 
-/** Why a user-provided key cannot be used. Undefined if it can. */
+/** Returns why a user-provided key cannot be used, or undefined if it can. */
 export const apiKeyProblem = (key: string): string | undefined => {
   const { ownApiKeyLengthMin: min, ownApiKeyLengthMax: max } = LIMITS;
   if (/^\s|\s$/.test(key)) return 'the key begins or ends with whitespace (often a line break): remove the whitespace';
@@ -33,5 +33,5 @@ export const apiKeyProblem = (key: string): string | undefined => {
   return undefined;
 };
 
-/** Lowercase hex. Only this digest leaves the Secret. */
+/** Returns the key's digest in lowercase hex. Only this digest leaves the Secret. */
 export const apiKeySha256 = (key: string): string => createHash('sha256').update(key).digest('hex');

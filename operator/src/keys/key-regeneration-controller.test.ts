@@ -16,7 +16,7 @@ class DeletingSource extends MemorySource {
 
 const SPEC = { accountRef: { name: 'team' } };
 const NOW = Date.UTC(2026, 10, 21, 12);
-/** The creation time that `MemorySource` gives to objects, give or take a minute. */
+/** The creation time that `MemorySource` gives to objects, to within a minute. */
 const CREATED = Date.UTC(2026, 0, 1);
 const OLD = 'standin_the-old-key-that-everybody-knows-by-now';
 
@@ -24,7 +24,7 @@ let source: DeletingSource;
 let regenerations: KeyRegenerationController | undefined;
 let now: number;
 let account: ResourceObject;
-/** Published digests, and the gateways that have not acknowledged the latest one. */
+/** The published digests, and the gateways that have not acknowledged the latest one. */
 let published: string | undefined;
 let waiting: readonly string[];
 let isGenerated: boolean;
@@ -105,7 +105,7 @@ describe('a KeyRegeneration', () => {
     expect(JSON.stringify([source.statusWrites, source.events])).not.toContain(key());
   });
 
-  it('waits for every gateway, and names those it waits for', async () => {
+  it('waits for every gateway, and names those it is waiting for', async () => {
     waiting = ['gateway-1', 'gateway-2'];
     source.put('KeyRegeneration', 'one', SPEC);
     await expect.poll(() => statusOf('one')['waitingFor']).toEqual(['gateway-1', 'gateway-2']);
@@ -137,7 +137,7 @@ describe('a KeyRegeneration', () => {
     expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
   });
 
-  it('of an account with its own Secret is refused, and changes nothing', async () => {
+  it('is rejected for an account with its own Secret, and changes nothing', async () => {
     isGenerated = false;
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Refused');
@@ -146,7 +146,7 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerations).toBeUndefined();
   });
 
-  it('of an account whose Secret the operator did not create is refused, and not counted', async () => {
+  it('is rejected and not counted if the operator did not create the account’s Secret', async () => {
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Completed');
     const before = key();
@@ -162,7 +162,7 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerating).toBeUndefined();
   });
 
-  it('without an account is removed after a day', async () => {
+  it('is removed after a day if its account does not exist', async () => {
     now = CREATED;
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'nobody' } });
     await expectPhase('one', 'Pending');
@@ -171,7 +171,7 @@ describe('a KeyRegeneration', () => {
     await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);
   });
 
-  it('waits for an account that does not exist yet', async () => {
+  it('waits for its account to be created', async () => {
     now = CREATED;
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'later' } });
     await expectPhase('one', 'Pending');
@@ -180,7 +180,7 @@ describe('a KeyRegeneration', () => {
     await expectPhase('one', 'Completed');
   });
 
-  it('is refused after six within the hour, with the time of the next possible one', async () => {
+  it('is rejected after six within the hour, with the time when the next one is possible', async () => {
     for (let count = 1; count <= LIMITS.keyRegenerationsMax; count += 1) {
       source.put('KeyRegeneration', `number-${count}`, SPEC);
       await expectPhase(`number-${count}`, 'Completed');
@@ -201,7 +201,7 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerations).toHaveLength(6);
   });
 
-  it('runs in turn: of twenty created together, six replace the key, each once', async () => {
+  it('runs after the previous one: of twenty created together, six replace the key, each once', async () => {
     const keys = new Set<string>();
     source.disturb = (call) => {
       if (call === 'readSecret') keys.add(key());
@@ -217,7 +217,7 @@ describe('a KeyRegeneration', () => {
   }, 30_000);
 
   it.each(['get', 'writeStatus', 'replaceSecret', 'readSecret'] as const)(
-    'survives a crash at each %s: the next leader finishes it, once',
+    'is completed once by the next leader after a crash at any %s',
     async (call) => {
       for (let crashAt = 1; crashAt <= 3; crashAt += 1) {
         const name = `crash-${crashAt}`;
@@ -242,8 +242,8 @@ describe('a KeyRegeneration', () => {
     30_000,
   );
 
-  // Prevents: thousands of KeyRegenerations of one account read it every second.
-  it('that waits for its predecessor is not checked until the predecessor ends', async () => {
+  // Otherwise, thousands of KeyRegenerations for one account would read it every second.
+  it('is not checked while it waits for its predecessor', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Running');
@@ -253,7 +253,7 @@ describe('a KeyRegeneration', () => {
     source.disturb = (call, name) => {
       if (call === 'get' && (name === 'team' || name === 'one')) reads[name] += 1;
     };
-    // The first one checks its gateways once a second. Only the second one reads the first.
+    // The first KeyRegeneration checks its gateways once a second. Only the second one reads the first.
     await expect.poll(() => reads.team, { timeout: 10_000 }).toBeGreaterThan(2);
     expect(reads.one).toBe(0);
     waiting = [];
@@ -261,7 +261,7 @@ describe('a KeyRegeneration', () => {
     await expectPhase('two', 'Completed');
   });
 
-  it('whose predecessor was deleted while running continues', async () => {
+  it('continues when its predecessor is deleted while running', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Running');

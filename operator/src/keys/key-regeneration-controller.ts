@@ -27,13 +27,13 @@ export interface KeyRegenerationControllerOptions {
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Undefined if there is no such Account, or its spec is invalid. */
+  /** Returns undefined if there is no such Account, or its spec is invalid. */
   readonly owner: (accountUid: string) => KeyOwner | undefined;
   /** Schedules a read of the account's Secret, so that its key is published. */
   readonly readSoon: (accountUid: string) => void;
-  /** The state of the key with this SHA-256 at the gateways. Undefined while it is not published. */
+  /** Returns the state, at the gateways, of the key with this SHA-256, or undefined while it is not published. */
   readonly programmed: (accountUid: string, sha256: string) => ProgrammedState | undefined;
-  /** How many gateways are known. */
+  /** Returns how many gateways are known. */
   readonly gatewayCount: () => number;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -41,17 +41,17 @@ export interface KeyRegenerationControllerOptions {
 
 const WORKERS = 4;
 const BACKOFF = { baseMs: 50, capMs: 10_000 };
-/** The delay for a written key to be read again and published. */
+/** The delay until a written key is read again and published. */
 const SOON = { requeueAfterMs: 20 };
-/** The interval at which the list of waiting gateways is refreshed. Acknowledgements are reported immediately. */
+/** The interval at which the list of pending gateways is refreshed. Acknowledgements are reported immediately. */
 const LATER = { requeueAfterMs: 1_000 };
 
 /**
  * Carries out KeyRegenerations, for one leader's term (design §6). Each step checks what is already done, so the process resumes
  * after a crash at any point:
- * - Write count and intent into the Account's status, by compare-and-swap.
- * - Write the new key into the Secret, marked with the KeyRegeneration.
- * - Publish one delta in which the gateways swap both digests.
+ * - Write the count and the intent to the Account's status, by compare-and-swap.
+ * - Write the new key to the Secret, marked with the KeyRegeneration.
+ * - Publish one delta with which the gateways swap the digests.
  * - Wait for acknowledgements from all known gateways, then complete.
  */
 export class KeyRegenerationController implements Controller {
@@ -87,7 +87,7 @@ export class KeyRegenerationController implements Controller {
 
   removed({ metadata: { uid, namespace } }: ResourceObject): void {
     this.#writer.forget(uid);
-    // Others of the same account may have waited for it.
+    // Others for the same account may have been waiting for it.
     if (this.#acts.delete(uid)) this.#enqueueOpen(namespace);
   }
 
@@ -143,7 +143,7 @@ export class KeyRegenerationController implements Controller {
     return this.#replaceKey(act, { ...secret, account });
   }
 
-  /** Counts the regeneration and marks it as in progress, in one write. True when that is done. */
+  /** Counts the regeneration and marks it as in progress, in one write. Resolves with true when that is done. */
   async #begin(act: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
     const { source, logger } = this.#options;
     const { name, uid } = act.metadata;
@@ -151,10 +151,10 @@ export class KeyRegenerationController implements Controller {
     const { recent, left, resetsAt, current } = regenerationWindow(account, now);
     if (current?.uid === uid) return true;
     if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
-      // The Account is reported when the other one ends, and `removed` is called when it is deleted.
+      // The source reports the Account when the other regeneration ends. If that one is deleted, `removed` is called.
       return this.#report(
         act,
-        pending('Pending', `KeyRegeneration ${current.name} of the same Account is in progress.`),
+        pending('Pending', `KeyRegeneration ${current.name} for the same Account is in progress.`),
       );
     }
     if (left === 0) {
@@ -171,7 +171,7 @@ export class KeyRegenerationController implements Controller {
     return true;
   }
 
-  /** Whether another regeneration that is marked as in progress still is. */
+  /** Returns whether another regeneration that is marked as in progress has not ended. */
   async #isOpen(namespace: string, { name, uid }: { readonly name: string; readonly uid: string }): Promise<boolean> {
     const other = await this.#options.source.get({ kind: 'KeyRegeneration', namespace, name });
     return other?.metadata.uid === uid && !isOver(other);
@@ -184,7 +184,7 @@ export class KeyRegenerationController implements Controller {
       await source.replaceSecret(account, secretName, { [API_KEY_DATA_KEY]: generateApiKey() }, act.metadata.uid);
     } catch (error) {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
-      const what = `the Secret ${secretName}, which the operator did not create`;
+      const what = `Secret ${secretName}, which the operator did not create`;
       const outdated = await this.#withdraw(act, account);
       return outdated ?? this.#report(act, managedElsewhere(what, account.metadata.name));
     }
@@ -208,14 +208,14 @@ export class KeyRegenerationController implements Controller {
     return this.#write(act, statusOf(facts, contextOf(act, new Date(this.#now))));
   }
 
-  /** Resolves with a result if the object was deleted or changed since it was read. The retry reads it again. */
+  /** Resolves with a result if the object was deleted or changed after it was read. A retry reads it again. */
   async #write(object: ResourceObject, fields: StatusFields): Promise<typeof SOON | undefined> {
     return (await this.#writer.write(object, fields)) === 'outdated' ? SOON : undefined;
   }
 
   /**
-   * Removes the regeneration from the count, since nothing was changed. Other regenerations have waited for it, so its time is the
-   * last one.
+   * Removes the regeneration from the count because nothing was changed. Other regenerations have been waiting for it, so its
+   * time is the last one.
    */
   async #withdraw(act: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
     const { namespace, name } = metadata;

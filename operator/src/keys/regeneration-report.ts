@@ -30,14 +30,14 @@ const running = (
   ...more,
 });
 
-/** The regeneration cannot begin yet. */
+/** Returns the facts for a regeneration that cannot begin yet. */
 export const pending = (reason: ConditionReason, message: string): RegenerationFacts => ({
   phase: 'Pending',
   accepted: fails(reason, message),
   complete: fails('Waiting', message),
 });
 
-/** The regeneration is refused for good. Nothing was changed. */
+/** Returns the facts for a regeneration that is rejected permanently. Nothing was changed. */
 export const refused = (reason: ConditionReason, message: string, windowResetsAt?: string): RegenerationFacts => ({
   phase: 'Refused',
   accepted: fails(reason, message),
@@ -48,7 +48,7 @@ export const refused = (reason: ConditionReason, message: string, windowResetsAt
 export const WRITING = running('The new key is being written.');
 
 /**
- * Progress of the new key at the gateways.
+ * Returns the progress of the new key at the gateways.
  *
  * @param now RFC 3339
  */
@@ -56,7 +56,10 @@ export const progressOf = (state: ProgrammedState, known: number, now: string): 
   switch (state.kind) {
     case 'programmed':
     case 'no-gateway': {
-      const message = known === 0 ? 'No gateway is known: none has the old key.' : 'No gateway accepts the old key.';
+      const message =
+        known === 0
+          ? 'No gateway is known to the operator, so none accepts the old key.'
+          : 'No gateway accepts the old key.';
       return {
         phase: 'Completed',
         accepted: ACCEPTED,
@@ -81,13 +84,13 @@ export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
   return phase === 'Completed' || phase === 'Refused';
 };
 
-/** The time after which an ended regeneration is removed, in milliseconds since the epoch. */
+/** Returns the time after which a finished regeneration is removed, in milliseconds since the epoch. */
 export const removableAt = ({ status, metadata }: ResourceObject): number => {
   const { completedAt, refusedAt } = readStatus('KeyRegeneration', status);
   return Date.parse(completedAt ?? refusedAt ?? metadata.creationTimestamp) + LIMITS.keyRegenerationKeptMs;
 };
 
-/** The status fields for these facts. */
+/** Returns the status fields for these facts. */
 export const statusOf = (facts: RegenerationFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, complete, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;
   const refusedAt = phase === 'Refused' ? context.now : undefined;

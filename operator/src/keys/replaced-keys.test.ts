@@ -29,7 +29,7 @@ const lose = (name: string): void => {
   now += FORGET_MS;
   states.advance(now);
 };
-/** The connected gateway acknowledges the last revision. Returns the objects that this affects. */
+/** Acknowledges the last revision as the connected gateway. Returns the affected objects. */
 const acknowledge = (): readonly string[] | undefined =>
   states.acknowledged({ gateway: 'a', instance: 'i', revision: `1.${since}`, rejected: [] }, now)?.progress;
 const state = (): ProgrammedState => states.programmed(KEY, since);
@@ -38,7 +38,7 @@ const account = (keySha256: string | undefined): AccountConfig => {
   const config = { kind: 'Account', uid: 'u', namespace: 'n', name: 'a', plan: 'Free' } as const;
   return keySha256 === undefined ? config : { ...config, keySha256 };
 };
-/** An Account with a status from the previous leader. */
+/** Returns an Account with a status from the previous leader. */
 const resource = (digest: string | undefined, programmed: 'True' | 'False'): ResourceObject => ({
   ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', spec: {} },
   metadata: { name: 'a', namespace: 'n', uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' },
@@ -70,7 +70,7 @@ test.each([
   ['is not on all gateways yet', resource(OLD, 'False'), OLD, WAITING],
   ['was replaced while no operator led', resource(OLD, 'True'), NEW, WAITING],
   ['was withdrawn while no operator led', resource(OLD, 'True'), undefined, WAITING],
-  ['is the first one', resource(undefined, 'False'), NEW, PROGRAMMED],
+  ['is the account’s first key', resource(undefined, 'False'), NEW, PROGRAMMED],
 ])('at the start of a term, a key that %s', (_what, before, digest, expected) => {
   start(before, digest);
   expect(state()).toEqual(expected);
@@ -80,7 +80,7 @@ test.each([
   ['replaced', [NEW]],
   ['withdrawn', [undefined]],
   ['withdrawn, then replaced', [undefined, NEW]],
-])('a key that is %s counts until no gateway accepts it', (_what, digests) => {
+])('a key that was %s counts until no gateway accepts it', (_what, digests) => {
   const revocations = start(resource(OLD, 'True'), OLD);
   for (const digest of digests) {
     since += 1;
@@ -88,20 +88,20 @@ test.each([
   }
   expect([acknowledge(), state()]).toEqual([[], WAITING]);
   expect(states.gone('lost').progress).toEqual([KEY]);
-  // Gateways that are lost after this have the new key.
+  // Gateways that are lost after this point have the new key.
   lose('late');
   expect(state()).toEqual(PROGRAMMED);
   since += 1;
   expect([acknowledge(), state()]).toEqual([[], PROGRAMMED]);
 });
 
-test('an Account that changes and keeps its key does not wait for lost gateways', () => {
+test('a change that keeps an Account’s key does not wait for lost gateways', () => {
   const revocations = start(resource(OLD, 'True'), OLD);
   revocations.translated({ put: [{ ...account(OLD), plan: 'Pro' }] });
   expect(state()).toEqual(PROGRAMMED);
 });
 
-test('a revoked key does not count as programmed because an earlier leader reported it', () => {
+test('a revoked key does not count as programmed just because an earlier leader reported it', () => {
   start(resource(OLD, 'False'), OLD);
   states.remember([{ name: 'new', maxStalenessMs: 0 }], now);
   states.gone('lost');
@@ -110,7 +110,7 @@ test('a revoked key does not count as programmed because an earlier leader repor
   expect([states.revoked(KEY, since), state()]).toEqual([{ ...waiting, unheard: true }, waiting]);
 });
 
-test('a deleted Account waits for no gateway', () => {
+test('a deleted Account does not wait for gateways', () => {
   const before = resource(OLD, 'False');
   start(before, OLD).removed(before);
   expect(state()).toEqual(PROGRAMMED);

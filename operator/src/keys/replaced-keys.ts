@@ -14,14 +14,14 @@ export interface ReplacedKeysOptions {
 export class ReplacedKeys implements Controller {
   readonly name = 'replaced-keys';
   readonly #options: ReplacedKeysOptions;
-  /** The digests that were last published. */
+  /** The last published digests. */
   readonly #digests = new Map<ConfigKey, string | undefined>();
 
   constructor(options: ReplacedKeysOptions) {
     this.#options = options;
   }
 
-  /** The status that the previous leader wrote shows whether an older key may still be accepted. */
+  /** Reads the statuses from the previous leader, which show whether an older key may still be accepted. */
   start(): void {
     const { translator, objects, gateways } = this.#options;
     const put = [...translator.objects()];
@@ -54,7 +54,7 @@ export class ReplacedKeys implements Controller {
 
 const isSettled = (account: ResourceObject | undefined, keySha256: string | undefined): boolean => {
   const reported = readStatus('Account', account?.status).apiKey?.fingerprint;
-  // No gateway ever received a key of this Account.
+  // No gateway has ever received a key for this Account.
   if (reported === undefined) return true;
   const isProgrammed = conditionsIn(account?.status).some(
     ({ type, status }) => type === 'Programmed' && status === 'True',

@@ -14,7 +14,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const newCertificate = async (): Promise<ServerCertificate> =>
   serverCertificate(await planCertificates(undefined, new Date()));
 
-/** Like a kubelet: the files are links into `..data`, which is a link that is atomically replaced with one to a new folder. */
+/** Mounts files as a kubelet does: they are links into `..data`, a link that is atomically replaced with one to a new folder. */
 const mount = async ({ ca, cert, key }: ServerCertificate, name: string): Promise<void> => {
   await mkdir(path.join(dir, name));
   for (const [file, text] of [
@@ -38,7 +38,7 @@ test('each read returns the current files', async () => {
   expect(await source.read()).toEqual(second);
 });
 
-test('missing files, files of two certificates, and files without a CA are refused with a reason', async () => {
+test('missing files, mismatched certificate and key files, and files without a CA are rejected with a reason', async () => {
   const source = certificateFolder(dir);
   await expect(source.read()).rejects.toThrow(/ENOENT.*(ca\.crt|tls\.crt|tls\.key)/);
   const [first, second] = [await newCertificate(), await newCertificate()];

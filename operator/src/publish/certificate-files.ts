@@ -10,7 +10,7 @@ const CHECK_MS = 5_000;
 
 /**
  * Certificates that another component, such as cert-manager, issues and renews: `ca.crt`, `tls.crt` and `tls.key` in a folder, as
- * in a mounted Secret. During a replacement, a certificate and a key may not match: then `read` rejects.
+ * in a mounted Secret. The certificate and the key may not match while they are being replaced. `read` then rejects.
  */
 export const certificateFolder = (dir: string): CertificateSource => ({
   checkMs: CHECK_MS,
@@ -31,7 +31,7 @@ export const certificateFolder = (dir: string): CertificateSource => ({
 
 const readText = async (dir: string, name: string): Promise<string> => {
   const text = await readFile(path.join(dir, name), 'utf8');
-  // cert-manager leaves ca.crt empty if its issuer does not provide a CA. Peers could not be verified then.
+  // cert-manager leaves ca.crt empty if its issuer does not provide a CA. Without a CA, peers cannot be verified.
   if (text.trim() === '')
     throw new Error(`${path.join(dir, name)} is empty: the config stream needs an issuer with a CA`);
   return text;
@@ -40,8 +40,8 @@ const readText = async (dir: string, name: string): Promise<string> => {
 const SECRET = { mode: 0o600 };
 
 /**
- * The certificates in a directory, for an operator without a cluster: `stream.json`, and the gateway's part in `gateway/`, as the
- * files of a mounted Secret (`ca.crt`, `tls.crt`, `tls.key`).
+ * Stores the certificates in a directory, for an operator without a cluster: `stream.json`, and the gateway's part in `gateway/`,
+ * as the files of a mounted Secret (`ca.crt`, `tls.crt`, `tls.key`).
  */
 export const certificateFile = (dir: string): CertificateStore => {
   const file = path.join(dir, 'stream.json');
@@ -67,7 +67,7 @@ const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    // The file is damaged, for example by a full disk, and is created again.
+    // The file is damaged, for example because the disk was full. It is created again.
     return undefined;
   }
 };

@@ -42,13 +42,13 @@ beforeEach(() => {
   store = new MemoryStore();
 });
 
-test('when operators start at the same time, one creates the certificates and all use them', async () => {
+test('when operators start at the same time, one of them creates the certificates and all use them', async () => {
   const all = await Promise.all(Array.from({ length: 3 }, () => ensureCertificates(store, new Date())));
   expect(store.version).toBe(1);
   expect(all).toEqual([store.held, store.held, store.held]);
 });
 
-test('when operators renew at the same time, one does, and nothing is renewed too early', async () => {
+test('when operators renew the certificates at the same time, only one succeeds, and nothing is renewed too early', async () => {
   const now = new Date();
   const first = await ensureCertificates(store, now);
   expect(await ensureCertificates(store, now)).toBe(first);
@@ -58,7 +58,7 @@ test('when operators renew at the same time, one does, and nothing is renewed to
   expect(a).not.toEqual(first);
 });
 
-test('an unavailable store is read again until it responds', async () => {
+test('reading an unavailable store is retried until it responds', async () => {
   store.failures = 1;
   const certificate = await awaitCertificate(ownCertificates(store), logger, never);
   expect(certificate).toEqual(store.held && serverCertificate(store.held));
@@ -73,7 +73,7 @@ test('waiting ends when the operator stops', async () => {
   await expect(waiting).rejects.toThrow('aborted');
 });
 
-test('changed certificates are passed on once despite failures, and unusable ones are retried', async () => {
+test('changed certificates are passed on once despite failures, and unusable certificates are retried', async () => {
   const source = { ...ownCertificates(store), checkMs: 5 };
   const first = await source.read();
   const stopping = new AbortController();

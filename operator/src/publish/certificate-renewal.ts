@@ -3,15 +3,18 @@ import type { Logger } from 'pino';
 import { planCertificates, serverCertificate, type Certificates, type ServerCertificate } from './certificates.ts';
 
 /**
- * Stores the certificates. Writes are compare-and-swap: if two operators start at the same time, only one creates the certificates.
+ * Stores the certificates. Writes are compare-and-swap: if two operators start at the same time, only one creates the
+ * certificates.
  */
 export interface CertificateStore {
   read(): Promise<{ readonly certificates: Certificates; readonly version: string } | undefined>;
-  /** Resolves to false if the certificates were changed since `version` was read (or created, if it is undefined). */
+  /**
+   * Resolves with false if the certificates changed after `version` was read, or if they exist although `version` is undefined.
+   */
   write(certificates: Certificates, version: string | undefined): Promise<boolean>;
 }
 
-/** The operator's certificate for gateways, and the CA that it trusts: from its own certificates, or from externally managed files. */
+/** The operator's server certificate and the CA that it trusts, from its own certificates or from externally managed files. */
 export interface CertificateSource {
   /** Creates or renews the certificates first, if the operator manages them. Rejects while they are unavailable or unusable. */
   read(): Promise<ServerCertificate>;
@@ -19,7 +22,7 @@ export interface CertificateSource {
   readonly checkMs: number;
 }
 
-/** Certificates are renewed weeks before they end. */
+/** Certificates are renewed weeks before they expire. */
 const OWN_CHECK_MS = 60_000;
 const RETRY_MS = { min: 1_000, max: 15_000 };
 
@@ -56,7 +59,7 @@ export const awaitCertificate = async (
 
 export interface RenewalOptions {
   readonly logger: Logger;
-  /** Stops the checks. */
+  /** Stops checking. */
   readonly signal: AbortSignal;
 }
 

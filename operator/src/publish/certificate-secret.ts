@@ -9,8 +9,8 @@ const decode = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
 
 /**
- * The certificates in one Secret of the operator's namespace. Gateways mount only its `ca.crt`, `gateway.crt` and `gateway.key` (as
- * ca.crt, tls.crt, tls.key), so the CA's key stays with the operator.
+ * Stores the certificates in one Secret in the operator's namespace. Gateways mount only its `ca.crt`, `gateway.crt` and
+ * `gateway.key` (as ca.crt, tls.crt, tls.key), so the CA's key stays with the operator.
  */
 export const certificateSecret = (client: KubeClient, namespace: string, name: string): CertificateStore => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
@@ -25,7 +25,7 @@ export const certificateSecret = (client: KubeClient, namespace: string, name: s
       const certificates = certificatesSchema.safeParse(fromData(secret.data ?? {}));
       if (!certificates.success) {
         throw new Error(
-          `Secret ${namespace}/${name} does not contain valid stream certificates: delete it, and the operator creates it again`,
+          `Secret ${namespace}/${name} does not contain valid stream certificates: delete it, and the operator will create it again`,
         );
       }
       return { certificates: certificates.data, version: secret.metadata.resourceVersion ?? '' };

@@ -35,7 +35,7 @@ test('gateway and operator trust each other, and no other CA', async () => {
   await expect(handshake(real, { ...other, caBundle: other.caBundle })).rejects.toThrow(/self-signed|unable to verify/);
 });
 
-test('both certificates are renewed by the same CA when a third of their lifetime is left', async () => {
+test('the same CA renews both certificates when a third of their lifetime is left', async () => {
   const first = await planCertificates(undefined, now);
   expect(await planCertificates(first, daysLater(59))).toBe(first);
   const renewed = await planCertificates(first, daysLater(61));
@@ -44,7 +44,7 @@ test('both certificates are renewed by the same CA when a third of their lifetim
   expect(new X509Certificate(renewed.operator.cert).checkIssued(new X509Certificate(first.ca.cert))).toBe(true);
 });
 
-test('a new CA is trusted for a day before it signs, and the old one stays trusted', async () => {
+test('a new CA is trusted for a day before it signs certificates, and the old one stays trusted', async () => {
   const first = await planCertificates(undefined, now);
   const announced = await planCertificates(first, daysLater(2_500));
   expect(announced.caBundle).toBe(`${first.ca.cert}\n${announced.nextCa?.cert ?? ''}`);

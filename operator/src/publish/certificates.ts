@@ -5,7 +5,7 @@ import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import * as x509 from '@peculiar/x509';
 import { z } from 'zod';
 
-/** PEM certificate and PKCS #8 key. */
+/** A PEM certificate and its PKCS #8 key. */
 const keyPair = z.object({ cert: z.string(), key: z.string() }).readonly();
 
 /**
@@ -14,10 +14,10 @@ const keyPair = z.object({ cert: z.string(), key: z.string() }).readonly();
  */
 export const certificatesSchema = z
   .object({
-    /** The CAs that both sides trust: the current one, and also the next or the previous one around a change of CA. PEM. */
+    /** The CAs that both sides trust, in PEM: the current one, and during a change of CA also the next or the previous one. */
     caBundle: z.string(),
     ca: keyPair,
-    /** Already trusted, but does not sign yet. */
+    /** The next CA. It is already trusted, but does not sign certificates yet. */
     nextCa: keyPair.optional(),
     operator: keyPair,
     gateway: keyPair,
@@ -45,7 +45,7 @@ const CA_DAYS = 3_650;
 const LEAF_DAYS = 90;
 /** Certificates are renewed when less than a third of their lifetime is left. */
 const RENEW_FRACTION = 1 / 3;
-/** The next CA is in the bundle for this long before it signs, so that every process has read it. */
+/** The next CA is in the bundle for this long before it signs certificates, so that every process has read it. */
 const CA_OVERLAP_MS = DAY_MS;
 /** Allows for differences between the nodes' clocks. */
 const BACKDATE_MS = 60 * 60 * 1000;
@@ -54,7 +54,9 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 
 x509.cryptoProvider.set(webcrypto);
 
-/** The certificates that should be in use now. Returns `current` itself if no change is necessary. Pure except for the random keys. */
+/**
+ * Resolves with the certificates to use now, or with `current` itself if no change is necessary. Pure except for the random keys.
+ */
 export const planCertificates = async (current: Certificates | undefined, now: Date): Promise<Certificates> => {
   if (current === undefined) {
     const ca = await makeCa(now);

@@ -7,7 +7,7 @@ import {
   type StreamMessage,
 } from '@standin/contract';
 
-/** Complete NDJSON lines, each with its line break. They form one transaction. */
+/** Complete NDJSON lines, each with its line break, that form one transaction. */
 export type Transaction = readonly string[];
 
 export interface ConfigChanges {
@@ -17,13 +17,13 @@ export interface ConfigChanges {
 
 interface Entry {
   readonly line: string;
-  /** Number of the revision that put it. */
+  /** Number of the revision that put the object. */
   readonly since: number;
 }
 
 const line = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
 
-/** The configuration of one leader's term, as revisions. Each object is serialized once, for all gateways. */
+/** The configuration in one leader's term, as revisions. Each object is serialized once for all gateways. */
 export class ConfigLog {
   readonly #epoch: number;
   readonly #entries = new Map<ConfigKey, Entry>();
@@ -42,7 +42,7 @@ export class ConfigLog {
     return this.#entries.size;
   }
 
-  /** Number of the revision that last put the object. Undefined if the configuration does not contain it. */
+  /** Returns the number of the revision that last put the object, or undefined if the configuration does not contain it. */
   since(key: ConfigKey): number | undefined {
     return this.#entries.get(key)?.since;
   }
@@ -65,7 +65,7 @@ export class ConfigLog {
     return this.#number;
   }
 
-  /** The complete current configuration. Later changes do not affect it. */
+  /** Returns the complete current configuration. Later changes do not affect it. */
   snapshot(): Transaction {
     const revision = formatRevision(this.revision);
     return [

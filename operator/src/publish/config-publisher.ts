@@ -16,7 +16,7 @@ export class ConfigPublisher implements Controller {
     this.#options = options;
   }
 
-  /** The first revision contains everything. */
+  /** Publishes the first revision, which contains everything. */
   start(): void {
     const { translator, server, log, gateways, quota } = this.#options;
     log.append({ put: [...translator.objects()], remove: [] });

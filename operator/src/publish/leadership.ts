@@ -14,9 +14,9 @@ export interface Term {
   readonly signal: AbortSignal;
 }
 
-/** Elects the leader. Kubernetes: `LeaderElector` of packages/kube; without a cluster: `soleLeader`. */
+/** Elects the leader. In a cluster, this is `LeaderElector` from packages/kube, otherwise `soleLeader`. */
 export interface Leadership {
-  /** Calls back until `signal` aborts. `onStartedLeading` resolves after the term's signal has aborted. */
+  /** Calls the callbacks until `signal` aborts. `onStartedLeading` resolves after the term's signal has aborted. */
   run(callbacks: {
     readonly onStartedLeading: (term: Term) => Promise<void>;
     readonly onNewLeader: (leader: { readonly url: string | undefined }) => void;
@@ -27,7 +27,9 @@ export interface Leadership {
 /** Delay before the next term after a failed one. */
 const RETRY_MS = 1_000;
 
-/** For a single operator: leads immediately. A file in `dataDir` counts the epoch across restarts. */
+/**
+ * Returns the leadership for a single operator, which leads immediately. A file in `dataDir` counts the epoch across restarts.
+ */
 export const soleLeader = (dataDir: string, logger: Logger): Leadership => ({
   run: async ({ onStartedLeading, signal }) => {
     const file = path.join(dataDir, 'epoch');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { piecesOf } from './send-config.ts';
 
-test('the pieces contain all lines, regardless of their number', () => {
+test('the chunks contain all lines, regardless of their number', () => {
   const lines = Array.from({ length: 5_000 }, (_, index) => `${index} ${'n'.repeat(200)}\n`);
   const pieces = [...piecesOf(lines)];
   expect(pieces.length).toBeGreaterThan(3);

@@ -5,12 +5,12 @@ import type { ConfigLog, Transaction } from './config-log.ts';
 
 /** A gateway that is further behind is disconnected. It reconnects and gets a snapshot. */
 const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
-/** Lines are joined to chunks of about this size, so that thousands of endpoints never form a single string. */
+/** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
 const PIECE_CHARS = 256 * 1024;
 
 /**
- * Sends the snapshot, then every later transaction, with heartbeats in between. Resolves when the connection has ended. A
- * connection whose reader is too slow is destroyed, after a call of `onTooSlow`.
+ * Sends the snapshot, then every later transaction, with heartbeats in between. Resolves when the connection has ended. If the
+ * reader is too slow, calls `onTooSlow` and destroys the connection.
  */
 export const sendConfig = async (log: ConfigLog, response: ServerResponse, onTooSlow: () => void): Promise<void> => {
   let backlog: string[] = [];
@@ -28,7 +28,7 @@ export const sendConfig = async (log: ConfigLog, response: ServerResponse, onToo
     }
     wake();
   };
-  // All later changes come as transactions. No change is lost between the snapshot and the first delta.
+  // All later changes arrive as transactions. No change is lost between the snapshot and the first delta.
   const snapshot = log.snapshot();
   const unfollow = log.follow(push);
   const heartbeat = setInterval(() => {
@@ -54,7 +54,7 @@ export const sendConfig = async (log: ConfigLog, response: ServerResponse, onToo
   }
 };
 
-/** Joins lines to larger chunks of text. */
+/** Joins lines into larger chunks of text. */
 export function* piecesOf(lines: readonly string[]): Generator<string> {
   let piece: string[] = [];
   let chars = 0;

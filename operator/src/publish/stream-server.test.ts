@@ -19,7 +19,7 @@ let server: StreamServer;
 let publication: Publication;
 let gateways: GatewayController;
 let reports: UsageReport[];
-/** Writes of the known gateways wait for this promise. */
+/** Writes that store the known gateways wait for this promise. */
 let storing: Promise<void>;
 const open = new Set<{ destroy(): void }>();
 
@@ -108,7 +108,7 @@ test('a gateway gets the snapshot, then each delta', async () => {
   ]);
 });
 
-test('a gateway gets nothing before it is stored for the next leader', async () => {
+test('a gateway receives nothing before it is stored for the next leader', async () => {
   const written = Promise.withResolvers<undefined>();
   storing = written.promise.then(() => undefined);
   server.lead(publication);
@@ -137,7 +137,7 @@ test('a gateway that disconnects before it is stored is no longer connected', as
   written.resolve(undefined);
 });
 
-test('an idle stream has heartbeats', { timeout: 10_000 }, async () => {
+test('an idle stream carries heartbeats', { timeout: 10_000 }, async () => {
   server.lead(publication);
   const { next } = await follow('gateway-0');
   await next();
@@ -165,7 +165,7 @@ test('the longest name is accepted', async () => {
   expect(gateways.known).toHaveLength(0);
 });
 
-test('gateways with a stream get permits, and invalid requests are refused', async () => {
+test('gateways with a stream get permits, and invalid requests are rejected', async () => {
   server.lead(publication);
   await follow('gateway-0', 'i');
   const body = { gateway: 'gateway-0', instance: 'i', account: 'a', serial: 1, want: 7, held: [], closed: [] };
@@ -186,7 +186,7 @@ test('usage reports are accepted from gateways with a stream', async () => {
   expect(reports).toEqual([body]);
 });
 
-test('a drained process is settled, or the request fails', async () => {
+test('the permits of a drained process are settled, or the request fails', async () => {
   server.lead(publication);
   expect((await call('POST', '/v1/drained', { body: { instance: 'i' } })).statusCode).toBe(204);
   expect((await call('POST', '/v1/drained', { body: { instance: 'uncountable' } })).statusCode).toBe(500);
@@ -205,12 +205,12 @@ test('announcements reach every stream, between transactions', async () => {
 });
 
 test.each([
-  ['of another term', { revision: '9.0' }, 409],
-  ['of a revision that was never published', { revision: '1.99' }, 409],
-  ['of a gateway without a stream', { instance: 'other' }, 409],
+  ['from another term', { revision: '9.0' }, 409],
+  ['for a revision that was never published', { revision: '1.99' }, 409],
+  ['from a gateway without a stream', { instance: 'other' }, 409],
   ['that is incomplete', { instance: undefined }, 400],
   ['that is too large', { rejected: [{ key: 'k'.repeat(9_000_000), message: '' }] }, 413],
-])('an acknowledgement %s is refused', async (_what, change, status) => {
+])('an acknowledgement %s is rejected', async (_what, change, status) => {
   server.lead(publication);
   await follow('gateway-0', 'i');
   const body = { gateway: 'gateway-0', instance: 'i', revision: '1.0', rejected: [], ...change };
@@ -218,10 +218,13 @@ test.each([
   expect(gateways.known).toEqual([]);
 });
 
-test.each(['', 'a b', 'a%0Ab', 'n'.repeat(254), 'n%C3%A4me'])('a gateway named %j gets no stream', async (name) => {
-  server.lead(publication);
-  expect((await call('GET', `/v1/config?gateway=${name.replace(' ', '%20')}&instance=i`)).statusCode).toBe(400);
-});
+test.each(['', 'a b', 'a%0Ab', 'n'.repeat(254), 'n%C3%A4me'])(
+  'a gateway named %j does not get a stream',
+  async (name) => {
+    server.lead(publication);
+    expect((await call('GET', `/v1/config?gateway=${name.replace(' ', '%20')}&instance=i`)).statusCode).toBe(400);
+  },
+);
 
 test('a gateway that reads too slowly is disconnected', { timeout: 20_000 }, async () => {
   server.lead(publication);
@@ -229,7 +232,7 @@ test('a gateway that reads too slowly is disconnected', { timeout: 20_000 }, asy
   const closed = new Promise((resolve) => response.on('error', () => undefined).on('close', resolve));
   response.pause();
   const large = { ...account('a'), name: 'n'.repeat(1_000_000) };
-  // More than fits into the sockets' buffers and the backlog.
+  // This is more than fits into the sockets' buffers and the backlog.
   for (let count = 0; count < 90; count += 1) publication.log.append({ put: [large], remove: [] });
   response.resume();
   await closed;
@@ -254,7 +257,7 @@ test('a leader that stops leading ends its streams', async () => {
   await expect(once(response.resume(), 'end')).rejects.toThrow('aborted');
 });
 
-test('clients without a gateway certificate get no response', async () => {
+test('clients without a gateway certificate do not get a response', async () => {
   server.lead(publication);
   const path = '/v1/config?gateway=g&instance=i';
   await expect(call('GET', path, { cert: undefined, key: undefined })).rejects.toThrow();
@@ -264,7 +267,7 @@ test('clients without a gateway certificate get no response', async () => {
   await expect(call('GET', path, { ...certificates.operator })).rejects.toThrow();
 });
 
-test('new connections use a changed certificate, with TLS 1.3 only, but not an unusable one', async () => {
+test('new connections use a changed certificate with TLS 1.3 only, and ignore an unusable certificate', async () => {
   server.lead(publication);
   const renewed = await planCertificates(undefined, new Date());
   server.setCertificate(serverCertificate(renewed));
@@ -275,7 +278,7 @@ test('new connections use a changed certificate, with TLS 1.3 only, but not an u
   expect((await call('DELETE', '/v1/gateways/g?instance=i', { ca, ...gateway })).statusCode).toBe(204);
 });
 
-test('connections in a handshake do not displace gateways, and leave room for new ones', async () => {
+test('connections during the handshake do not displace gateways, and leave room for new ones', async () => {
   await server.close();
   await listen({ connectionsMax: 8 });
   server.lead(publication);
@@ -295,7 +298,7 @@ test('connections in a handshake do not displace gateways, and leave room for ne
   expect(await next()).toMatchObject({ type: 'begin', revision: '1.1' });
 });
 
-test('connections with a certificate are also limited, and existing ones stay', async () => {
+test('connections with a certificate are also limited, and existing ones stay open', async () => {
   await server.close();
   await listen({ connectionsMax: 4 });
   server.lead(publication);

@@ -27,7 +27,7 @@ import { sendConfig } from './send-config.ts';
 export interface Publication {
   readonly log: ConfigLog;
   readonly gateways: Pick<GatewayController, 'connected' | 'stored' | 'ack' | 'goodbye' | 'isConnected'>;
-  /** Grants permits of quotas. */
+  /** Grants permits from quotas. */
   readonly quota: Pick<QuotaController, 'request' | 'report' | 'drained'>;
 }
 
@@ -41,14 +41,14 @@ export interface StreamServerOptions {
 }
 
 /**
- * A gateway usually has two connections, and at most 16: enough for 1,500 gateways and the drain Jobs. A connection takes some 50 kB
- * of memory.
+ * A gateway usually has two connections, and at most 16: enough for 1,500 gateways and the drain Jobs. A connection takes about
+ * 50 kB of memory.
  */
 const CONNECTIONS_MAX = 4_096;
-/** At most this part of the connections are in a handshake. The rest is for clients with a certificate. */
+/** The share of connections that may be in a handshake. The rest is for clients with a certificate. */
 const HANDSHAKING_PART = 1 / 4;
 
-/** Any client that reaches the port may open a connection. Without a certificate, it must end soon. */
+/** Time limit for a handshake. Any client that reaches the port may open a connection, but a certificate must follow soon. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const TLS = {
   ...({ requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const),
@@ -56,13 +56,13 @@ const TLS = {
 };
 /** Enough for 1,000 rejected objects, each with a message of 1,000 characters, with worst-case escaping. */
 const ACK_BYTES_MAX = 8 * 1024 * 1024;
-/** Limit for the head and body of a request. A response, such as a stream, has no limit. */
+/** Time limit for a request's head and body. Responses, such as streams, have no limit. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 const NAME_LENGTH_MAX = 253;
 /** The longest time that a timer supports, rounded. */
 const MAX_STALENESS_MS_MAX = 2_000_000_000;
-/** Names appear in conditions, and one per line in the ConfigMap of the known gateways. */
+/** Names appear in conditions, and are stored one per line in the ConfigMap of known gateways. */
 const gatewayName = z
   .string()
   .max(NAME_LENGTH_MAX)
@@ -70,16 +70,16 @@ const gatewayName = z
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
 const streamQuery = instanceQuery.extend({
   gateway: gatewayName,
-  // Older gateways do not send it, and had no limit.
+  // Older gateways do not send this parameter, and had no limit.
   maxStalenessMs: z.coerce.number().int().min(0).max(MAX_STALENESS_MS_MAX).default(0),
 });
 
 /**
- * The operator's end of the config stream (contract/config-stream.ts): HTTPS that only clients with a gateway certificate can use.
- * It always listens. `publication` decides whether it responds as leader or names the leader.
+ * The operator's end of the config stream (contract/config-stream.ts). It uses HTTPS and accepts only clients with a gateway
+ * certificate. It always listens. `publication` decides whether it responds as leader or names the leader.
  */
 export class StreamServer {
-  /** The URL that a follower returns to clients. Undefined: unknown. */
+  /** The leader's URL, which a follower returns to clients. Undefined: unknown. */
   leaderUrl: string | undefined;
   readonly #app: FastifyInstance;
   readonly #logger: Logger;
@@ -123,7 +123,7 @@ export class StreamServer {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** New connections get the new certificate. Throws if it cannot be used; the previous one then stays active. */
+  /** Uses a new certificate for new connections. Throws if the certificate cannot be used. The previous one then stays active. */
   setCertificate(certificate: ServerCertificate): void {
     const { server } = this.#app;
     // Options that are missing here revert to Node's defaults.
@@ -156,8 +156,8 @@ export class StreamServer {
     this.#app.post('/v1/acks', async (request, reply) => {
       const ack = ackSchema.parse(request.body);
       const { log, gateways } = this.#require();
-      // A gateway cannot hold a revision that was never published. It is from another term, or in an invalid state. A snapshot
-      // fixes both.
+      // A gateway cannot hold a revision that was never published. The acknowledgement is from another term, or the gateway is in
+      // an invalid state. A snapshot fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
       await reply.code(isPublished && gateways.ack(ack) ? 204 : 409).send();
     });
@@ -197,9 +197,9 @@ export class StreamServer {
     });
   }
 
-  /** The hook has already responded if there is no publication. But the term may end while the body arrives. */
+  /** Returns the publication. If there is none, the hook has already responded, unless the term ended while the body arrived. */
   #require(): Publication {
-    if (this.#publication === undefined) throw new Error('this operator stopped leading while it answered');
+    if (this.#publication === undefined) throw new Error('this operator stopped leading while it handled the request');
     return this.#publication;
   }
 
@@ -211,18 +211,20 @@ export class StreamServer {
   ): Promise<void> {
     const logger = this.#logger.child({ gateway, instance });
     const cut = (reason: string): void => {
-      logger.warn({ reason }, 'gateway cut off');
+      logger.warn({ reason }, 'gateway disconnected by operator');
       response.destroy();
     };
     this.#streams.add(response);
-    const disconnected = gateways.connected({ name: gateway, maxStalenessMs }, instance, () => cut('it is silent'));
+    const disconnected = gateways.connected({ name: gateway, maxStalenessMs }, instance, () =>
+      cut('gateway is silent'),
+    );
     logger.info({ revision: formatRevision(log.revision), objects: log.size }, 'gateway connected');
     const settled = new AbortController();
     try {
-      // The gateway may answer callers as soon as it has the snapshot. If this leader ends now, the next one must know about the
+      // The gateway may answer callers as soon as it has the snapshot. If this leader stops now, the next one must know about the
       // gateway.
       await Promise.race([gateways.stored(gateway), once(response, 'close', { signal: settled.signal })]);
-      if (!response.destroyed) await sendConfig(log, response, () => cut('it reads too slowly'));
+      if (!response.destroyed) await sendConfig(log, response, () => cut('gateway reads too slowly'));
     } finally {
       settled.abort();
       this.#streams.delete(response);
@@ -232,7 +234,7 @@ export class StreamServer {
   }
 }
 
-/** The TLS socket of a connection has the same address as its TCP socket. */
+/** Returns the peer's address and port, which are the same for a connection's TLS socket and its TCP socket. */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /**

@@ -8,34 +8,36 @@ import { ledgerSchema, type Ledger } from './ledger.ts';
 
 export interface StoredLedger {
   readonly ledger: Ledger;
-  /** Opaque. Identifies the version that was read or written. */
+  /** Opaque identifier of the version that was read or written. */
   readonly version: string;
 }
 
 export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
 export type OnUnreadable = (accountUid: string, error: unknown) => void;
 
-/** The granted permits are unknown, so the account gets no permits, and permits held by lost gateways count as used. */
+/** Logs that the granted permits are unknown. The account gets no permits, and permits held by lost gateways count as used. */
 export const logUnreadable =
   (logger: Logger): OnUnreadable =>
   (accountUid, error) =>
     logger.error({ accountUid, err: error }, 'quota ledger unreadable');
 
-/** Stores the ledgers, by their accounts' uids. Reads bypass all caches. An unreadable ledger is an error, not an empty ledger. */
+/**
+ * Stores the ledgers, by their accounts' uids. Reads bypass all caches. An unreadable ledger is an error, not an empty ledger.
+ */
 export interface LedgerStore {
-  /** Undefined: the account has had no permits yet. */
+  /** Resolves with undefined if the account has had no permits yet. */
   read(accountUid: string): Promise<StoredLedger | undefined>;
   /**
-   * Resolves with the new version when the ledger is stored durably. Rejects if the stored version is not `version` (undefined: if
-   * a ledger already exists), and also if the outcome is unknown.
+   * Resolves with the new version when the ledger is stored durably. Rejects if the stored version is not `version`, if a ledger
+   * exists although `version` is undefined, or if the outcome is unknown.
    */
   write(accountUid: string, ledger: Ledger, version: string | undefined): Promise<string>;
   /**
-   * All ledgers, with their accounts' uids. Unreadable ones are passed to `onUnreadable` instead: one of them must not affect the
-   * others.
+   * Resolves with all ledgers and their accounts' uids. Passes unreadable ledgers to `onUnreadable` instead, so that they do not
+   * affect the others.
    */
   list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
-  /** The account no longer exists, and the ledger is that of an earlier month. */
+  /** Removes the ledger of an account that no longer exists. Only ledgers of earlier months are removed. */
   remove(accountUid: string): Promise<void>;
 }
 
@@ -60,8 +62,8 @@ const LABEL_SELECTOR = Object.entries(LABELS)
   .join(',');
 
 /**
- * One ConfigMap per account, in the operator's own namespace. Account owners cannot edit it there, and its writes do not trigger
- * watches on accounts.
+ * Stores the ledgers in one ConfigMap per account, in the operator's own namespace. Account owners cannot edit them there, and
+ * writes do not trigger watches on accounts.
  */
 export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerStore => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
@@ -103,7 +105,7 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
   };
 };
 
-/** One file per account in a directory, for an operator without a cluster. No other process uses the directory. */
+/** Stores the ledgers in one file per account, for an operator without a cluster. No other process uses the directory. */
 export const ledgerFiles = (dir: string): LedgerStore => {
   const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
   const textOf = async (accountUid: string): Promise<string | undefined> => {
@@ -117,7 +119,7 @@ export const ledgerFiles = (dir: string): LedgerStore => {
   return {
     read,
     write: async (accountUid, ledger, version) => {
-      if ((await read(accountUid))?.version !== version) throw new Error('the ledger changed since it was read');
+      if ((await read(accountUid))?.version !== version) throw new Error('the ledger has changed since it was read');
       const text = `${JSON.stringify(ledger)}\n`;
       await replaceFile(fileOf(accountUid), text, { mode: 0o600 });
       return versionOf(text);

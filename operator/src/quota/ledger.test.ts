@@ -30,11 +30,11 @@ describe('a grant', () => {
     [1_000, 5, 10_000, 100],
     [3, 5, 10_000, 1],
     [1, 1, 1, 1],
-  ])('of a quota of %i with %i gateways, for a request of %i, is %i', (limit, gateways, want, permits) => {
+  ])('for a quota of %i, %i gateways and a request for %i permits contains %i permits', (limit, gateways, want, permits) => {
     expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
   });
 
-  test('is refused when all permits are granted, even after the quota was lowered', () => {
+  test('is refused when all permits are granted, even after the quota is lowered', () => {
     const { ledger } = granted(newLedger('2026-11'), 10, 5);
     for (const limit of [5, 4, 0]) {
       expect(grant(ledger, ask('c', 1, { want: 1 }), { limit, gateways: 1, id: 'x', nowMs: 0 })).toBeUndefined();
@@ -44,7 +44,7 @@ describe('a grant', () => {
 });
 
 describe('a block', () => {
-  test('that is closed gives back its unspent permits, once', () => {
+  test('gives back its unspent permits once, when it is closed', () => {
     const { ledger } = granted(newLedger('2026-11'), 100, 10);
     const closing = ask('a', 2, { closed: [['b', 3]] });
     const once = settle(ledger, closing);
@@ -58,7 +58,7 @@ describe('a block', () => {
     expect(settle(ledger, ask('other', 2, { closed: [['b', 0]] }))).toBe(ledger);
   });
 
-  test('that never reached its holder is removed by the holder’s next request, not by an earlier one', () => {
+  test('is removed by the holder’s next request, not by an earlier one, if it never reached the holder', () => {
     const { ledger } = granted(newLedger('2026-11'), 100, 10, { serial: 5 });
     expect(settle(ledger, ask('a', 5, {}))).toBe(ledger);
     expect(settle(ledger, ask('a', 4, {}))).toBe(ledger);
@@ -66,7 +66,7 @@ describe('a block', () => {
     expect(settle(ledger, ask('a', 6, {}))).toEqual({ period: '2026-11', used: 0, blocks: [] });
   });
 
-  test('of a stopped process counts as used', () => {
+  test('counts as used when its process has stopped', () => {
     const { ledger } = granted(newLedger('2026-11'), 100, 10);
     expect(committed(settle(ledger, ask('a-again', 9, {})))).toBe(10);
   });
@@ -80,8 +80,9 @@ test('a new month starts with an empty ledger, and an earlier month never starts
 });
 
 /**
- * Any number of gateways under any conditions: requests are lost before the ledger is written, responses are lost after it; they
- * arrive late and out of order; processes crash while they hold blocks; leaders change and know only the ledger; the quota changes.
+ * Any number of gateways under any conditions: requests are lost before the ledger is written, and responses after it. Both
+ * arrive late and out of order. Processes crash while they hold blocks. Leaders change and know only the ledger. The quota
+ * changes.
  */
 interface Holder {
   instance: string;

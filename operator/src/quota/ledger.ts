@@ -2,16 +2,16 @@ import type { PermitRequest } from '@standin/contract';
 import { z } from 'zod';
 
 /**
- * How many requests of one account each gateway may accept in one month: the pure part of the quota (docs/adr/010-quota-blocks.md).
- * A permit is unused, used (`used`), or in a block. A permit in a block counts as used until its holder reports that it will never
- * use it.
+ * The pure part of the quota (docs/adr/010-quota-blocks.md): how many requests for one account each gateway may accept in one
+ * month. A permit is unused, used (`used`), or in a block. A permit in a block counts as used until its holder reports that it
+ * will never use it.
  */
 const blockSchema = z.strictObject({
   id: z.string(),
-  /** Name and process of its holder. */
+  /** Name and process of the block's holder. */
   gateway: z.string(),
   instance: z.string(),
-  /** Serial number of the request that it answered. */
+  /** Serial number of the request for which it was granted. */
   serial: z.number().int().min(1),
   permits: z.number().int().min(1),
   /** When it was granted, in milliseconds since the epoch. 0: unknown. */
@@ -31,22 +31,22 @@ export type Ledger = Readonly<z.infer<typeof ledgerSchema>>;
 
 export const newLedger = (period: string): Ledger => ({ period, used: 0, blocks: [] });
 
-/** Only hundreds of crashed gateways leave more than this. The oldest blocks then count as used. */
+/** Only hundreds of crashed gateways leave more blocks than this. The oldest ones then count as used. */
 const BLOCKS_MAX = 1_000;
 
-/** Traffic that has just begun has no measured demand yet. It must not stop when the operator restarts. */
+/** New traffic has no measured demand yet, and must not be interrupted when the operator restarts. */
 const SHARE_MIN = 0.2;
 
-/** Permits that are used, or that gateways may use without another request. */
+/** Returns the number of permits that are used, or that gateways may use without another request. */
 export const committed = ({ used, blocks }: Ledger): number => blocks.reduce((sum, { permits }) => sum + permits, used);
 
-/** The ledger of this month. Blocks of an earlier month may still be spent: they count against that month's quota. */
+/** Returns the ledger for this month. Blocks from an earlier month may still be spent, and count against that month's quota. */
 export const inPeriod = (ledger: Ledger, period: string): Ledger =>
   period > ledger.period ? newLedger(period) : ledger;
 
 /**
- * Closes blocks that a process gives back, and removes those that it never received. Repeated and overtaken requests change nothing
- * that they should not.
+ * Closes blocks that a process gives back, and removes those that it never received. Repeated and out-of-order requests have no
+ * additional effect.
  */
 export const settle = (
   ledger: Ledger,
@@ -69,7 +69,7 @@ export const settle = (
 export interface GrantTerms {
   /** The account's current quota. */
   readonly limit: number;
-  /** Gateways that may want permits. Each grant takes at most half of its fair share of the rest. */
+  /** Number of gateways that may want permits. Each grant takes at most half of the gateway's fair share of the rest. */
   readonly gateways: number;
   readonly id: string;
   /** Milliseconds since the epoch. */
@@ -82,7 +82,8 @@ export interface Granted {
 }
 
 /**
- * Grants one block with at least one permit, and at least a fifth of the gateway's maximum. Undefined if all permits are committed.
+ * Grants one block with at least one permit, and at least a fifth of the gateway's maximum. Undefined if all permits are
+ * committed.
  */
 export const grant = (
   ledger: Ledger,

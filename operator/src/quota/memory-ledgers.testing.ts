@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.ts';
 export class MemoryLedgers implements LedgerStore {
   readonly ledgers = new Map<string, StoredLedger>();
   readonly writes: Ledger[] = [];
-  /** Called around each write; may throw, or wait. */
+  /** Called before and after each write. May throw or wait. */
   disturb: (when: 'before' | 'after') => void | Promise<void> = () => undefined;
   #versions = 0;
 

@@ -11,8 +11,8 @@ export interface OrphanedLedgersOptions {
 
 /**
  * Removes ledgers of accounts that were deleted while no operator led, once at the start of a term. Removes only those of earlier
- * months, which are no longer needed. An account may only be invisible because its namespace is not watched: its current month must
- * not start again when it becomes visible.
+ * months, which are no longer needed. An account may be invisible just because its namespace is not watched. Its current month
+ * must not start again when it becomes visible.
  */
 export class OrphanedLedgers implements Controller {
   readonly name = 'orphaned-ledgers';
@@ -30,7 +30,7 @@ export class OrphanedLedgers implements Controller {
     });
   }
 
-  /** Does not wait: a call that hangs must not outlast the term. */
+  /** Does not wait for the removal, because a hanging call must not outlast the term. */
   stop(): Promise<void> {
     this.#stopping.abort();
     return Promise.resolve();

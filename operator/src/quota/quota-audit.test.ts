@@ -44,7 +44,7 @@ test.each([
   ['fewer requests, some in flight', { requests: 3, permits: 3 }, 0],
   ['more requests than granted', { requests: 16, permits: 16 }, 1],
   ['two requests with one permit', { requests: 8, permits: 7 }, 1],
-])('a log with %s', async (_name, spent, wanted) => {
+])('the audit of a log with %s', async (_name, spent, wanted) => {
   const { lines, mismatches, audit, changed } = await auditOf(spent);
   expect([mismatches, lines.length]).toEqual([wanted, wanted]);
   expect(changed).toEqual(['uid']);

@@ -10,7 +10,7 @@ import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** The result of an account's last audit. Without `mismatch`, there is no problem. */
 export interface Audited {
-  /** The condition `QuotaMismatch`. */
+  /** The `QuotaMismatch` condition. */
   readonly mismatch?: Finding;
 }
 
@@ -29,9 +29,9 @@ export interface QuotaAuditOptions {
 const HOUR_MS = 3_600_000;
 
 /**
- * Compares the log of each quota's month with its ledger: there must never be more requests than granted permits, nor two requests
- * with one permit. Fewer requests are no finding, since some are in flight and some have expired. A finding is a bug in Standin, so
- * the audit only reports it. One for all terms, since it has a metric.
+ * Compares the log with the ledger for each account's quota and month. There must never be more requests than granted permits,
+ * nor two requests with one permit. Fewer requests are not a finding, because some are in flight and some have expired. A finding
+ * is a bug in Standin, so the audit only reports it. All terms share one instance, because it has a metric.
  */
 export class QuotaAudit implements Controller {
   readonly name = 'quota-audit';
@@ -57,13 +57,13 @@ export class QuotaAudit implements Controller {
     void this.#repeat(this.#stopping.signal);
   }
 
-  /** Does not wait: a call that hangs must not outlast the term. */
+  /** Does not wait for the audit, because a hanging call must not outlast the term. */
   stop(): Promise<void> {
     this.#stopping.abort();
     return Promise.resolve();
   }
 
-  /** Undefined: no audit has run in this term. */
+  /** Returns undefined if no audit has run in this term. */
   audited(accountUid: string): Audited | undefined {
     return this.#audited.get(accountUid);
   }
@@ -98,7 +98,7 @@ export class QuotaAudit implements Controller {
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {
     const { store, logStore, nameOf, logger } = this.#options;
     const { requests, permits } = await logStore.spentPermits(accountUid, period);
-    // Must be read after the log: the committed count is then never less than what was spent before.
+    // Must be read after the log, so that the committed count is never less than what was spent before.
     const ledger = (await store.read(accountUid))?.ledger;
     if (ledger?.period !== period) return undefined;
     const granted = committed(ledger);

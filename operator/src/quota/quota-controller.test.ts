@@ -54,7 +54,7 @@ afterEach(async () => {
   for (const controller of controllers.splice(0)) await controller.stop();
 });
 
-test('a grant is in the ledger before the response is sent', async () => {
+test('a grant is written to the ledger before the response is sent', async () => {
   const controller = newController();
   const written = Promise.withResolvers<undefined>();
   store.disturb = (when) => (when === 'after' ? written.promise : undefined);
@@ -98,9 +98,9 @@ describe('when the ledger cannot be written', () => {
     await expect(controller.request(request('a', 1))).rejects.toThrow('the response was lost');
     store.disturb = () => undefined;
     const answer = await controller.request(request('b', 1, { want: 1_000 }));
-    // Both attempts of `a` are still in the ledger: 100 − 20, half of it.
+    // Both attempts by `a` are still in the ledger, which leaves 100 − 20. This grant is half of that.
     expect(answer).toMatchObject({ permits: 40 });
-    // `a` did not receive its blocks, and reports that by omitting them.
+    // `a` did not receive its blocks, and shows that by omitting them.
     await controller.request(request('a', 2, { want: 0 }));
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(40);
   });
@@ -124,7 +124,7 @@ describe('when all permits are granted', () => {
     return blocks;
   };
 
-  test('permits are recalled from other gateways and granted to the one that waits', async () => {
+  test('permits are recalled from other gateways and granted to the gateway that is waiting', async () => {
     const controller = newController();
     const held = await exhaust(controller, 'a');
     const waiting = controller.request(request('b', 1));
@@ -145,7 +145,7 @@ describe('when all permits are granted', () => {
     expect(recalled).toEqual([]);
   });
 
-  test('a higher quota and a new month help, a lower quota does not', async () => {
+  test('a higher quota or a new month makes permits available, but a lower quota does not', async () => {
     const controller = newController();
     await exhaust(controller, 'a');
     connected.clear();
@@ -159,7 +159,7 @@ describe('when all permits are granted', () => {
       permits: 11,
       period: '2026-12',
     });
-    // Setting the clock back does not start a month again.
+    // Setting the clock back does not restart a month.
     now = Date.UTC(2026, 10, 30, 23);
     expect(await newController().request(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
   });
@@ -198,7 +198,7 @@ describe('the usage', () => {
     expect(store.writes).toHaveLength(1);
   });
 
-  test('shows whether a gateway was refused, until the quota changes or permits come back', async () => {
+  test('shows whether a gateway was refused permits, until the quota changes or permits are given back', async () => {
     limit = 1;
     const controller = newController();
     const block = blockOf(await controller.request(request('a', 1)));
@@ -214,7 +214,7 @@ describe('the usage', () => {
   });
 });
 
-test('at the end of the term, requests that wait get an error', async () => {
+test('pending requests get an error at the end of the term', async () => {
   const controller = newController();
   store.disturb = () => new Promise((resolve) => setTimeout(resolve, 20));
   const asked = controller.request(request('a', 1));
@@ -231,7 +231,7 @@ describe('the permits of a stopped process', () => {
     return Promise.resolve(new Map([[filter.blocks[0] ?? '', spent]]));
   };
   let asked: PermitFilter[];
-  /** Grants two blocks to `a`, which then disappears. */
+  /** Grants two blocks to `a`, and lets it disappear. */
   const stopHolder = async (controller: QuotaController): Promise<string[]> => {
     asked = [];
     const first = blockOf(await controller.request(request('a', 1)));
@@ -242,7 +242,7 @@ describe('the permits of a stopped process', () => {
   };
   const committedNow = (): number => committed(store.writes.at(-1) ?? newLedger(''));
 
-  test('are settled by the requests in the log, once', async () => {
+  test('are settled once, according to the requests in the log', async () => {
     const controller = newController({ countPermits: counting(3) });
     const blocks = await stopHolder(controller);
     expect(committedNow()).toBe(30);
@@ -257,7 +257,7 @@ describe('the permits of a stopped process', () => {
   test.each([
     ['it still has a stream', 'a', counting(0), 0],
     ['the log cannot be counted', 'none', () => Promise.reject(new Error('unavailable')), 0],
-  ])('stay with it while %s', async (_, still, countPermits) => {
+  ])('stay reserved for the process while %s', async (_, still, countPermits) => {
     const controller = newController({ countPermits });
     await stopHolder(controller);
     connected.add(still);
@@ -300,12 +300,12 @@ describe('ledger files', () => {
     expect((await files.read('u1'))?.ledger).toEqual(next);
   });
 
-  test('that are damaged are an error, and do not restart the month', async () => {
+  test('cause an error if they are damaged, and the month does not restart', async () => {
     await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
     await expect(ledgerFiles(dir).read('u1')).rejects.toThrow();
   });
 
-  test('that are damaged do not prevent other accounts from being settled', async () => {
+  test('do not prevent other accounts from being settled if they are damaged', async () => {
     const files = ledgerFiles(dir);
     const controller = newController({ store: files, countPermits: () => Promise.resolve(new Map()) });
     const gone = request('gone', 1);

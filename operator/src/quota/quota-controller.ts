@@ -17,17 +17,17 @@ import { acceptedOf, type QuotaUsage } from './usage.ts';
 export interface QuotaControllerOptions {
   readonly store: LedgerStore;
   readonly logger: Logger;
-  /** The account's quota. Undefined: it has none, or there is no such account. */
+  /** Returns the account's quota, or undefined if it has none or there is no such account. */
   readonly limit: (accountUid: string) => number | undefined;
   /** Number of gateways with an open stream. */
   readonly gatewayCount: () => number;
-  /** Whether this process of a gateway has an open stream and so receives a recall. */
+  /** Returns whether this gateway process has an open stream, so that it receives a recall. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
   /** Asks all gateways to give back their remaining permits of an account. */
   readonly recall: (accountUid: string) => void;
   /** Undefined: there is no log. */
   readonly countPermits: CountPermits | undefined;
-  /** `usage` of an account has changed. */
+  /** Called when an account's `usage` has changed. */
   readonly onUsage: (accountUid: string) => void;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -37,7 +37,7 @@ interface Pending {
   readonly request: PermitRequest;
   readonly answer: (answer: PermitAnswer) => void;
   readonly fail: (error: unknown) => void;
-  /** In `performance.now()` time: how long it waits for recalled permits. */
+  /** Until when it waits for recalled permits, in `performance.now()` time. */
   waitsUntil: number | undefined;
 }
 
@@ -46,14 +46,16 @@ interface Account {
   /** The last version that was read or written. Undefined: it must be read. */
   stored: StoredLedger | undefined;
   pending: Pending[];
-  /** Requests that wait for recalled permits. */
+  /** Requests that are waiting for recalled permits. */
   awaitingRecall: Pending[];
   running: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
   recalledAt: number;
   /** Permits that gateways have reported as spent, by block. */
   readonly spent: Map<string, number>;
-  /** Quota and period of the last refusal. Empty: the last request for permits was granted. Undefined: no request in this term. */
+  /**
+   * Quota and period of the last refusal. Empty: the last request for permits was granted. Undefined: no request in this term.
+   */
   exhausted: string | undefined;
 }
 
@@ -62,13 +64,16 @@ interface Verdict {
   readonly answer: PermitAnswer;
 }
 
-/** The ledger changed since it was read, or the API server failed briefly. The second attempt uses the current ledger. */
+/**
+ * The ledger may have changed since it was read, or the API server may have failed briefly. The second attempt uses the current
+ * ledger.
+ */
 const WRITE_ATTEMPTS = 2;
 
 /**
- * Answers gateways that request permits, for one leader's term. Everything that a response promises is in the ledger before the
- * response is sent. Each write is a compare-and-swap, so it is safe even if this operator no longer leads. Concurrent requests for
- * one account share a write.
+ * Answers gateways that request permits, for one leader's term. Each grant is in the ledger before the response is sent. Each
+ * write is a compare-and-swap, so it is safe even if this operator no longer leads. Concurrent requests for one account share a
+ * write.
  */
 export class QuotaController implements Controller {
   readonly name = 'quota';
@@ -80,7 +85,7 @@ export class QuotaController implements Controller {
     this.#options = { ...options, logger: options.logger.child({ stage: 'quota' }) };
   }
 
-  /** Rejects if there is no result: the ledger cannot be read or written, or the term is over. */
+  /** Handles a request for permits. Rejects if the ledger cannot be read or written, or if the term is over. */
   request(request: PermitRequest): Promise<PermitAnswer> {
     if (this.#isStopped) return Promise.reject(new Error('this operator stopped leading'));
     const { account: uid, held, closed } = request;
@@ -94,14 +99,14 @@ export class QuotaController implements Controller {
     return promise;
   }
 
-  /** Settles the blocks of a gateway process that has ended and whose rows are all in the log: see `settleLost`. */
+  /** Settles the blocks of a gateway process that has stopped and whose rows are all in the log. See `settleLost`. */
   async drained(instance: string): Promise<void> {
     const { countPermits, clock = Date.now, ...parts } = this.#options;
     if (countPermits === undefined) return;
     await settleLost(instance, { ...parts, countPermits, clock, request: (request) => this.request(request) });
   }
 
-  /** Takes the gateways' reports of spent permits. Reads the ledger first if it is not known yet. */
+  /** Records the gateways' reports of spent permits. Reads the ledger first if it is not known yet. */
   report({ gateway, instance, accounts }: UsageReport): void {
     for (const { account: uid, blocks } of accounts) {
       if (this.#isStopped || this.#options.limit(uid) === undefined) continue;
@@ -112,7 +117,7 @@ export class QuotaController implements Controller {
     }
   }
 
-  /** Undefined: the account has no quota, or no gateway has requested permits in this term. */
+  /** Returns undefined if the account has no quota, or no gateway has requested permits in this term. */
   usage(uid: string): QuotaUsage | undefined {
     const { limit, clock = Date.now } = this.#options;
     const quota = limit(uid);
@@ -179,7 +184,7 @@ export class QuotaController implements Controller {
       }
     }
     this.#waitForRecalled(uid, account);
-    // Must happen in the same turn as the check: a later request starts a new run.
+    // Must happen in the same turn as the check, so that a later request starts a new run.
     account.running = undefined;
   }
 
@@ -220,7 +225,7 @@ export class QuotaController implements Controller {
     const gateways = gatewayCount();
     const verdicts: Verdict[] = [];
     const awaitingRecall: Pending[] = [];
-    // Returned permits come first, so that they can be granted again.
+    // Returned permits are processed first, so that they can be granted again.
     let after = batch.reduce((ledger, { request }) => settle(ledger, request), before);
     for (const pending of batch) {
       const { request, waitsUntil } = pending;
@@ -262,7 +267,7 @@ export class QuotaController implements Controller {
     this.#options.onUsage(uid);
   }
 
-  /** Serves the waiting requests again when permits come back, at the latest when the first wait ends. */
+  /** Serves the pending requests again when permits are given back, at the latest when the first wait ends. */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
     if (account.awaitingRecall.length === 0) return;

@@ -9,7 +9,7 @@ export type CountPermits = (filter: PermitFilter) => Promise<ReadonlyMap<string,
 export interface SettleLostParts {
   readonly store: Pick<LedgerStore, 'list'>;
   readonly countPermits: CountPermits;
-  /** Whether this process of a gateway has an open stream. */
+  /** Returns whether this gateway process has an open stream. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
   /** Records the spent permits of blocks. */
   readonly request: (request: PermitRequest) => Promise<PermitAnswer>;
@@ -18,17 +18,17 @@ export interface SettleLostParts {
   readonly clock: () => number;
 }
 
-/** A project may keep its requests for only a day. Older ones may be missing in the log. */
+/** A project may keep its requests for only a day, so older requests may be missing from the log. */
 const COUNTABLE_MS = 20 * 3_600_000;
 /**
- * Allowed difference between ClickHouse's clock and this operator's at the grant. It is large because missed requests would be
- * granted again, and it costs little.
+ * Allowed difference between ClickHouse's clock and this operator's clock at the time of the grant. It is large because missed
+ * requests would be granted again, and because it costs little.
  */
 const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
 
 /**
  * Settles the blocks of a process that can no longer accept requests and whose rows are all in the log. The log shows how many
- * permits it spent; the rest goes back. Rejects if the rows cannot be counted, or the result cannot be written.
+ * permits it spent. The rest is given back. Rejects if the rows cannot be counted, or the result cannot be written.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
   const { store, countPermits, isConnected, request, logger, clock } = parts;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { acceptedOf, quotaFinding, shownUsage, type QuotaUsage } from './usage.ts';
 
-test('accepted requests are those of closed blocks and the reported ones of open blocks, up to their permits', () => {
+test('accepted requests are those in closed blocks and those reported for open blocks, up to their permits', () => {
   const block = { gateway: 'a', instance: 'a', serial: 1, permits: 10, grantedAtMs: 0 };
   const ledger = { period: '2026-11', used: 5, blocks: [1, 2, 3].map((n) => ({ ...block, id: `b${n}` })) };
   const spent = new Map([
@@ -21,7 +21,7 @@ test.each([
   [120, 100, false, false, 'QuotaUsedUp'],
   [60, 100, true, false, 'QuotaUsedUp'],
   [0, 0, false, false, 'QuotaUsedUp'],
-] as const)('%i of %i, with a gateway refused: %s', (...[accepted, quota, isExhausted, ok, reason]) => {
+] as const)('%i of %i requests, with permits refused: %s', (...[accepted, quota, isExhausted, ok, reason]) => {
   expect(quotaFinding({ period: '2026-11', accepted, quota, isExhausted })).toMatchObject({ ok, reason });
 });
 
@@ -48,7 +48,7 @@ describe('the shown usage', () => {
   test.each([
     ['gateways report to a new leader', reported(4_500), statusWith('QuotaNearlyUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
     ['gateways report more', reported(8_700), statusWith('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
-    ['no gateway has been refused again yet', reported(4_500), statusWith('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
+    ['no gateway has been refused permits again yet', reported(4_500), statusWith('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
     [
       'a gateway got permits',
       reported(4_500, { isExhausted: false }),
@@ -59,7 +59,7 @@ describe('the shown usage', () => {
     ['the quota has changed', reported(4_500, { quota: 20_000 }), statusWith('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
     ['the ledger was removed', reported(0, { granted: 3 }), statusWith('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
     [
-      'the status is of another month',
+      'the status is from another month',
       reported(7),
       statusWith('QuotaUsedUp', { period: '2026-10' }),
       7,
@@ -70,7 +70,7 @@ describe('the shown usage', () => {
     expect(shown(usage, status)).toEqual(['2026-11', accepted, reason]);
   });
 
-  test('of an account without requests stays until the month is over', () => {
+  test('does not change for an account without requests until the month is over', () => {
     expect(shown(undefined, statusWith('QuotaUsedUp'))).toBeUndefined();
     expect(shown(undefined, statusWith('QuotaUsedUp', { period: '2026-12' }))).toBeUndefined();
     expect(shown(undefined, {})).toBeUndefined();

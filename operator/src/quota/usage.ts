@@ -8,20 +8,22 @@ export interface QuotaUsage {
   readonly period: string;
   /** Accepted requests that gateways have reported so far. */
   readonly accepted: number;
-  /** Permits that are used or that gateways may use. An upper bound of the accepted requests. */
+  /** Permits that are used or that gateways may still use: an upper bound for the accepted requests. */
   readonly granted: number;
   readonly quota: number;
-  /** Whether a gateway was refused permits under this quota in this period. Undefined: none has requested permits in this term. */
+  /**
+   * Whether a gateway was refused permits under this quota in this period. Undefined: none has requested permits in this term.
+   */
   readonly isExhausted: boolean | undefined;
 }
 
-/** The share of the quota from which users are warned. */
+/** The share of the quota at which users are warned. */
 const NEARLY = 0.8;
 
 /**
- * Accepted requests, according to the ledger and the gateways' last reports.
+ * Returns the number of accepted requests, according to the ledger and the gateways' last reports.
  *
- * @param spent by block id. A block without a report counts as unused here, although its permits are not granted again
+ * @param spent by block id. A block without a report counts as unused here, although its permits are not granted again.
  * @param period the current month
  */
 export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, period: string): number => {
@@ -30,7 +32,8 @@ export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, p
 };
 
 /**
- * The usage that users see. Gateways report to a new leader one after the other. Until then, the earlier status remains valid.
+ * Returns the usage that users see. Gateways report to a new leader one after the other. Until then, the earlier status remains
+ * valid.
  *
  * @param usage undefined: no gateway has requested permits in this term
  * @param status the Account's current status
@@ -55,7 +58,7 @@ export const shownUsage = (
   };
 };
 
-/** The condition `QuotaAvailable`. */
+/** Returns the `QuotaAvailable` condition. */
 export const quotaFinding = ({
   period,
   accepted,
@@ -63,7 +66,7 @@ export const quotaFinding = ({
   isExhausted = false,
 }: Omit<QuotaUsage, 'granted'>): Finding => {
   const share = `Accepted ${accepted} of ${quota} requests in ${period}`;
-  if (accepted >= quota) return fails('QuotaUsedUp', `${share}. Further requests are refused until next month.`);
+  if (accepted >= quota) return fails('QuotaUsedUp', `${share}. Further requests are rejected until next month.`);
   if (isExhausted) {
     const message = `${share}. Running or stopped gateways hold the remaining permits.`;
     return fails('QuotaUsedUp', message);

@@ -13,7 +13,7 @@ export interface CapturedOptions {
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** An entry in its order. Without `entry`, it is skipped or has expired. */
+/** A position in the order of entries. Without `entry`, the entry is skipped or has expired. */
 export interface Captured {
   readonly summary: LogSummary;
   readonly entry: LogEntry | undefined;
@@ -24,7 +24,7 @@ const PAGE = 500;
 const FETCH_ROWS_MAX = 50;
 const FETCH_BYTES_MAX = 16 * 1024 * 1024;
 
-/** All matching captured requests, oldest first, in bounded memory. */
+/** Yields all matching captured requests, oldest first, in bounded memory. */
 export async function* capturedRequests(options: CapturedOptions): AsyncGenerator<Captured> {
   const { store, filter, limit, retry } = options;
   let { after } = filter;
@@ -79,11 +79,11 @@ const APPEARS_MS_MAX = 5_000;
 const APPEARS_POLL_MS = 200;
 const RECENT_MS = 60_000;
 
-/** Whether a UUIDv7 was created within the last minute. */
+/** Returns whether a UUIDv7 was created within the last minute. */
 const isRecent = (id: string, now: Date): boolean =>
   now.getTime() - Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) < RECENT_MS;
 
-/** An entry of this project. Waits for a recent entry, which may not be visible yet. Rejects when `signal` aborts. */
+/** Finds an entry in this project. Waits for a recent entry, which may not be visible yet. Rejects when `signal` aborts. */
 export const findEntry = async (id: string, options: FindOptions): Promise<LogEntry | undefined> => {
   const { store, project, clock, retry, signal } = options;
   const deadline = clock.now() + (isRecent(id, clock.date()) ? APPEARS_MS_MAX : 0);

@@ -7,7 +7,7 @@ import { specOf, type ReplayPlan } from './replay-plan.ts';
 
 export interface Destination extends ReplayDestination {
   readonly timeoutMs: number;
-  /** The upstream comes from `serviceRef`, so the address policy allows cluster addresses. */
+  /** Whether the upstream comes from `serviceRef`, so that the address policy allows cluster addresses. */
   readonly viaService: boolean;
   /** Stored in place of the key. */
   readonly keyShown: string;
@@ -22,10 +22,10 @@ export interface DestinationParts {
   readonly clusterDomain: string;
 }
 
-/** Longer than the gateway waits for an upstream, so that its 504 is the response. */
+/** Longer than the gateway waits for an upstream, so that the response is the gateway's 504. */
 const GATEWAY_TIMEOUT_MS = LIMITS.forwardTimeoutMsMax + LIMITS.requestHeadTimeoutMs;
 
-/** A regenerated key is used after this time at the latest. The key is not read from the API server for each request. */
+/** A regenerated key is used after this time at the latest, because the key is not read from the API server for each request. */
 const KEY_KEPT_MS = 2_000;
 
 /** Finds the destinations of one Replay's requests. */
@@ -39,7 +39,7 @@ export class Destinations {
     this.#plan = plan;
   }
 
-  /** The destination of a captured request, or the reason why it has none. Rejects with `SourceError`. */
+  /** Resolves with the destination of a captured request, or with the reason why it has none. Rejects with `SourceError`. */
   of(entry: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Promise<Destination | string> {
     const { target } = this.#plan.spec;
     switch (target.kind) {
@@ -56,7 +56,7 @@ export class Destinations {
 
   async #gateway(): Promise<Destination | string> {
     const apiKey = await this.#readKey();
-    if (apiKey === undefined) return 'The Account of the Project has no API key: see the conditions of the Account.';
+    if (apiKey === undefined) return 'The Project’s Account has no API key: see the Account’s conditions.';
     const keyShown = `sha256:${keyFingerprint(createHash('sha256').update(apiKey, 'latin1').digest('hex'))}`;
     const url = this.#parts.gatewayUrl;
     return { target: 'Endpoint', url, apiKey, keyShown, timeoutMs: GATEWAY_TIMEOUT_MS, viaService: false };
@@ -96,7 +96,7 @@ export class Destinations {
 
 const WITHOUT_KEY = { apiKey: '', keyShown: '' };
 
-/** The account's current key. Undefined if there is none (yet). Rejects with `SourceError`. */
+/** Resolves with the account's current key, or with undefined if there is none (yet). Rejects with `SourceError`. */
 const readKey = async ({ source, translator }: DestinationParts, plan: ReplayPlan): Promise<string | undefined> => {
   const secretName = translator.verdict(plan.accountUid)?.keySecret?.secretName;
   if (secretName === undefined) return undefined;

@@ -7,7 +7,7 @@ export const UNAVAILABLE = new LogStoreError('no connection', {
   cause: undefined,
 });
 
-/** The nth captured request of a project, one second after the previous one. Its body is its number. */
+/** Returns the nth captured request of a project, one second after the previous one. Its body is its number. */
 export const capturedEntry = (projectUid: string, n: number): LogEntry => {
   const answer = { status: 200, headers: [], trailers: [], body: '', bodyEncoding: 'utf8', bodyBytes: 0 } as const;
   return {
@@ -29,10 +29,10 @@ type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
   readonly replays: Pick<LogStore['replays'], 'insert' | 'answer' | 'counts' | 'ids'>;
 };
 
-/** The part of a log store that replays use, in memory. Every search matches all entries. */
+/** An in-memory version of the log store functions that replays use. Every search matches all entries. */
 export class MemoryLog {
   readonly results: ReplayResult[] = [];
-  /** Called before each call; may throw. */
+  /** Called before each call. May throw. */
   disturb: (call: string) => void = () => undefined;
   readonly #entries: readonly LogEntry[];
 

@@ -11,7 +11,7 @@ export interface OpenReplayParts extends Omit<ReplayParts, 'source' | 'objects' 
   close(): Promise<void>;
 }
 
-/** Some clusters use this range for pods and Services; see CLUSTER in packages/egress. */
+/** Some clusters use this range for pods and Services. See CLUSTER in packages/egress. */
 const POD_ADDRESSES = '100.64.0.0/10';
 
 interface ReplayNeeds {
@@ -22,11 +22,11 @@ interface ReplayNeeds {
   readonly logger: Logger;
 }
 
-/** The parts that replays need for the operator's lifetime. */
+/** Opens what replays need as long as the operator runs. */
 export const openReplayParts = ({ settings, store, registry, refused, logger }: ReplayNeeds): OpenReplayParts => {
   const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
-  // The administrator sets the gateways' address. All other addresses come from users.
+  // The administrator sets the gateways' address. All other addresses are set by users.
   const gateway = createEgress({ policy: { allowPrivate: true, allow: [POD_ADDRESSES] }, logger, ...ca });
   const upstream = createEgress({ policy: egress, refused, logger, ...ca });
   let migrated: Promise<void> | undefined;

@@ -4,7 +4,7 @@ import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-te
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-test('all requests of a filter are sent once, and the responses are counted', async () => {
+test('all requests that match the filter are sent once, and the responses are counted', async () => {
   const { lead, replay, ended, status, sent, target, source } = setUp();
   target.answer = (body) => (body.endsWith('7') ? 503 : body === '9' ? 0 : 200);
   replay(FAST);
@@ -25,7 +25,7 @@ test('all requests of a filter are sent once, and the responses are counted', as
   await expect.poll(() => source.events).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
 });
 
-test('an unavailable log store is waited for, and no result is lost or duplicated', async () => {
+test('a Replay waits for an unavailable log store, and no result is lost or duplicated', async () => {
   const { lead, replay, ended, status, sent, log, clock } = setUp();
   let calls = 0;
   log.disturb = () => {
@@ -72,7 +72,7 @@ test('requests are not sent faster than the rate', async () => {
   expect(clock.slept.filter((ms) => ms > 400)).toHaveLength(4);
 });
 
-test('at most the limit is sent, the oldest requests first', async () => {
+test('a limited number of requests is sent, the oldest first', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, filter: { ...FILTER, limit: 3 }, order: 'Original' });
   await lead();
@@ -132,7 +132,7 @@ test('a Replay is deleted a day after its end, and not before', async () => {
   await expect.poll(() => source.has('Replay', 'again')).toBe(false);
 });
 
-test('a new Replay of the same name is not deleted with its predecessor', async () => {
+test('a new Replay with the same name is not deleted with its predecessor', async () => {
   const { lead, replay, ended, status, source, clock } = setUp();
   replay(FAST);
   const first = await lead();

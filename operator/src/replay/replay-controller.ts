@@ -11,9 +11,9 @@ import { RunControl } from './run-control.ts';
 
 const DEFECT_MS = 10_000;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
-/** Replays that wait only for a moment do not report it. */
+/** Replays that wait only briefly do not report it. */
 const WAIT_SHOWN_MS = 250;
-/** Writes of waiting Replays at the same time. The operator's other writes share one rate limit with them. */
+/** Maximum number of concurrent writes by waiting Replays, which share one rate limit with the operator's other writes. */
 const WAITING_WRITERS = 2;
 
 interface Run {
@@ -33,12 +33,12 @@ export class ReplayController implements Controller {
   readonly name = 'replay';
   readonly #parts: ReplayParts;
   readonly #queue: WorkQueue;
-  /** Writes the statuses of runs that wait, by the Replay's uid. */
+  /** Writes the statuses of waiting runs, by the Replay's uid. */
   readonly #waitingQueue: WorkQueue;
   readonly #places: ReplaySlots;
-  /** All that have not ended, by the Replay's uid. */
+  /** All runs that have not ended, by the Replay's uid. */
   readonly #runs = new Map<string, Run>();
-  /** The same, by the namespace and name of the project. */
+  /** The same runs, by the project's namespace and name. */
   readonly #byProject = new Map<string, Set<RunControl>>();
   /** Replays that ended in this term. The source may show their old state for a while. */
   readonly #over = new Set<string>();
@@ -81,7 +81,7 @@ export class ReplayController implements Controller {
     this.#over.delete(uid);
   }
 
-  /** Resolves when no request is sent and no status is written. */
+  /** Resolves when no requests are being sent and no statuses are being written. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { control } of this.#runs.values()) control.stop();
@@ -121,7 +121,7 @@ export class ReplayController implements Controller {
     this.#runs.set(uid, { run, control, ended });
   }
 
-  /** Returns a function that undoes it. */
+  /** Adds a run's control to those of its project. Returns a function that removes it. */
   #joinProject(project: string, control: RunControl): () => void {
     const controls = this.#byProject.get(project) ?? new Set();
     this.#byProject.set(project, controls.add(control));

@@ -29,7 +29,7 @@ export class ReplayCounts {
     return [...this.#byStatus].map(([status, count]) => ({ status, count })).sort((a, b) => a.status - b.status);
   }
 
-  /** `Sent 40 of 40: 38 answered 200, 2 answered 503.` */
+  /** Returns text such as `Sent 40 of 40: 38 answered 200, 2 answered 503.` */
   describe(planned: number | undefined): string {
     if (this.total === 0) return planned === 0 ? 'No captured request matches.' : 'No request was sent.';
     const answered = this.list().filter(({ status }) => status !== 0);

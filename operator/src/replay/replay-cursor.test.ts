@@ -17,7 +17,7 @@ test('moves past a request only when everything before it is done', () => {
   expect(cursor.position).toEqual({ at: at(3), count: 3 });
 });
 
-test('continues to count from its start', () => {
+test('continues counting from its start', () => {
   const cursor = new ReplayCursor({ at: at(1), count: 7 });
   cursor.begin(at(2))();
   expect(cursor.position?.count).toBe(8);

@@ -8,10 +8,10 @@ export interface Position {
 
 const PATTERN = /^(\d{1,9}) (\d{4}-\d\d-\d\dT[\d:.]+Z) ([0-9a-f-]{36})$/;
 
-/** `12 2026-11-21T09:00:00.123456Z 0197a3c2-…`: the form in a Replay's status. */
+/** Formats a position for a Replay's status, such as `12 2026-11-21T09:00:00.123456Z 0197a3c2-…`. */
 export const formatPosition = ({ at, count }: Position): string => `${count} ${at.receivedAt} ${at.id}`;
 
-/** Undefined for text that `formatPosition` did not write. The replay then starts from the beginning. */
+/** Returns undefined for text that `formatPosition` did not write. The replay then starts from the beginning. */
 export const parsePosition = (text: string | undefined): Position | undefined => {
   const match = PATTERN.exec(text ?? '');
   if (match === null) return undefined;
@@ -24,7 +24,7 @@ interface Ticket {
   isDone: boolean;
 }
 
-/** Requests may complete in any order. The position moves past a request only when all requests before it are done. */
+/** Tracks requests that complete in any order. The position moves past a request only when all requests before it are done. */
 export class ReplayCursor {
   readonly #tickets: Ticket[] = [];
   #position: Position | undefined;

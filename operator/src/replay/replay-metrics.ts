@@ -5,17 +5,17 @@ export interface ReplayMetrics {
   readonly running: Gauge;
 }
 
-/** Created once per operator. `running` returns the count of the current term, if this operator leads. */
+/** Creates the metrics, once per operator. `running` returns the count for the current term, if this operator leads. */
 export const replayMetrics = (registry: Registry): ReplayMetrics => ({
   requests: new Counter({
     name: 'standin_replay_requests_total',
-    help: 'Captured requests that were replayed',
+    help: 'Number of replayed requests',
     labelNames: ['target', 'outcome'],
     registers: [registry],
   }),
   running: new Gauge({
     name: 'standin_replay_running',
-    help: 'Replays that this operator is sending',
+    help: 'Number of Replays that this operator is sending',
     registers: [registry],
   }),
 });

@@ -17,10 +17,10 @@ export type Resolution =
   | { readonly kind: 'ready'; readonly plan: ReplayPlan }
   /** Only a new Replay can fix this. */
   | { readonly kind: 'invalid'; readonly finding: Finding }
-  /** The missing object may still be created. */
+  /** The missing object may be created later. */
   | { readonly kind: 'waiting'; readonly finding: Finding };
 
-/** The spec of an object if it is valid and of that kind. */
+/** Returns an object's spec if it is valid and of that kind. */
 export const specOf = <K extends Kind>(object: ResourceObject | undefined, kind: K): Specs[K] | undefined => {
   if (object?.kind !== kind) return undefined;
   const parsed = parseObject(object);

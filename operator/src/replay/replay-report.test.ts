@@ -11,7 +11,7 @@ const WAITING: ReplayFacts = {
   counts: [],
 };
 
-// Prevents: Replays without a valid project use up the operator's writes every two seconds.
+// Otherwise, Replays without a valid project would use up the operator's writes every two seconds.
 test('an unchanged status is not written again', async () => {
   const source = new MemorySource();
   source.put('Replay', 'again', {});
@@ -35,7 +35,7 @@ test('an unchanged status is not written again', async () => {
   expect(source.statusWrites).toHaveLength(2);
 });
 
-test('the end of a changed Replay is written to its newest version', async () => {
+test('the end of a changed Replay is written to its latest version', async () => {
   const source = new MemorySource();
   let seen = source.put('Replay', 'changed', { state: 'Running' });
   source.put('Replay', 'changed', { state: 'Suspended' });

@@ -7,7 +7,7 @@ import { StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './replay-slots.ts';
 
-/** A Replay's status, without the bookkeeping of its conditions. */
+/** A Replay's status, without the bookkeeping for its conditions. */
 export interface ReplayFacts {
   readonly phase: ReplayPhase;
   readonly accepted: Finding;
@@ -38,21 +38,21 @@ export const NO_PLACE = {
     reason: 'Waiting',
     message:
       `The operator runs up to ${PLACES_MAX} Replays at a time, ${PLACES_IN_NAMESPACE_MAX} per namespace. ` +
-      'This Replay continues when a place is free.',
+      'This Replay continues when a slot is free.',
   },
 } as const;
 
 export interface ReplayReportOptions {
   readonly source: Pick<ResourceSource, 'writeStatus'>;
-  /** The latest known version. Undefined: deleted. */
+  /** The latest known version. Undefined: the object was deleted. */
   readonly object: () => ResourceObject | undefined;
-  /** Calls `writeWaiting` later: thousands of Replays may wait, and their writes must not delay those of others. */
+  /** Calls `writeWaiting` later, because thousands of Replays may wait and their writes must not delay other writes. */
   readonly writeLater: () => void;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
-/** A short replay is reported once, when it has ended; a long one, at most once a second. */
+/** A short replay is reported once, when it has ended. A long one is reported at most once a second. */
 const FIRST_WRITE_MS = 250;
 const WRITE_INTERVAL_MS = 1_000;
 const RETRY_MS = 1_000;
@@ -61,7 +61,7 @@ const BY_STATUS_MAX = 64;
 
 const sum = (counts: readonly StatusCount[]): number => counts.reduce((total, { count }) => total + count, 0);
 
-/** The status fields for these facts. */
+/** Returns the status fields for these facts. */
 const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, complete, planned, counts, cursor, startedAt, completedAt, result } = facts;
   const sent = sum(counts);
@@ -80,7 +80,7 @@ const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusFields =
   };
 };
 
-/** Writes the status of one Replay: always the newest facts, rarely, and never to another object of the same name. */
+/** Writes the status of one Replay: always the latest facts, rarely, and never to another object with the same name. */
 export class ReplayReport {
   readonly #options: ReplayReportOptions;
   readonly #writer: StatusWriter;
@@ -108,7 +108,7 @@ export class ReplayReport {
     this.#change(changes);
   }
 
-  /** Sets the facts of a Replay that waits, which are written when others leave room for it. */
+  /** Sets the facts of a waiting Replay, which are written when others leave room for them. */
   wait(changes: Partial<ReplayFacts>): void {
     this.#isWaiting = true;
     clearTimeout(this.#timer);
@@ -116,7 +116,7 @@ export class ReplayReport {
     this.#change(changes);
   }
 
-  /** Writes the facts of a Replay that still waits. Rejects if that fails. */
+  /** Writes the facts of a Replay that is still waiting. Rejects if that fails. */
   async writeWaiting(): Promise<void> {
     if (this.#isWaiting) await this.#write();
   }
@@ -166,7 +166,7 @@ export class ReplayReport {
     }, delayMs);
   }
 
-  /** Rejects only if the Replay waits. Otherwise, a failed write is repeated with the next facts. */
+  /** Rejects only if the Replay is waiting. Otherwise, a failed write is repeated with the next facts. */
   #write(): Promise<void> {
     const write = async (): Promise<void> => {
       if (!this.#needsWrite()) return;

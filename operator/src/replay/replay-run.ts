@@ -32,17 +32,17 @@ export interface RunParts extends ReplayParts, Pick<ReplayReportOptions, 'writeL
   readonly places: ReplaySlots;
 }
 
-/** `over`: the status shows how it ended. `stopped`: no status is written. */
+/** `over`: the status shows how the run ended. `stopped`: no status is written. */
 export type RunEnd = 'over' | 'stopped';
 
-/** `again`: it may need another turn. `blocked`: only its project can help. */
+/** `again`: the run may need another turn. `blocked`: only a change of its project can help. */
 type TurnEnd = RunEnd | 'again' | 'blocked';
 
 const RETRY_BACKOFF = { baseMs: 200, capMs: 10_000 };
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
-const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The Replay is checked when a place is free.' };
+const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The Replay is checked when a slot is free.' };
 
 interface Turn {
   readonly plan: ReplayPlan;
@@ -50,12 +50,12 @@ interface Turn {
   readonly ticket: Ticket;
 }
 
-/** Thrown where work is left for a later turn. */
+/** Thrown when work is left for a later turn. */
 class TurnOver extends Error {
   override readonly name = 'TurnOver';
 }
 
-/** Runs one Replay in turns, from the position in its status to its end. Only a Replay that has a place sends requests. */
+/** Runs one Replay in turns, from the position in its status to its end. Only a Replay that has a slot sends requests. */
 export class ReplayRun {
   readonly #parts: RunParts;
   readonly #object: ResourceObject;
@@ -63,7 +63,7 @@ export class ReplayRun {
   readonly #report: ReplayReport;
   readonly #counts: ReplayCounts;
   readonly #logger: Logger;
-  /** The responses that were stored before this run are counted. */
+  /** Whether the responses that were stored before this run have been counted. */
   #isCounted = false;
 
   constructor(parts: RunParts, object: ResourceObject, control: RunControl) {
@@ -90,7 +90,7 @@ export class ReplayRun {
       }
     } catch (error) {
       if (this.#control.stopped.aborted) return 'stopped';
-      // Requests that were in flight when the log store became unavailable are not waited for.
+      // Does not wait for requests that were in flight when the log store became unavailable.
       if (this.#control.state === 'Cancelled' && error instanceof LogStoreError) return await this.#end('Cancelled');
       throw error;
     } finally {
@@ -98,12 +98,12 @@ export class ReplayRun {
     }
   }
 
-  /** Writes the status of a run that waits. Rejects if that fails. */
+  /** Writes the status of a waiting run. Rejects if that fails. */
   writeWaiting(): Promise<void> {
     return this.#report.writeWaiting();
   }
 
-  /** Waits for what is missing, or for a place, and continues as far as possible. */
+  /** Waits for what is missing, or for a slot, and continues as far as possible. */
   async #turn(): Promise<TurnEnd> {
     const { places, metrics } = this.#parts;
     const { state, stopped } = this.#control;
@@ -116,7 +116,7 @@ export class ReplayRun {
       await changed;
       return 'again';
     }
-    // A cancelled Replay needs its place for a moment only.
+    // A cancelled Replay needs its slot only for a moment.
     const ticket = places.join(this.#object.metadata.namespace, state === 'Cancelled' ? 'first' : 'last');
     let end: TurnEnd = 'again';
     try {
@@ -136,7 +136,7 @@ export class ReplayRun {
   }
 
   async #run(ticket: Ticket): Promise<TurnEnd> {
-    // Thousands of Replays that cannot start have short turns. Other work continues between them.
+    // There may be thousands of Replays that cannot start. Other work continues between their short turns.
     await setImmediate();
     const { store, objects } = this.#parts;
     const resolution = resolveReplay(this.#object, objects.values(), this.#parts);
@@ -209,20 +209,23 @@ export class ReplayRun {
     return isComplete ? this.#finish() : this.#interrupt();
   }
 
-  /** Not everything is sent. */
+  /** Ends the turn before everything is sent. */
   #interrupt(): Promise<TurnEnd> | TurnEnd {
     return this.#control.state === 'Cancelled' ? this.#finish() : 'again';
   }
 
-  /** Like `#retry`, but gives the place back when it is paused or others need it: reads may be repeated in the next turn. */
+  /**
+   * Like `#retry`, but gives the slot back when the run is paused or others need the slot. Reads may be repeated in the next
+   * turn.
+   */
   #read<T>(ticket: Ticket, work: () => Promise<T>): Promise<T> {
     return this.#retry(work, () => {
       const isPaused = this.#control.state === 'Suspended' && this.#isCounted;
-      if (isPaused || this.#parts.places.mustLeave(ticket)) throw new TurnOver('the place is given back');
+      if (isPaused || this.#parts.places.mustLeave(ticket)) throw new TurnOver('the slot is given back');
     });
   }
 
-  /** Repeats work while the log store is unavailable, but not after the replay was cancelled. */
+  /** Repeats work while the log store is unavailable, unless the replay is cancelled. */
   async #retry<T>(work: () => Promise<T>, beforeAgain: () => void = () => undefined): Promise<T> {
     const { complete } = this.#report.facts;
     for (let attempt = 0; ; attempt++) {
@@ -258,7 +261,7 @@ export class ReplayRun {
     return 'blocked';
   }
 
-  /** None of its requests can be sent. */
+  /** Ends a run none of whose requests can be sent. */
   #refuse(accepted: Finding): Promise<RunEnd> {
     this.#report.set({ accepted });
     return this.#end('Failed', accepted.message);

@@ -55,13 +55,13 @@ export class ReplaySender {
     this.#edit = editOf(options.plan.spec);
   }
 
-  /** The reason why no request of this endpoint can be sent, if there is one. */
+  /** Resolves with the reason why requests to this endpoint cannot be sent, if there is one. */
   async obstacle(entry: LogEntry): Promise<string | undefined> {
     const to = await this.#destination(entry);
     return typeof to === 'string' ? to : undefined;
   }
 
-  /** Every error except an abort of `signal` becomes a result. */
+  /** Sends a request. Every error becomes a result, except an abort of `signal`. */
   async send(entry: LogEntry, signal: AbortSignal): Promise<ReplayResult> {
     const to = await this.#destination(entry);
     if (typeof to === 'string') return this.#result(entry, noAnswer(to));
@@ -83,7 +83,7 @@ export class ReplaySender {
       return await this.#destinations.of(entry);
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
-      return `The API key of the account cannot be read: ${error.message}.`;
+      return `The account’s API key cannot be read: ${error.message}.`;
     }
   }
 

@@ -11,19 +11,19 @@ beforeEach(() => {
 
 const join = (namespace: string, count = 1): Ticket[] => Array.from({ length: count }, () => places.join(namespace));
 const takenOf = (tickets: readonly Ticket[]): number => tickets.filter(({ takenAt }) => takenAt !== undefined).length;
-/** Gives back the places of those whose turn is over. */
+/** Gives back the slots of those whose turn is over. */
 const giveBack = (tickets: readonly Ticket[]): void => {
   for (const ticket of tickets.filter((candidate) => places.mustLeave(candidate))) places.leave(ticket);
 };
 
-test('up to 16 Replays have a place, up to 4 of one namespace', () => {
+test('up to 16 Replays have a slot, and up to 4 in one namespace', () => {
   expect(takenOf(join('a', 10))).toBe(4);
   for (const namespace of ['b', 'c', 'd']) join(namespace, 10);
   expect([places.taken, takenOf(join('e'))]).toEqual([16, 0]);
 });
 
-// Prevents: four namespaces together take all places for as long as they like.
-test('when turns end, each waiting Replay gets a place, and no further places are taken away', () => {
+// Otherwise, four namespaces together could keep all slots as long as they like.
+test('when turns end, each waiting Replay gets a slot, and no further slots are taken away', () => {
   const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 4));
   const late = ['e', 'f'].flatMap((namespace) => join(namespace));
   now = TURN_MS - 1;
@@ -36,30 +36,30 @@ test('when turns end, each waiting Replay gets a place, and no further places ar
   expect([takenOf(late), places.taken]).toEqual([2, 16]);
 });
 
-test('a turn lasts as long as no other Replay could use the place', () => {
+test('a turn lasts as long as no other Replay can use the slot', () => {
   const b = join('b');
   const [first, ...others] = join('a', 5);
   now = TURN_MS;
-  // A fifth Replay of namespace a waits: a place of another namespace does not help it.
+  // A fifth Replay in namespace a is waiting. A slot from another namespace does not help it.
   expect(b.some((ticket) => places.mustLeave(ticket))).toBe(false);
   expect(first !== undefined && places.mustLeave(first)).toBe(true);
   expect(others.some((ticket) => places.mustLeave(ticket))).toBe(false);
 });
 
-test('a thousand Replays of four namespaces do not delay one of another namespace', () => {
+test('a thousand Replays in four namespaces do not delay a Replay in another namespace', () => {
   const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 250));
   const [late] = join('e');
   let grants = 0;
   while (late?.takenAt === undefined) {
     const leaver = busy.find(({ takenAt }) => takenAt !== undefined);
-    if (leaver === undefined) throw new Error('a place is taken');
+    if (leaver === undefined) throw new Error('a slot is taken');
     places.leave(busy.splice(busy.indexOf(leaver), 1)[0] ?? leaver);
     grants += 1;
   }
   expect(grants).toBeLessThanOrEqual(5);
 });
 
-test('within a namespace, Replays get places in order, and one that only ends comes first', () => {
+test('within a namespace, Replays get slots in order, and a Replay that is only ending comes first', () => {
   const [running] = join('a', 4);
   const [second, third] = join('a', 2);
   const ending = places.join('a', 'first');
@@ -70,7 +70,7 @@ test('within a namespace, Replays get places in order, and one that only ends co
   expect([second.takenAt, third.takenAt]).toEqual([0, undefined]);
 });
 
-test('a Replay that leaves the line takes no place', () => {
+test('a Replay that leaves the queue does not take a slot', () => {
   const running = join('a', 4);
   const [gone, next] = join('a', 2);
   if (gone === undefined || next === undefined) throw new Error('there are two');

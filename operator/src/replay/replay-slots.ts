@@ -1,16 +1,16 @@
 /** Maximum number of Replays that send at the same time. */
 export const PLACES_MAX = 16;
-/** Maximum number of one namespace, so that its slow Replays leave room for others. */
+/** Maximum number in one namespace, so that its slow Replays leave room for others. */
 export const PLACES_IN_NAMESPACE_MAX = 4;
-/** After this time, a Replay gives its place to one that waits. Long enough that the change costs little. */
+/** After this time, a Replay gives its slot to a waiting one. The time is long enough that the change costs little. */
 const TURN_MS = 30_000;
 
-/** A place, or the position in the line for one. */
+/** A slot, or a position in the queue for one. */
 export interface Ticket {
   readonly namespace: string;
-  /** Resolves when the place is taken. */
+  /** Resolves when the slot is taken. */
   readonly granted: Promise<unknown>;
-  /** `clock.now()`. Undefined while it waits. */
+  /** When the slot was taken, in `clock.now()` time. Undefined while it waits. */
   readonly takenAt: number | undefined;
 }
 
@@ -21,14 +21,14 @@ interface OwnTicket extends Ticket {
 }
 
 /**
- * The places of the Replays that send. The waiting namespaces take turns, so many Replays of one do not delay those of another.
+ * The slots for sending Replays. Waiting namespaces take turns, so many Replays in one namespace do not delay those in another.
  * Within a namespace, the Replay that has waited longest is next.
  */
 export class ReplaySlots {
   readonly #now: () => number;
-  /** The number of places that each namespace has. */
+  /** The number of slots that each namespace has. */
   readonly #taken = new Map<string, number>();
-  /** The waiting tickets of each namespace. The first namespace with room is next. */
+  /** The waiting tickets by namespace. The first namespace with room is next. */
   readonly #lines = new Map<string, OwnTicket[]>();
   #leaving = 0;
 
@@ -40,7 +40,7 @@ export class ReplaySlots {
     return [...this.#taken.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Takes a place or waits for one, `first` or last in the namespace's line. The caller must call `leave`. */
+  /** Takes a slot or waits for one, `first` or last in the namespace's queue. The caller must call `leave`. */
   join(namespace: string, at: 'first' | 'last' = 'last'): Ticket {
     const { promise: granted, resolve } = Promise.withResolvers<undefined>();
     const grant = (): void => resolve(undefined);
@@ -53,7 +53,7 @@ export class ReplaySlots {
     return ticket;
   }
 
-  /** Gives the place back, or leaves the line. */
+  /** Gives the slot back, or leaves the queue. */
   leave(ticket: Ticket): void {
     const { namespace, isLeaving } = ticket as OwnTicket;
     if (ticket.takenAt === undefined) {
@@ -69,7 +69,7 @@ export class ReplaySlots {
     this.#serve();
   }
 
-  /** Whether the place should be given back, because its turn is over and another Replay waits for it. */
+  /** Returns whether the slot should be given back because its turn is over and another Replay is waiting for it. */
   mustLeave(ticket: Ticket): boolean {
     const own = ticket as OwnTicket;
     if (own.isLeaving) return true;
@@ -79,7 +79,7 @@ export class ReplaySlots {
     return true;
   }
 
-  /** More Replays wait for such a place than places are about to be given back. */
+  /** Returns whether more Replays are waiting for such a slot than slots are about to be given back. */
   #isWanted({ namespace }: Ticket): boolean {
     let unserved = -this.#leaving;
     for (const [waiting, { length }] of this.#lines) {
@@ -100,7 +100,7 @@ export class ReplaySlots {
     }
   }
 
-  /** Removes the next ticket from its line, and moves its namespace to the end. */
+  /** Removes the next ticket from its queue, and moves its namespace to the end. */
   #next(): OwnTicket | undefined {
     for (const [namespace, line] of this.#lines) {
       if (!this.#hasRoom(namespace)) continue;

@@ -13,7 +13,7 @@ import { replayMetrics } from './replay-metrics.ts';
 
 export const COUNT = 30;
 
-/** Makes hours pass immediately. Tests await conditions. */
+/** Lets hours pass immediately. Tests await conditions. */
 class QuickClock implements Clock {
   readonly slept: number[] = [];
   offsetMs = 0;
@@ -37,7 +37,7 @@ const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
 /** Less than the project's setting. */
 export const RETENTION_DAYS_MAX = 7;
 
-/** Sets up one term of leadership over a source, a log and a target in memory. */
+/** Sets up one leader's term with an in-memory source, log and target. */
 export const setUp = ({ withStore = true } = {}) => {
   const source = new MemorySource();
   const objects = new Map<string, ResourceObject>();

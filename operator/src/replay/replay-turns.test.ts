@@ -9,8 +9,8 @@ const conditionOf = (
 const to = (name: string) => ({ target: { kind: 'URL', url: `http://api.example.com/${name}` } });
 const FOUR = ['a', 'b', 'c', 'd'];
 
-// Prevents: paused Replays stop all others.
-test('paused Replays have no place, so others are sent, and the paused ones continue when they are resumed', async () => {
+// Otherwise, paused Replays would stop all others.
+test('paused Replays do not have a slot, so others are sent, and the paused ones continue when they are resumed', async () => {
   const { lead, replay, status, sent, ended } = setUp();
   const names = [...FOUR, 'e', 'f'];
   for (const name of names) replay({ ...FAST, state: 'Suspended' }, name);
@@ -24,11 +24,11 @@ test('paused Replays have no place, so others are sent, and the paused ones cont
   expect(sent).toHaveLength(COUNT * (names.length + 1));
 });
 
-test('a Replay that is paused while it runs gives its place to others, and continues after its last request', async () => {
+test('a running Replay gives its slot to others when it is paused, and continues after its last request', async () => {
   const { lead, replay, status, sentTo, sent, ended, target } = setUp();
   const spec = { ...FAST, ...to('paused'), order: 'Original' };
   let isPaused = false;
-  // While a request is in flight.
+  // Pauses it while a request is in flight.
   target.answer = (body) => {
     if (body === '10' && !isPaused) {
       isPaused = true;
@@ -49,7 +49,7 @@ test('a Replay that is paused while it runs gives its place to others, and conti
   expect(sent).toHaveLength(COUNT * 5);
 });
 
-test('when its turn is over, a Replay gives its place to another, and each request is sent once, in order', async () => {
+test('a Replay gives its slot to another when its turn is over, and each request is sent once, in order', async () => {
   const { lead, replay, status, sentTo, sent, ended, target, clock } = setUp();
   target.answer = () => {
     clock.passedMs += 7_000;
@@ -66,7 +66,7 @@ test('when its turn is over, a Replay gives its place to another, and each reque
   expect(sentTo.indexOf('/f')).toBeLessThan(sentTo.lastIndexOf('/a'));
 });
 
-test('a Replay whose search fails also gives up its place', async () => {
+test('a Replay also gives up its slot when its search fails', async () => {
   const { lead, replay, ended, log, status } = setUp();
   let isUnavailable = true;
   log.disturb = (call) => {
@@ -81,7 +81,7 @@ test('a Replay whose search fails also gives up its place', async () => {
   for (const name of FOUR) await ended(name);
 });
 
-test('a Replay that waits for a place reports it, and can be deleted, cancelled or continued by another leader', async () => {
+test('a Replay reports that it is waiting for a slot, and can be deleted, cancelled or continued by another leader', async () => {
   const { lead, replay, status, source, sentTo, ended, target } = setUp();
   target.holds = () => true;
   for (const name of FOUR) replay({ ...FAST, ...to(name) }, name);
@@ -96,7 +96,7 @@ test('a Replay that waits for a place reports it, and can be deleted, cancelled 
         {
           reason: 'Waiting',
           message:
-            'The operator runs up to 16 Replays at a time, 4 per namespace. This Replay continues when a place is free.',
+            'The operator runs up to 16 Replays at a time, 4 per namespace. This Replay continues when a slot is free.',
         },
       ]);
   for (const name of ['e', 'f', 'g']) await waits(name);
@@ -114,8 +114,8 @@ test('a Replay that waits for a place reports it, and can be deleted, cancelled 
   expect(counts.sort()).toEqual(['/b', '/c', '/d', '/g'].map((path) => [path, COUNT]));
 });
 
-// Prevents: waiting Replays are checked repeatedly.
-test('hundreds of Replays that wait need no timer', async () => {
+// Otherwise, waiting Replays would be checked repeatedly.
+test('hundreds of waiting Replays do not need timers', async () => {
   const { lead, replay, source, status, target } = setUp();
   target.holds = () => true;
   const namesOf = (what: string): string[] => Array.from({ length: 300 }, (_, n) => `${what}-${n}`);
@@ -135,7 +135,7 @@ test('hundreds of Replays that wait need no timer', async () => {
   for (const name of waiting) replay(FAST, name);
   await expect.poll(() => reasonsOf(waiting, 'Complete'), { timeout: 20_000 }).toEqual(['Waiting']);
   const writes = source.statusWrites.length;
-  // Those of the test runner and of the requests that are held.
+  // The timers of the test runner and of the pending requests.
   await expect.poll(timers).toBeLessThan(50);
   expect(source.statusWrites).toHaveLength(writes);
   await controller.stop();

@@ -36,7 +36,7 @@ test('a batch is limited in rows and bytes', async () => {
   expect(batches.slice(2)).toEqual([1, 1]);
 });
 
-test('when too many results wait, there is no room until they are stored', async () => {
+test('there is no room for more results while too many are waiting to be stored', async () => {
   const { batches, buffer } = setUp(60_000);
   const added = Array.from({ length: 450 }, () => buffer.add(result()));
   await buffer.room();
@@ -45,7 +45,7 @@ test('when too many results wait, there is no room until they are stored', async
   await Promise.all(added);
 });
 
-test('a caller that waits for its result gets the error if storing fails', async () => {
+test('a caller that awaits its result gets the error if storing fails', async () => {
   const { buffer, disconnect } = setUp();
   disconnect();
   await expect(buffer.add(result())).rejects.toThrow('unavailable');

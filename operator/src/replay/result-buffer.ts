@@ -10,7 +10,7 @@ export interface ResultBufferOptions {
 
 const ROWS_MAX = 200;
 const BYTES_MAX = 8 * 1024 * 1024;
-/** Limits of the waiting results. While the log store is unavailable, no more requests are sent. */
+/** Limits on waiting results. While the log store is unavailable, no more requests are sent. */
 const WAITING_ROWS_MAX = 400;
 const WAITING_BYTES_MAX = 4 * BYTES_MAX;
 

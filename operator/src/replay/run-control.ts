@@ -1,6 +1,6 @@
 import type { ReplayState } from '@standin/contract';
 
-/** The desired state of a run: users may pause or cancel it, and its object may be deleted. */
+/** The desired state of a run. Users can pause or cancel it, and its object can be deleted. */
 export class RunControl {
   #state: ReplayState;
   readonly #stopping = new AbortController();
@@ -48,7 +48,7 @@ export class RunControl {
     return this.#changed.promise;
   }
 
-  /** The project of the Replay was reported. It may exist now, or be valid. */
+  /** Records that the Replay's project was reported. It may now exist or be valid. */
   seeProject(): void {
     const { resolve } = this.#projectSeen;
     this.#projectSeen = Promise.withResolvers();

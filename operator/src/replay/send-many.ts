@@ -23,12 +23,12 @@ export interface SendManyOptions {
   readonly counts: ReplayCounts;
   /** Called with each result that is stored. */
   readonly note: (result: ReplayResult) => void;
-  /** For reads, which may be left for a later turn: it may then reject. */
+  /** For reads, which may be left for a later turn. It then rejects. */
   readonly read: Retry;
   readonly retry: Retry;
-  /** Whether this turn is over, because another Replay needs the place. */
+  /** Returns whether this turn is over because another Replay needs the slot. */
   readonly mustLeave: () => boolean;
-  /** Called when nothing more is sent for now, before the rest of the responses is awaited. */
+  /** Called when no more requests are sent for now, before the remaining responses are awaited. */
   readonly draining: () => void;
 }
 
@@ -38,8 +38,8 @@ const GATHER_MS = 100;
 const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
 
 /**
- * Sends what a Replay's filter finds, from the position in its status. Resolves when nothing is in flight and all results are
- * stored: with true if everything was sent, with false if the run may not send now.
+ * Sends the requests that a Replay's filter matches, from the position in its status. Resolves when nothing is in flight and all
+ * results are stored: with true if everything was sent, and with false if the run must not send now.
  */
 export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
   const { plan, store, replay, report, read, retry } = options;
@@ -103,7 +103,7 @@ const sendEach = async (
     }
     await buffer.room();
     await pace.enter(ending);
-    // Each turn sends at least one request, however long the search takes.
+    // Each turn sends at least one request, no matter how long the search takes.
     if (!control.maySend || failures.length > 0 || (sentCount > 0 && mustLeave())) return false;
     sentCount += 1;
     const sent = sender.send(entry, stopped).finally(() => pace.leave());
@@ -118,7 +118,7 @@ const sendEach = async (
   return true;
 };
 
-/** Undefined: counting takes too long. */
+/** Counts the matching requests. Resolves with undefined if counting takes too long. */
 const count = async (
   { store, read }: SendManyOptions,
   filter: CountFilter,
@@ -132,7 +132,7 @@ const count = async (
   }
 };
 
-/** Requests after the cursor that got a response before this turn. */
+/** Resolves with the requests after the cursor that got a response before this turn. */
 const doneSince = async (
   { store, plan, replay, counts, read }: SendManyOptions,
   start: Position | undefined,
@@ -144,7 +144,10 @@ const doneSince = async (
   return new Set(await read(() => store.replays.ids(key)));
 };
 
-/** Limits a replay to a rate (requests per second, evenly spaced, no burst after a pause) and to a number of concurrent requests. */
+/**
+ * Limits a replay to a rate (requests per second, evenly spaced, without a burst after a pause) and a number of concurrent
+ * requests.
+ */
 class Pace {
   readonly #intervalMs: number;
   readonly #clock: Clock;

@@ -3,7 +3,7 @@ import type { HeaderPair } from '@standin/contract';
 import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamAnswer } from '@standin/egress';
 import type { Destination } from './destination.ts';
 
-/** The response. `error` is empty if the response is complete. */
+/** A response. `error` is empty if the response is complete. */
 export interface Answer {
   /** 0: no response. */
   readonly status: number;
@@ -32,7 +32,7 @@ const TRICKLE_MS_MAX = 300_000;
 const GATEWAY_RETRIES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
 interface Attempt extends Answer {
-  /** The request was not delivered: there was no connection, or it was closed without a response. */
+  /** Whether the request was not delivered: there was no connection, or it was closed without a response. */
   readonly isUnreachable: boolean;
 }
 
@@ -49,7 +49,7 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
     const isUnreachable = failure instanceof EgressError && failure.code === 'upstream_unreachable';
     return { ...got, error: reasonOf(failure), isUnreachable, sentAtUs, durationUs: elapsedUs() };
   };
-  // Limits the total time of a response, even if data keeps arriving.
+  // Limits the total duration of a response, even if data keeps arriving.
   const cut = new AbortController();
   const timer = setTimeout(
     () => cut.abort(new ResponseCut('The response took too long.')),
@@ -108,7 +108,7 @@ const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Bod
   return { body: gathered.bytes(), bodyBytes, truncated: bodyBytes > keptBytes, failure };
 };
 
-/** A gateway sends this if it temporarily cannot take any request. It has forwarded nothing. */
+/** Returns whether the response is from a gateway that temporarily cannot accept requests. It has not forwarded the request. */
 const isTemporarilyRejected = ({ status, headers }: Answer): boolean =>
   status === 503 && headers.some(([name]) => name.toLowerCase() === 'standin-rejected');
 

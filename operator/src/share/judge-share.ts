@@ -16,7 +16,7 @@ export interface ShareVerdict {
   readonly expiresAtMs?: number;
 }
 
-/** Allows for a difference between the creator's clock and the operator's. */
+/** Allows for a difference between the creator's clock and the operator's clock. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -31,7 +31,7 @@ const accountSpec = (object: ResourceObject | undefined): AccountSpec | undefine
 };
 
 /**
- * Whether the content of a Share may be shown.
+ * Decides whether a Share's content may be shown.
  *
  * @param now milliseconds since the epoch
  */
@@ -41,7 +41,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   const { projectRef, expiresAt } = parsed.value.spec as ShareSpec;
   const expiresAtMs = Date.parse(expiresAt);
   if (Number.isNaN(expiresAtMs))
-    return { accepted: fails('Invalid', `spec.expiresAt: ${expiresAt} is not a time.`, 'spec.expiresAt') };
+    return { accepted: fails('Invalid', `spec.expiresAt: ${expiresAt} is not a valid time.`, 'spec.expiresAt') };
   const { namespace, creationTimestamp } = share.metadata;
   const latest = Date.parse(creationTimestamp) + LIMITS.shareLifetimeMsMax + CLOCK_SKEW_MS;
   const verdict = (accepted: Finding): ShareVerdict => ({ accepted, expiresAtMs });
@@ -62,13 +62,13 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
     return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
   }
   if (account.plan !== 'Pro') {
-    const message = `Sharing needs the Pro plan; Account ${project.accountRef.name} has ${account.plan}. Ask an administrator of the account to set spec.plan: Pro.`;
+    const message = `Sharing needs the Pro plan, but Account ${project.accountRef.name} is on the ${account.plan} plan. Ask an administrator to set spec.plan to Pro.`;
     return verdict(fails('NotInPlan', message));
   }
   return verdict(holds('Accepted', 'The link works.'));
 };
 
-/** The status fields for this finding. */
+/** Returns the status fields for this finding. */
 export const statusOf = (accepted: Finding, context: ConditionContext): StatusFields => ({
   observedGeneration: context.generation,
   conditions: [conditionOf('Accepted', accepted, context)],

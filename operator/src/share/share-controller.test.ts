@@ -57,7 +57,7 @@ const reason = (): string => {
 const expectReason = (wanted: string): Promise<void> => expect.poll(reason).toBe(wanted);
 
 describe('a Share', () => {
-  it('of a Pro account is accepted, once, with the generation that was checked', async () => {
+  it('is accepted once if its account is on the Pro plan, with the checked generation', async () => {
     source.put('Share', 'link', SPEC);
     await expectReason('True Accepted');
     expect(source.object('Share', 'link').status).toMatchObject({ observedGeneration: 1 });
@@ -67,7 +67,7 @@ describe('a Share', () => {
     expect(source.statusWrites.map(({ ref }) => ref.name)).toEqual(['link', 'second']);
   });
 
-  it('follows the plan of its account in both directions, with an Event', async () => {
+  it('follows its account’s plan in both directions, with an Event', async () => {
     source.put('Share', 'link', SPEC);
     await expectReason('True Accepted');
     source.put('Account', 'pro', { plan: 'Free' });
@@ -77,7 +77,7 @@ describe('a Share', () => {
     await expectReason('True Accepted');
   });
 
-  it('of a deleted project is refused until the project exists again', async () => {
+  it('is rejected while its project is deleted, until the project exists again', async () => {
     source.put('Share', 'link', SPEC);
     await expectReason('True Accepted');
     source.remove('Project', 'shop');
@@ -89,10 +89,10 @@ describe('a Share', () => {
   });
 
   it.each([
-    ['that never expires', { ...SPEC, expiresAt: undefined }, 'False Invalid'],
-    ['of more than 30 days', { ...SPEC, expiresAt: at(NOW + LIMITS.shareLifetimeMsMax + HOUR_MS) }, 'False Invalid'],
-    ['of 30 days', { ...SPEC, expiresAt: at(NOW - HOUR_MS + LIMITS.shareLifetimeMsMax) }, 'True Accepted'],
-    ['on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T25:00:00Z' }, 'False Invalid'],
+    ['without an expiry time', { ...SPEC, expiresAt: undefined }, 'False Invalid'],
+    ['for more than 30 days', { ...SPEC, expiresAt: at(NOW + LIMITS.shareLifetimeMsMax + HOUR_MS) }, 'False Invalid'],
+    ['for 30 days', { ...SPEC, expiresAt: at(NOW - HOUR_MS + LIMITS.shareLifetimeMsMax) }, 'True Accepted'],
+    ['that expires on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T25:00:00Z' }, 'False Invalid'],
     ['that has expired', { ...SPEC, expiresAt: at(NOW) }, 'False Expired'],
     ['with a plain-text token', { ...SPEC, tokenSha256: 'secret' }, 'False Invalid'],
   ])('%s', async (_, spec, wanted) => {
@@ -111,7 +111,7 @@ describe('a Share', () => {
     await expect.poll(async () => source.get({ kind: 'Share', namespace: 'default', name: 'link' })).toBeUndefined();
   });
 
-  it('that another client changed at the same time is checked again', async () => {
+  it('is checked again if another client changed it at the same time', async () => {
     let conflicts = 1;
     source.disturb = (call, name) => {
       if (call !== 'writeStatus' || conflicts === 0) return;

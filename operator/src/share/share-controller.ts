@@ -23,7 +23,7 @@ const BACKOFF = { baseMs: 100, capMs: 30_000 };
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** Keeps the condition of every Share up to date, and removes Shares that expired long ago, for one leader's term. */
+/** Keeps every Share's condition up to date, and removes Shares that expired long ago, for one leader's term. */
 export class ShareController implements Controller {
   readonly name = 'shares';
   readonly #options: ShareControllerOptions;
@@ -72,7 +72,7 @@ export class ShareController implements Controller {
     this.#shares.delete(object.metadata.uid);
     this.#writer.forget(object.metadata.uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));
-    // A new object may already have the same name.
+    // A new object with the same name may already exist.
     if (known?.metadata.uid === object.metadata.uid) this.#change(object, undefined);
   }
 
@@ -80,7 +80,7 @@ export class ShareController implements Controller {
     return this.#queue.stop();
   }
 
-  /** Statuses change often and do not affect Shares. */
+  /** Enqueues the affected Shares. Ignores statuses, which change often and do not affect Shares. */
   #change(object: ResourceObject, now: ResourceObject | undefined): void {
     const key = keyOf(refOf(object));
     const before = this.#surroundings.get(key);

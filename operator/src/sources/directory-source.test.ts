@@ -79,9 +79,9 @@ describe('a directory of manifests', () => {
   const write = (name: string, text: string) => writeFile(file(name), text);
   const hasSlug = (name: string, slug: string) => until(`${name} at ${slug}`, () => slugOf(objects.get(name)) === slug);
 
-  describe('cannot start', () => {
+  describe('rejects the start', () => {
     it.for([
-      ['there is no directory', () => rm(dir, { recursive: true }), 'NotFound'],
+      ['does not exist', () => rm(dir, { recursive: true }), 'NotFound'],
       [
         'is a file; specify its directory',
         async () => {
@@ -114,7 +114,7 @@ describe('a directory of manifests', () => {
     });
   });
 
-  it('reads only .yaml, .yml and .json, at any depth, in order of name', async () => {
+  it('reads only .yaml, .yml and .json files, at any depth, in alphabetical order', async () => {
     dataDir = join(dir, 'data');
     await mkdir(file('sub/deep'), { recursive: true });
     for (const folder of ['data', '.git', 'node_modules/x']) {
@@ -135,7 +135,7 @@ describe('a directory of manifests', () => {
     expect(problems).toEqual([]);
   });
 
-  it('ages objects in order of first sight, which a checkout and a restart do not change', async () => {
+  it('ages objects in the order in which they were first seen, across a checkout and a restart', async () => {
     await write('b.yaml', endpoint('b'));
     await start();
     await write('a.yaml', endpoint('a'));
@@ -149,7 +149,7 @@ describe('a directory of manifests', () => {
     expect(age()).toEqual(before);
   });
 
-  it('gives no two objects the same age', async () => {
+  it('gives each object a different age', async () => {
     for (let index = 0; index < 50; index++) await write(`${index}.yaml`, endpoint(`n${index}`));
     await start();
     const ages = new Set([...objects.values()].map(({ metadata }) => Date.parse(metadata.creationTimestamp)));
@@ -182,7 +182,7 @@ describe('a directory of manifests', () => {
     expect(puts).toEqual(['a', 'z']);
   });
 
-  it('notices a save by rename', async () => {
+  it('notices a file that was saved by renaming', async () => {
     await write('a.yaml', endpoint('a'));
     await start();
     await write('.a.yaml.new', endpoint('a', '/renamed'));
@@ -228,7 +228,7 @@ describe('a directory of manifests', () => {
     await hasSlug('a', '/60');
   });
 
-  it('reports the wrong line, keeps the last valid version, and clears the problem when the file is fixed', async () => {
+  it('reports the faulty line, keeps the last valid version, and clears the problem when the file is fixed', async () => {
     await write('a.yaml', endpoint('a'));
     await start();
     await write('a.yaml', `${endpoint('a')}  json: {\n`);
@@ -347,7 +347,7 @@ describe('a directory of manifests', () => {
       );
     });
 
-    it('is refused while the file is broken, and if objects share parts', async () => {
+    it('is rejected while the file is broken, and if objects share parts', async () => {
       await write('broken.yaml', endpoint('a'));
       const item = (name: string, spec: string) =>
         `- {apiVersion: ${GROUP_VERSION}, kind: Endpoint, metadata: {name: ${name}}, spec: ${spec}}\n`;
@@ -367,7 +367,7 @@ describe('a directory of manifests', () => {
       expect(await readFile(file('shared.yaml'), 'utf8')).toBe(list);
     });
 
-    it('is written after the previous write', async () => {
+    it('is written only after the previous write', async () => {
       const source = await start();
       await Promise.all(Array.from({ length: 20 }, (_, index) => source.apply(desired(`n${index % 4}`, `/${index}`))));
       expect([...objects.values()].map(slugOf).sort()).toEqual(['/16', '/17', '/18', '/19']);
@@ -375,7 +375,7 @@ describe('a directory of manifests', () => {
   });
 
   describe('secrets', () => {
-    it('are readable only by their owner, and deleted with it', async () => {
+    it('are readable only by the user, and deleted with their owner', async () => {
       await write('a.yaml', endpoint('a'));
       const source = await start();
       const owner = objects.get('a');
@@ -394,7 +394,7 @@ describe('a directory of manifests', () => {
       await expect(source.readSecret('default', 'a-api-key', 'api-key')).resolves.toBeUndefined();
     });
 
-    it('in manifests are read, updated, and not overwritten', async () => {
+    it('are read from manifests, updated, and not overwritten', async () => {
       const secret = (value: string) =>
         `apiVersion: v1\nkind: Secret\nmetadata: {name: own}\nstringData: {api-key: ${value}}\n`;
       await write('s.yaml', `${secret('one')}---\n${endpoint('a')}`);
@@ -411,14 +411,14 @@ describe('a directory of manifests', () => {
       expect(problems).toEqual([]);
     });
 
-    it('with names that leave the folder are refused', async () => {
+    it('are rejected if their names lead outside the folder', async () => {
       const source = open();
       await expect(source.readSecret('..', 'x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
       await expect(source.readSecret('default', '../../x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
     });
   });
 
-  it('can be stopped at any moment of its start', async () => {
+  it('can be stopped at any time during its start', async () => {
     await write('a.yaml', endpoint('a'));
     for (let afterMs = 0; afterMs < 40; afterMs += 1) {
       const stop = new AbortController();

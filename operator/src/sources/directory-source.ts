@@ -21,12 +21,14 @@ import { objectsFile } from './object-records.ts';
 interface DirectorySourceOptions {
   /** Manifests: .yaml, .yml, .json, at any depth. */
   readonly dir: string;
-  /** Holds status, order of first sight, generated Secrets, and one-time resources. May be inside `dir`, but is never read as manifests. */
+  /**
+   * Contains status, object ages, generated Secrets, and one-time resources. May be inside `dir`, but is never read as manifests.
+   */
   readonly dataDir: string;
   readonly logger: Logger;
 }
 
-/** The folder of Replays, Shares and KeyRegenerations. One-time resources do not belong among manifests that are committed. */
+/** Returns the folder for Replays, Shares and KeyRegenerations. One-time resources do not belong among committed manifests. */
 export const actsFolder = (dataDir: string): ManifestFolder => new ManifestFolder(join(dataDir, 'acts'), undefined);
 export const actsRecords = (dataDir: string): string => join(dataDir, 'state', 'acts.json');
 
@@ -132,5 +134,5 @@ class DirectorySource implements LocatingSource {
   }
 }
 
-/** Desired state from a directory that users edit, without a cluster. `start` rejects if the directory cannot be read. */
+/** Reads desired state from a directory that users edit, without a cluster. `start` rejects if the directory cannot be read. */
 export const directorySource = (options: DirectorySourceOptions): LocatingSource => new DirectorySource(options);

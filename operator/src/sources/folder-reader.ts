@@ -3,11 +3,11 @@ import { FolderGoneError, type Fingerprint, type ManifestFolder } from './manife
 import { readManifest, type ManifestObject } from './manifest-objects.ts';
 import { ManifestTree, type DesiredTree } from './manifest-tree.ts';
 
-/** A file is read after no change for this long: editors write in several steps. */
+/** A file is read when it has not changed for this long, because editors write in several steps. */
 const QUIET_MS = 30;
 /** Changes in quick succession are handled together, within this time. */
 const TOGETHER_MS_MAX = 150;
-/** A missing file waits this long for a new one that is still being written: it may have been renamed. */
+/** A missing file may have been renamed, so its objects stay this long while a new file is still being written. */
 const RENAME_MS_MAX = 1_000;
 
 export interface FolderReaderCallbacks {
@@ -21,7 +21,7 @@ export interface FolderReaderCallbacks {
 /** The files to check. Without `files`, all files. */
 export interface Check {
   readonly files?: readonly string[];
-  /** Reads them even if they seem unchanged or recently changed, because the operator wrote them itself. */
+  /** Whether to read the files even if they seem unchanged or have just changed, because the operator wrote them itself. */
   readonly force?: boolean;
 }
 
@@ -29,8 +29,8 @@ export interface Check {
 type Found = ReadonlyMap<string, Fingerprint | undefined>;
 
 /**
- * Reads the changes in a directory, one check at a time. If the directory disappears, its objects stay: the directory is usually
- * being replaced (a checkout, a volume). To remove objects, users remove files.
+ * Reads the changes in a directory, one check at a time. If the directory disappears, its objects stay, because the directory is
+ * usually being replaced (by a checkout or a volume). To remove objects, users remove files.
  */
 export class FolderReader {
   /** Duration of the last check of all files. */
@@ -41,9 +41,9 @@ export class FolderReader {
   readonly #fingerprints = new Map<string, Fingerprint>();
   /** The time of the last change of each file. */
   readonly #noted = new Map<string, number>();
-  /** Something changed, but the file is unknown. */
+  /** Whether something changed in an unknown file. */
   #somewhere = false;
-  /** The first and the last note that no check has handled yet. */
+  /** The times of the first and the last change that no check has handled yet. */
   #firstNoteAt = 0;
   #lastNoteAt = 0;
   #checking: Promise<void> = Promise.resolve();
@@ -65,7 +65,7 @@ export class FolderReader {
     return this.#tree.isBroken(file);
   }
 
-  /** Notes a change of a file, or of an unknown file. A check follows when the changes have stopped. */
+  /** Records a change to a file, or to an unknown file. A check follows when the changes have stopped. */
   note(file: string | undefined): void {
     const now = performance.now();
     if (file !== undefined && this.#folder.isManifest(file)) this.#noted.set(file, now);
@@ -74,7 +74,7 @@ export class FolderReader {
     this.#checkSoon();
   }
 
-  /** Checks immediately, or after a check in progress. */
+  /** Checks immediately, or after the check in progress. */
   check(check: Check = {}): Promise<void> {
     const checked = this.#checking.then(() => this.#check(check));
     this.#checking = checked.catch(() => undefined);
@@ -134,7 +134,7 @@ export class FolderReader {
     const found = new Map<string, Fingerprint | undefined>();
     for (const file of this.#tree.files) found.set(file, undefined);
     for (const { file, fingerprint } of scan.files) found.set(file, fingerprint);
-    // Removes notes of files that no longer exist, or never existed.
+    // Removes records of files that no longer exist, or never existed.
     for (const file of this.#noted.keys()) if (!found.has(file) && !this.#isBusy(file)) this.#noted.delete(file);
     this.checkMs = performance.now() - startedAt;
     return found;
@@ -148,12 +148,13 @@ export class FolderReader {
       if (fingerprint === undefined && this.#tree.files.has(file)) return this.#findAll();
       found.set(file, fingerprint);
     }
-    // If the whole directory is missing, its files are not removed. Checked last, since it may have disappeared during the check.
+    // If the whole directory is missing, its files are not removed. This is checked last, since it may disappear during the
+    // check.
     await this.#folder.identity();
     return found;
   }
 
-  /** True if the tree changed. */
+  /** Resolves with true if the tree changed. */
   async #read(found: Found, force: boolean): Promise<boolean> {
     let changed = false;
     const gone: string[] = [];
@@ -183,7 +184,7 @@ export class FolderReader {
     return this.#isNoted(file, QUIET_MS);
   }
 
-  /** Whether the file changed within the last `ms`. */
+  /** Returns whether the file changed within the last `ms`. */
   #isNoted(file: string, ms: number): boolean {
     const since = this.#noted.get(file);
     return since !== undefined && performance.now() - since < ms;
@@ -194,7 +195,7 @@ export class FolderReader {
     return this.#tree.remove(file);
   }
 
-  /** False if the file disappeared again. It is then checked once more. */
+  /** Resolves with false if the file disappeared again. It is then checked once more. */
   async #readFile(file: string): Promise<boolean> {
     try {
       this.#tree.put(file, readManifest(await this.#folder.read(file), file, this.#callbacks.kinds));

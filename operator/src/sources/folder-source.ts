@@ -29,14 +29,14 @@ export interface FolderSourceOptions {
   /** The kinds that it may contain. Other kinds are problems. */
   readonly kinds: readonly Kind[];
   readonly dataDir: string;
-  /** File in the data folder for what manifests cannot store: status, generation, order of first sight. */
+  /** File in the data folder for what manifests cannot store: status, generation and age. */
   readonly records: string;
   readonly logger: Logger;
 }
 
-/** A source that knows where users wrote its objects. */
+/** A source that knows where its objects are written. */
 export interface LocatingSource extends ResourceSource {
-  /** `orders.yaml:12`, relative to the directory. Undefined if the object does not exist. */
+  /** Returns the location, such as `orders.yaml:12`, relative to the directory, or undefined if the object does not exist. */
   whereIs(ref: ObjectRef): string | undefined;
 }
 
@@ -55,7 +55,7 @@ const toResource = (
   metadata: {
     ...metadata,
     // Desired state that is removed and added again keeps its uid.
-    // A Replay, Share or KeyRegeneration that is created again gets a new uid.
+    // A Replay, Share or KeyRegeneration that is created again has a new uid.
     uid: uidOf(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
     generation: record.generation,
     resourceVersion: String(record.resourceVersion),
@@ -244,7 +244,7 @@ export class FolderSource implements LocatingSource {
     if (!this.#desired.objects.has(key)) await this.#reader.check();
   }
 
-  /** The file that contains an object now. Rejects if that file cannot be edited. */
+  /** Resolves with the file that now contains an object. Rejects if that file cannot be edited. */
   async #fileOf(key: string): Promise<string | undefined> {
     await this.#checkFileOf(key);
     const manifest = this.#desired.objects.get(key);

@@ -3,11 +3,11 @@ import { watch, type FSWatcher } from 'chokidar';
 import type { Logger } from 'pino';
 import type { ManifestFolder } from './manifest-folder.ts';
 
-/** The file system sometimes loses events (a removed directory, a full queue). The folder is also scanned at this interval. */
+/** The folder is also scanned at this interval, because the file system can lose events (a removed directory, a full queue). */
 const SCAN_INTERVAL_MS = 2_000;
-/** With very many files, less often: scans may take a fiftieth of the time. */
+/** With very many files, scans are less frequent. They may take a fiftieth of the time. */
 const SCAN_PAUSE_FACTOR = 50;
-/** The return of a directory is detected within this time. */
+/** A directory that reappears is detected within this time. */
 const IDENTITY_INTERVAL_MS = 250;
 
 export interface FolderWatchOptions {
@@ -20,7 +20,7 @@ export interface FolderWatchOptions {
 }
 
 /**
- * Reports when to check a directory, rather too often than too late. Continues to work if the directory is deleted and created
+ * Reports when to check a directory, preferring too often to too late. Keeps working if the directory is deleted and created
  * again.
  */
 export class FolderWatch {
@@ -62,7 +62,7 @@ export class FolderWatch {
     }, pauseMs);
   }
 
-  /** A new directory in place of the old one needs a new watch. Never rejects. */
+  /** Starts a new watch if the directory was replaced. Never rejects. */
   async #checkIdentity(): Promise<void> {
     if (this.#checking || this.#stopped) return;
     this.#checking = true;
@@ -104,7 +104,7 @@ export class FolderWatch {
     );
     const ready = new Promise<void>((resolve) => {
       watcher.once('ready', resolve);
-      // For example, the system has no watches left. The regular scans continue.
+      // The system may have no watches left, for example. The regular scans continue.
       watcher.once('error', () => resolve());
     });
     // A watcher that is closed before it is ready never emits `ready`.

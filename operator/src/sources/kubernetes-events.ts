@@ -4,11 +4,11 @@ import { printable, type SourceEvent } from '@standin/contract';
 import { isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** Number of different events that are remembered to aggregate repeats. The oldest is dropped first. */
+/** How many different Events are remembered to aggregate repeats. The oldest one is dropped first. */
 const REMEMBERED_MAX = 2_000;
-/** The API server drops an event after an hour. Within this time, a repeat belongs to the same series. */
+/** The API server drops an Event after an hour. Within this time, a repeat belongs to the same series. */
 const SERIES_MS_MAX = 30 * 60_000;
-/** A repeat is written at most this often. Repeats in between are still counted. */
+/** Minimum interval between writes of a repeat. Repeats in between are still counted. */
 const REPEAT_WRITE_MS = 10_000;
 /** events.k8s.io/v1 limits. */
 const NOTE_LENGTH_MAX = 1_024;
@@ -42,17 +42,17 @@ const seriesKey = (object: EventSubject, event: SourceEvent): string =>
     .update(JSON.stringify([object.metadata.uid, event.type, event.reason, event.message]))
     .digest('base64');
 
-/** kubectl prints the note to a terminal. */
+/** Formats a note for a terminal, where kubectl prints it. */
 const noteOf = (message: string): string => {
   const note = printable(message);
   return note.length <= NOTE_LENGTH_MAX ? note : `${note.slice(0, NOTE_LENGTH_MAX - 1)}…`;
 };
 
-/** Writes Events (events.k8s.io/v1). Repeats increase the count of the first Event, so that a loop does not flood the cluster. */
+/** Writes Events (events.k8s.io/v1). Repeats increase the count of the first Event, so that a loop cannot flood the cluster. */
 export class KubernetesEvents {
   readonly #client: KubeClient;
   readonly #logger: Logger;
-  /** In order of last use. */
+  /** The remembered Events, in order of last use. */
   readonly #series = new Map<string, Series>();
 
   constructor(client: KubeClient, logger: Logger) {
@@ -60,12 +60,12 @@ export class KubernetesEvents {
     this.#logger = logger;
   }
 
-  /** Best effort: a failure is only logged. */
+  /** Records an Event. A failure is only logged. */
   async record(object: EventSubject, event: SourceEvent): Promise<void> {
     try {
       await this.#record(object, event);
     } catch (error) {
-      this.#logger.debug({ err: error, reason: event.reason }, 'cannot write an event');
+      this.#logger.debug({ err: error, reason: event.reason }, 'cannot write Event');
     }
   }
 

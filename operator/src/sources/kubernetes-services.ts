@@ -12,7 +12,7 @@ interface KubernetesServicesOptions {
   readonly registry?: Registry;
 }
 
-/** The parts of the API server's object that are used. */
+/** The parts of a Service that are used. */
 interface Service extends KubeObject {
   readonly spec?: {
     readonly type?: string;
@@ -22,7 +22,7 @@ interface Service extends KubeObject {
   };
 }
 
-/** The part that is kept in memory. */
+/** The parts that are kept in memory. */
 interface KeptService extends KubeObject {
   readonly service: ServiceObject;
 }
@@ -43,7 +43,7 @@ const keep = (object: KubeObject): KeptService => {
   };
 };
 
-/** The Services of a cluster, with one watch per namespace. A missing right is logged, and the watch is retried. */
+/** Watches the cluster's Services, with one watch per namespace. A missing right is logged, and the watch is retried. */
 export const kubernetesServices = (options: KubernetesServicesOptions): ServiceSource => ({
   start: async (listener, signal) => {
     const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
@@ -69,7 +69,7 @@ const watch = async (
       remove: (object) => listener.removeService((object as KeptService).service),
     },
     transform: keep,
-    // Services that were read once stay active, like objects of every other kind.
+    // Services that have been read stay active, like objects of every other kind.
     onRefused: () => {
       if (isSynced) return;
       listener.servicesIn(namespace, missingRight(namespace));

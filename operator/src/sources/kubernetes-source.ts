@@ -35,13 +35,13 @@ import { foreignSecret } from './secret-files.ts';
 
 interface KubernetesSourceOptions {
   readonly client: KubeClient;
-  /** Empty: all namespaces, which needs a ClusterRole; otherwise one watch per kind and namespace. */
+  /** Empty: all namespaces, which requires a ClusterRole. Otherwise, there is one watch per kind and namespace. */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
   readonly registry?: Registry;
 }
 
-/** Field manager of `apply`: a user's change, made through Standin. */
+/** Field manager for `apply`, which is a user's change made through Standin. */
 const APPLY_FIELD_MANAGER = 'standin';
 const APPLY_ATTEMPTS_MAX = 5;
 
@@ -62,6 +62,7 @@ const isGenerated = ({ metadata: { labels } }: Secret): boolean => labels?.[MANA
 /** Records why the Secret has its current data: see `ResourceSource.replaceSecret`. */
 const MARK_ANNOTATION = `${API_GROUP}/written-by`;
 
+/** Returns a new Secret without an owner, so that it outlives the object that it belongs to. */
 const newSecret = (namespace: string, name: string, data: Readonly<Record<string, string>>) => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -70,13 +71,13 @@ const newSecret = (namespace: string, name: string, data: Readonly<Record<string
   stringData: data,
 });
 
-/** Omits the server's message when it rejects a Secret: the message may quote the object. */
+/** Omits the server's message when it rejects a Secret, because the message may quote the object. */
 const withoutQuote = (error: unknown, name: string): unknown =>
   error instanceof SourceError && error.kind === 'Invalid' && error.cause !== undefined
-    ? new SourceError('Invalid', `the API server refuses the Secret "${name}"`)
+    ? new SourceError('Invalid', `the API server rejected Secret "${name}"`)
     : error;
 
-/** The custom resources of a Kubernetes cluster. */
+/** The custom resources in a Kubernetes cluster. */
 class KubernetesSource implements ResourceSource {
   readonly #options: KubernetesSourceOptions;
   readonly #client: KubeClient;
@@ -88,7 +89,10 @@ class KubernetesSource implements ResourceSource {
     this.#events = new KubernetesEvents(options.client, options.logger);
   }
 
-  /** A missing right or CRD is logged and retried, since it may be added later. Rejects only when `signal` aborts. */
+  /**
+   * Starts the watches. A missing right or CRD is logged and retried, since it may be added later. Rejects only when `signal`
+   * aborts.
+   */
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
     const { namespaces, logger, registry } = this.#options;
     const scopes = namespaces.length === 0 ? [undefined] : [...new Set(namespaces)];
@@ -197,7 +201,7 @@ class KubernetesSource implements ResourceSource {
       const { metadata } = before;
       if (metadata.annotations?.[MARK_ANNOTATION] === mark) return;
       if (!isGenerated(before)) throw foreignSecret(namespace, name);
-      // Includes its resourceVersion: the write conflicts if the Secret has changed since.
+      // Includes the resourceVersion, so that the write conflicts if the Secret has changed since.
       const replaced = {
         ...before,
         metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
@@ -249,5 +253,5 @@ class KubernetesSource implements ResourceSource {
   }
 }
 
-/** charts/standin/templates/operator/rbac.yaml contains exactly the rights that it needs. */
+/** Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml contains exactly the rights that it needs. */
 export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);

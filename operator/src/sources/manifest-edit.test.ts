@@ -37,7 +37,7 @@ spec:
 `;
 
 describe('editManifest', () => {
-  it('changes only what differs, and keeps comments, order, quotes and blocks', () => {
+  it('changes only what differs, and keeps comments, order, quotes and block styles', () => {
     const { spec } = readManifest(COMMENTED, 'f.yaml').objects[0] ?? {};
     const changed = { ...(spec as object), slug: '/v2/orders', method: 'PUT' };
     expect(editManifest(COMMENTED, desired(changed))).toBe(
@@ -61,7 +61,7 @@ spec:
 `);
   });
 
-  it('leaves the other documents of the file byte for byte', () => {
+  it('preserves the other documents in the file byte for byte', () => {
     const other = 'apiVersion: standin.dev/v1alpha1\nkind:   Endpoint\nmetadata: { name:  b }\nspec:\n    slug:  /b\n';
     const one = COMMENTED.replace('name: a', 'name: c');
     const file = `${other}---\n${COMMENTED}---\n# last\n${one}`;
@@ -79,7 +79,7 @@ spec:
     expect(editManifest(labelled, desired({}))).not.toContain('labels');
   });
 
-  it('edits an item of a List', () => {
+  it('edits an item in a List', () => {
     const list = `apiVersion: v1\nkind: List\nitems:\n${COMMENTED.replace(/^/gm, '    ').replace('    #', '  - #').trimEnd()}\n`;
     expect(specsOf(list)).toHaveLength(1);
     expect(specsOf(editManifest(list, desired({ slug: '/x' })) ?? '')).toEqual([['a', { slug: '/x' }]]);
@@ -91,13 +91,13 @@ spec:
     expect(JSON.parse(editManifest(json, desired({ slug: '/x' })) ?? '')).toMatchObject({ spec: { slug: '/x' } });
   });
 
-  it('does not find an object of another namespace or kind', () => {
+  it('does not find an object in another namespace or of another kind', () => {
     expect(editManifest(COMMENTED, desired({}, { namespace: 'other' }))).toBeUndefined();
     expect(removeFromManifest(COMMENTED, { kind: 'Project', namespace: 'default', name: 'a' })).toBeUndefined();
   });
 
   it.each([' \n', '\n\n ', '  {\n  }\n', '-\na', '\t\n\ta\n', '\u2028\n'])(
-    'writes %j in every style that was there',
+    'writes %j in every style that the file contained',
     (text) => {
       const styles = ['text', "'text'", '"text"', '|\n        text', '>\n        text'];
       for (const style of styles) {
@@ -166,14 +166,14 @@ describe('removeFromManifest', () => {
     ['a', ['b', 'c']],
     ['b', ['a', 'c']],
     ['c', ['a', 'b']],
-  ] as const)('takes out %s only', ([name, rest]) => {
+  ] as const)('removes only %s', ([name, rest]) => {
     const text = removeFromManifest(file, { kind: 'Endpoint', namespace: 'default', name }) ?? '';
     expect(specsOf(text).map(([left]) => left)).toEqual(rest);
     for (const left of rest) expect(text).toContain(document(left));
     expect(text).not.toContain(`# ${name}\n`);
   });
 
-  it('leaves an empty text when it removes the only object', () => {
+  it('returns empty text when it removes the only object', () => {
     expect(removeFromManifest(document('a'), { kind: 'Endpoint', namespace: 'default', name: 'a' })).toBe('');
   });
 });

@@ -5,7 +5,7 @@ import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap } from 
 /** The same options as in parseManifest. With 1.1, text like `on` is quoted when it is written. */
 const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' } as const;
 
-/** The parts of the author's style that the text reveals. The rest of a document is preserved node by node. */
+/** Returns the parts of the author's style that can be inferred from the text. The rest is preserved node by node. */
 const writeOptions = (text: string) => ({
   indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
   indent: /^[^\s#-][^\n]*:[ \t]*\n( {4})\S/m.test(text) ? 4 : 2,
@@ -44,7 +44,7 @@ const find = (text: string, ref: ObjectRef): Found | undefined => {
   return undefined;
 };
 
-/** Source text of each document. Together they are the whole text. */
+/** Returns the source text of each document. Together, they form the whole text. */
 const slices = (text: string, documents: readonly Document.Parsed[]): string[] => {
   const starts = documents.map((document, index) => (index === 0 ? 0 : document.range[0]));
   return starts.map((start, index) => text.slice(start, starts[index + 1]));
@@ -53,7 +53,7 @@ const slices = (text: string, documents: readonly Document.Parsed[]): string[] =
 /** Sets `node` to `value` and changes only what differs, so that other comments and styles stay. */
 const updateNode = (document: Document, node: unknown, value: unknown): Node => {
   if (isMap(node) && isPlainObject(value)) {
-    // Looks up pairs by name in a map: the mapping's own methods search all of its keys each time.
+    // Looks up pairs by name in a map, because the mapping's own methods search all of its keys each time.
     const pairs = new Map(node.items.map((pair) => [keyName(pair.key), pair]));
     node.items = [...pairs].flatMap(([name, pair]) => (Object.hasOwn(value, name) ? [pair] : []));
     for (const [name, item] of Object.entries(value)) {
@@ -72,7 +72,7 @@ const updateNode = (document: Document, node: unknown, value: unknown): Node => 
   }
   if (isScalar(node) && !isPlainObject(value) && !Array.isArray(value)) {
     if (node.value !== value) {
-      // Otherwise, its old source would be written again.
+      // Otherwise, the old source would be written again.
       delete node.source;
       if (typeof node.value !== typeof value) delete node.type;
       node.value = value;
@@ -98,7 +98,7 @@ const unlessEmpty = <T extends object>(map: T | undefined): T | undefined =>
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
 
-/** A new file for an object. It contains a namespace only if necessary, so that a repository's tools may set one. */
+/** Returns a new file for an object. It contains a namespace only if necessary, so that a repository's tools can set one. */
 export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject, json: boolean): string => {
   const { name, namespace, labels = {}, annotations = {} } = metadata;
   const whole = {
@@ -116,7 +116,9 @@ export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject,
   return writeYaml(new Document(whole, PARSE_OPTIONS));
 };
 
-/** The file's text with the object's spec, labels and annotations as desired. Undefined if the file does not contain the object. */
+/**
+ * Returns the file's text with the desired spec, labels and annotations, or undefined if the file does not contain the object.
+ */
 export const editManifest = (text: string, desired: DesiredObject): string | undefined => {
   const { kind, metadata, spec } = desired;
   const found = find(text, { kind, namespace: metadata.namespace, name: metadata.name });
@@ -131,7 +133,7 @@ export const editManifest = (text: string, desired: DesiredObject): string | und
   return replaceDocument(text, found, document);
 };
 
-/** The file's text without the object. Empty if nothing else is in it; undefined if it does not contain the object. */
+/** Returns the file's text without the object: empty if nothing else is in it, undefined if it does not contain the object. */
 export const removeFromManifest = (text: string, ref: ObjectRef): string | undefined => {
   const found = find(text, ref);
   const document = found?.documents[found.index];

@@ -4,7 +4,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { SourceError } from '@standin/contract';
 
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
-/** A directory that users edit is smaller than this. A larger one is probably the wrong directory. */
+/** Directories that users edit are smaller than this. A larger one is probably the wrong directory. */
 const FILES_MAX = 20_000;
 /** The largest part of a manifest is a mock body, below 200 kB. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
@@ -30,13 +30,15 @@ export class ManifestFolder {
   readonly path: string;
   readonly #dataDir: string | undefined;
 
-  /** @param dataDir may be inside `path`, and is ignored; undefined: `path` is part of the data folder */
+  /** @param dataDir ignored if it is inside `path`. Undefined: `path` is part of the data folder. */
   constructor(path: string, dataDir: string | undefined) {
     this.path = resolve(path);
     this.#dataDir = dataDir === undefined ? undefined : resolve(dataDir);
   }
 
-  /** Ignores files that editors and the operator leave next to manifests, hidden files, the data folder, and libraries. */
+  /**
+   * Ignores temporary files that editors and the operator leave next to manifests, hidden files, the data folder, and libraries.
+   */
   ignores(path: string): boolean {
     const absolute = resolve(this.path, path);
     if (this.#dataDir !== undefined && `${absolute}${sep}`.startsWith(this.#dataDir + sep)) return true;
@@ -49,7 +51,7 @@ export class ManifestFolder {
     return EXTENSIONS.some((extension) => name.endsWith(extension));
   }
 
-  /** Rejects with `SourceError`, with a one-line message that contains the remedy. */
+  /** Rejects with a `SourceError` whose one-line message says what to do. */
   async check(): Promise<void> {
     if (this.#dataDir !== undefined && `${this.path}${sep}`.startsWith(this.#dataDir + sep)) {
       throw new SourceError(
@@ -61,13 +63,13 @@ export class ManifestFolder {
       await readdir(this.path);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') throw new SourceError('NotFound', `there is no directory ${this.path}`);
+      if (code === 'ENOENT') throw new SourceError('NotFound', `the directory ${this.path} does not exist`);
       if (code === 'ENOTDIR') throw new SourceError('Invalid', `${this.path} is a file; specify its directory`);
       throw new SourceError('Forbidden', `cannot read the directory ${this.path}: ${code ?? String(error)}`);
     }
   }
 
-  /** Identifies the directory itself, since another one may replace it. Rejects with `FolderGoneError`. */
+  /** Resolves with the identity of the directory, since another one may replace it. Rejects with `FolderGoneError`. */
   async identity(): Promise<string> {
     try {
       const { dev, ino, birthtimeNs } = await stat(this.path, { bigint: true });
@@ -95,7 +97,7 @@ export class ManifestFolder {
     return { files, tooMany };
   }
 
-  /** Undefined if the file does not exist, or is a broken link. */
+  /** Resolves with undefined if the file does not exist, or is a broken link. */
   async fingerprint(file: string): Promise<Fingerprint | undefined> {
     const stats = await stat(join(this.path, file), { bigint: true }).catch(() => undefined);
     return stats?.isFile() === true ? fingerprintOf(stats) : undefined;
@@ -126,7 +128,8 @@ export class ManifestFolder {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (this.ignores(path)) continue;
       if (entry.isDirectory()) await this.#walk(path, found);
-      // Follows links to files, which ConfigMap volumes consist of. Does not follow links to directories, which can form loops.
+      // Follows links to files, because ConfigMap volumes consist of them. Does not follow links to directories, which can form
+      // loops.
       else if (this.isManifest(entry.name)) found.push(path);
     }
   }

@@ -99,7 +99,7 @@ describe('ManifestTree', () => {
     expect(
       problems.some(({ message }) => message.endsWith('1 object(s) keep their last valid version until this is fixed')),
     ).toBe(true);
-    // The file is broken in another way. The objects are still kept.
+    // The file is now broken in another way. The objects are still kept.
     tree.put('a.yaml', read('a.yaml', 'foo: ]\n'));
     expect(keys(tree)).toEqual(['Endpoint/default/a', 'Endpoint/default/b']);
     tree.put('a.yaml', read('a.yaml', endpoint('a')));
@@ -107,7 +107,7 @@ describe('ManifestTree', () => {
     expect(tree.desired().problems).toEqual([]);
   });
 
-  it('uses the first of two files with the same object, and the other one when the first is removed', () => {
+  it('uses the first of two files with the same object, and the second one after the first is removed', () => {
     const tree = new ManifestTree();
     tree.put('b.yaml', read('b.yaml', endpoint('x', '/b')));
     tree.put('a.yaml', read('a.yaml', endpoint('x', '/a')));

@@ -33,7 +33,7 @@ export interface ManifestContent {
   readonly objects: readonly ManifestObject[];
   readonly secrets: readonly ManifestSecret[];
   readonly problems: readonly SourceProblem[];
-  /** A part of the file is not YAML, so its content is unknown. */
+  /** Whether part of the file is not YAML, so that its content is unknown. */
   readonly broken: boolean;
 }
 
@@ -47,7 +47,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
   isRecord(value) && Object.values(value).every((item) => typeof item === 'string');
 
-/** A sentence that describes what to change, and the field that it is about. */
+/** The affected field, and a sentence that describes what to change. */
 interface Fault {
   readonly path: readonly string[];
   readonly message: string;

@@ -22,7 +22,7 @@ const missingFrom = <T extends { readonly key: string }>(before: readonly T[], n
 };
 
 /**
- * The manifests of a directory, file by file. Pure: callers pass the content of files. A broken file keeps its last valid objects
+ * The manifests in a directory, file by file. Pure: callers pass the content of files. A broken file keeps its last valid objects
  * until it is fixed or removed. If two objects have the same name, the one in the first file (by name) is active.
  */
 export class ManifestTree {
@@ -32,7 +32,7 @@ export class ManifestTree {
     return { has: (file) => this.#files.has(file), [Symbol.iterator]: () => this.#files.keys() };
   }
 
-  /** The file of an active object. */
+  /** Returns the file that contains an active object. */
   fileOf(object: ManifestObject | ManifestSecret): string {
     return object.where.slice(0, object.where.lastIndexOf(':'));
   }
@@ -52,17 +52,17 @@ export class ManifestTree {
     });
   }
 
-  /** An existing file that cannot be read also keeps its objects. */
+  /** Records that an existing file cannot be read. It also keeps its objects. */
   putUnreadable(file: string, message: string): void {
     this.put(file, { ...EMPTY_CONTENT, problems: [{ where: file, message }], broken: true });
   }
 
-  /** True if the file existed. */
+  /** Removes a file. Returns true if it existed. */
   remove(file: string): boolean {
     return this.#files.delete(file);
   }
 
-  /** The active objects of all files. */
+  /** Returns the active objects from all files. */
   desired(): DesiredTree {
     const objects = new Map<string, ManifestObject>();
     const secrets = new Map<string, ManifestSecret>();

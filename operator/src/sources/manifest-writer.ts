@@ -21,8 +21,8 @@ const wantedOf = ({ metadata: { name, namespace, labels = {}, annotations = {} }
 };
 
 /**
- * An edit must produce the desired object, and leave all others unchanged. An edit of an anchor with references would fail this
- * check.
+ * Returns whether an edit produces the desired object and leaves all others unchanged. An edit to an anchor with references fails
+ * this check.
  */
 const isFaithful = (before: string, after: string, key: string, wanted: string | undefined): boolean => {
   const read = (text: string) =>
@@ -34,7 +34,7 @@ const isFaithful = (before: string, after: string, key: string, wanted: string |
   return got.size === expected.size && [...expected].every(([name, content]) => got.get(name) === content);
 };
 
-/** Writes objects into a directory of manifests. An existing object is changed in its file, ready to commit. */
+/** Writes objects to a directory of manifests. An existing object is changed in its file, ready to commit. */
 export class ManifestWriter {
   readonly #folder: ManifestFolder;
 

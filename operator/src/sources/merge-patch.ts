@@ -1,6 +1,8 @@
 import { isRecord } from '@standin/contract';
 
-/** JSON merge patch (RFC 7396): `null` removes, objects merge, everything else replaces. Does not change its arguments. */
+/**
+ * Applies a JSON merge patch (RFC 7396): `null` removes, objects merge, everything else replaces. Does not change its arguments.
+ */
 export const mergePatch = (target: unknown, patch: unknown): unknown => {
   if (!isRecord(patch)) return patch;
   const merged = new Map(Object.entries(isRecord(target) ? target : {}));

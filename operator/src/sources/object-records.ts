@@ -17,7 +17,7 @@ const recordSchema = z.strictObject({
   status: z.unknown().optional(),
 });
 /**
- * The part of a status that outlives its object. An Account that is added again has its old key, so its count of regenerations
+ * The part of a status that outlives its object. An Account that is added again has its old key, so its regeneration count
  * continues.
  */
 const lastingStatus = z.object({ apiKey: z.object({ regenerations: z.array(z.string()) }) });
@@ -37,18 +37,18 @@ const fileSchema = z.strictObject({
 
 export type ObjectRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** The file in the data folder for the objects of the directory. */
+/** Returns the file in the data folder that stores the records of the directory's objects. */
 export const objectsFile = (dataDir: string): string => join(dataDir, 'state', 'objects.json');
 
-/** Changes are written together after this time. A crash loses at most that much of the statuses, which are derived. */
+/** Changes are written together after this time. A crash loses at most that much of the statuses, which can be derived again. */
 const WRITE_DELAY_MS = 100;
-/** With very many objects, writing takes long. It may take a tenth of the time. */
+/** With very many objects, writing takes long. It may take up a tenth of the time. */
 const WRITE_PAUSE_FACTOR = 10;
 const GONE_MAX = 10_000;
 
 const sha256 = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
 
-/** The uid derives from kind, namespace and name, so it is the same on every machine and after every start. */
+/** Derives the uid from kind, namespace and name, so it is the same on every machine and after every start. */
 export const uidOf = (key: string): string => {
   const hash = createHash('sha256').update(`standin.dev/${key}`).digest();
   // A UUID of version 8 (RFC 9562: custom content).
@@ -58,7 +58,7 @@ export const uidOf = (key: string): string => {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 };
 
-/** Generations, order of first sight and status of a directory's objects, in one file of the data folder. */
+/** The generations, ages and statuses of a directory's objects, in one file in the data folder. */
 export class ObjectRecords {
   readonly #path: string;
   readonly #onWriteError: (error: unknown) => void;
@@ -76,7 +76,7 @@ export class ObjectRecords {
     this.#onWriteError = onWriteError;
   }
 
-  /** Reads the file if it exists. Throws if it has another format: a guess would lose the order of objects. */
+  /** Reads the file if it exists. Throws if it has another format, because a guess would lose the order of objects. */
   async load(): Promise<void> {
     let text: string;
     try {
@@ -100,7 +100,7 @@ export class ObjectRecords {
     return this.#records.keys();
   }
 
-  /** Records the content of an object's file. True if it is new. */
+  /** Records the content of an object's file. Returns true if it is new. */
   see(object: ManifestObject): boolean {
     const { key, metadata, spec, unknownFields } = object;
     const before = this.#records.get(key);
@@ -176,7 +176,7 @@ export class ObjectRecords {
     return this.#resourceVersion;
   }
 
-  /** At least one millisecond later than the previous one, so that no two objects have the same age. */
+  /** Returns a time at least one millisecond after the previous one, so that no two objects have the same age. */
   #nextFirstSeen(): string {
     this.#lastFirstSeen = Math.max(Date.now(), this.#lastFirstSeen + 1);
     return new Date(this.#lastFirstSeen).toISOString();
@@ -188,7 +188,7 @@ export class ObjectRecords {
       () => {
         this.flush().catch((error: unknown) => {
           this.#onWriteError(error);
-          // Retried with the next change, or at exit.
+          // The write is retried with the next change, or at exit.
         });
       },
       Math.max(WRITE_DELAY_MS, this.#writeMs * WRITE_PAUSE_FACTOR),

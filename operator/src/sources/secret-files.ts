@@ -79,7 +79,7 @@ export class SecretFiles {
       return secretSchema.parse(JSON.parse(await readFile(path, 'utf8')));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      // Omits the cause's message: it may quote the secret.
+      // Omits the cause's message, because it may quote the secret.
       throw new SourceError('Unavailable', `cannot read the Secret in ${path}; fix or remove the file`);
     }
   }
@@ -95,7 +95,7 @@ export class SecretFiles {
 export const secretConflict = (namespace: string, name: string): SourceError =>
   new SourceError('Conflict', `Secret "${name}" already exists in namespace "${namespace}"`);
 
-/** The error for a Secret that `replaceSecret` must not change. */
+/** Returns the error for a Secret that `replaceSecret` must not change. */
 export const foreignSecret = (namespace: string, name: string): SourceError =>
   new SourceError(
     'Invalid',

@@ -81,7 +81,7 @@ test.each<[ProgrammedState, string]>([
     'Waiting for a, b, c, d, e and 2 more.',
   ],
   [{ kind: 'rejected', gateway: 'a', message: 'bad header' }, 'a cannot use it: bad header'],
-])('%o reads %j', (state, message) => {
+])('%o is described as %j', (state, message) => {
   expect(programmedFinding(state).message).toBe(message);
 });
 
@@ -100,15 +100,15 @@ const LAGGING: ProgrammedState = { kind: 'waiting', gateways: ['a'], known: 2, u
 const UNHEARD: ProgrammedState = { ...LAGGING, unheard: true };
 
 test.each([
-  ['gateways of the leader before are not back yet', UNHEARD, 'Programmed', true],
+  ['the previous leader’s gateways have not reconnected yet', UNHEARD, 'Programmed', true],
   ['no gateway is left', { kind: 'no-gateway' } as const, 'Programmed', true],
-  ['a gateway of this term lags behind', LAGGING, 'PartiallyProgrammed', false],
+  ['a gateway from this term lags behind', LAGGING, 'PartiallyProgrammed', false],
   ['nothing is sent', undefined, 'NotProgrammed', false],
-])('a programmed object when %s', (_when, state, reason, ok) => {
+])('the state of a programmed object is reported when %s', (_when, state, reason, ok) => {
   expect(programmedFinding(state, standing('True', 'Programmed'))).toMatchObject({ ok, reason });
 });
 
-test('while gateways reconnect, an object that was not programmed stays so, and a rejection remains', () => {
+test('while gateways reconnect, an unprogrammed object stays unprogrammed, and a rejection remains', () => {
   expect(programmedFinding(UNHEARD, standing('False', 'PartiallyProgrammed'))).toMatchObject({ ok: false });
   expect(programmedFinding(UNHEARD, standing('False', 'Rejected'))).toMatchObject({
     reason: 'Rejected',

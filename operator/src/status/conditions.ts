@@ -14,11 +14,11 @@ const yes = (reason: ConditionReason, message: string): Finding => ({ ok: true, 
 const no = (reason: ConditionReason, message: string): Finding => ({ ok: false, reason, message });
 
 /**
- * The state of an object at the gateways, as a finding.
+ * Returns the state of an object at the gateways as a finding.
  *
- * @param state undefined: the gateways get nothing of the object
+ * @param state undefined: the object is not sent to gateways
  * @param standing the condition in the current status, if it is about the same content. It remains valid until a gateway
- * contradicts it: nothing has to be rewritten when a new leader's gateways have not reconnected yet, or when the last gateway is
+ * contradicts it, so that nothing is rewritten when a new leader's gateways have not reconnected yet, or when the last gateway is
  * gone.
  */
 export const programmedFinding = (state: ProgrammedState | undefined, standing?: Condition): Finding => {
@@ -47,7 +47,7 @@ const listNames = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, NAMES_MAX).join(', ')} and ${names.length - NAMES_MAX} more`;
 
-/** `Ready` reports the first finding that is not ok. */
+/** Returns the finding for `Ready`, which reports the first finding that is not ok. */
 const readyFinding = (findings: readonly Finding[]): Finding => {
   const broken = findings.find(({ ok }) => !ok);
   return broken === undefined ? yes('Ready', 'It is live on all gateways.') : no(broken.reason, broken.message);
@@ -72,7 +72,7 @@ export interface ConditionContext {
   readonly now: string;
 }
 
-/** RFC 3339 in seconds, as Kubernetes writes times. */
+/** Formats a time in RFC 3339 with seconds, as Kubernetes does. */
 export const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 /** The context of conditions that describe this version of an object. */
@@ -82,8 +82,8 @@ export const contextOf = (
 ): ConditionContext => ({ generation, before: conditionsIn(status), now: secondsOf(date) });
 
 /**
- * A finding as a condition. It keeps its transition time if its status is unchanged. Its message may contain untrusted text, and is
- * shown in terminals.
+ * Returns a finding as a condition. It keeps its transition time if its status is unchanged. The message may contain untrusted
+ * text, and is shown in terminals.
  */
 export const conditionOf = (
   type: ConditionType,
@@ -103,7 +103,7 @@ export const conditionOf = (
 };
 
 /**
- * The conditions of an object. A condition whose status is unchanged keeps its transition time.
+ * Returns the conditions of an object. A condition whose status is unchanged keeps its transition time.
  *
  * @param programmed the result of `programmedFinding`
  * @param before the conditions in the object's current status

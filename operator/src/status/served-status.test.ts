@@ -84,7 +84,7 @@ test('only differences are written', async () => {
   expect(source.statusWrites[1]?.status).toEqual({ extra: { a: 1 } });
 });
 
-test('a source that lags behind the last write causes no difference', async () => {
+test('a source that lags behind the last write does not cause a difference', async () => {
   await statuses.write('uid-1');
   // `seen` is still the object without a status.
   expect(await statuses.write('uid-1')).toMatchObject({ wrote: false });
@@ -112,14 +112,14 @@ describe('an object that changed since it was reported', () => {
     expect(source.object('Endpoint', 'e').status).toMatchObject({ observedGeneration: 2 });
   });
 
-  test('and was created again does not get its predecessor’s status', async () => {
+  test('does not get its predecessor’s status if it was created again', async () => {
     source.remove('Endpoint', 'e');
     source.put('Endpoint', 'e', {});
     expect(await statuses.write('uid-1')).toBeUndefined();
     expect(source.object('Endpoint', 'e').status).toBeUndefined();
   });
 
-  test('and was deleted gets no status', async () => {
+  test('does not get a status if it was deleted', async () => {
     source.remove('Endpoint', 'e');
     expect(await statuses.write('uid-1')).toBeUndefined();
     seen = undefined;
@@ -137,7 +137,7 @@ test('a failed write rejects, so that it is retried', async () => {
 describe('Programmed', () => {
   const unheard: ProgrammedState = { kind: 'waiting', gateways: ['g'], known: 1, unheard: true };
 
-  test('remains while a new leader’s gateways reconnect, until the object changes', async () => {
+  test('remains True while a new leader’s gateways reconnect, until the object changes', async () => {
     await statuses.write('uid-1');
     report();
     state = unheard;
@@ -147,7 +147,7 @@ describe('Programmed', () => {
     expect(await statuses.write('uid-1')).toMatchObject({ wrote: true, ready: false });
   });
 
-  test('does not remain for another key of the same generation', async () => {
+  test('does not remain True for another key in the same generation', async () => {
     fields = { apiKey: { fingerprint: 'old' } };
     await statuses.write('uid-1');
     report();
@@ -158,7 +158,7 @@ describe('Programmed', () => {
 });
 
 describe('Events', () => {
-  test('a problem is reported once per generation, and a transient one never', async () => {
+  test('a problem is reported once per generation, and a transient problem is never reported', async () => {
     state = { kind: 'no-gateway' };
     await statuses.write('uid-1');
     accepted = INVALID;
@@ -175,7 +175,7 @@ describe('Events', () => {
 });
 
 test.each([[undefined], ['text'], [{ conditions: 'none' }], [{ conditions: [{ type: 1 }] }]])(
-  'a status that is none of ours (%j) is replaced',
+  'a status from another client (%j) is replaced',
   async (status) => {
     source.put('Endpoint', 'e', {}, status);
     report();
@@ -184,7 +184,7 @@ test.each([[undefined], ['text'], [{ conditions: 'none' }], [{ conditions: [{ ty
   },
 );
 
-test('a quota has a condition, and one Event when it is nearly used up and when it is used up, also across leaders', async () => {
+test('a quota has a condition, and one Event each when it is nearly used up and when it is used up, even if the leader changes', async () => {
   quota = 10;
   const accept = async (accepted: number): Promise<string | undefined> => {
     usage = { period: '2026-11', accepted, granted: 10, quota: 10, isExhausted: false };
@@ -198,7 +198,7 @@ test('a quota has a condition, and one Event when it is nearly used up and when 
   expect(await accept(10)).toBe('QuotaUsedUp');
   expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp', 'QuotaUsedUp']);
   expect(ready()).toEqual([expect.stringContaining('True Ready')]);
-  // Nothing is known in a new term, so the earlier status remains.
+  // Nothing is known yet in a new term, so the earlier status remains.
   usage = undefined;
   expect(await statuses.write('uid-1')).toMatchObject({ wrote: false });
   quota = undefined;
@@ -207,7 +207,7 @@ test('a quota has a condition, and one Event when it is nearly used up and when 
   expect(conditionsIn(seen?.status).map(({ type }) => type)).not.toContain('QuotaAvailable');
 });
 
-test('gateways that report to a new leader one by one change no condition and cause no Event', async () => {
+test('gateways that report to a new leader one by one do not change conditions or cause Events', async () => {
   quota = 10_000;
   for (const accepted of [8_500, 4_500, 6_700, 7_700, 8_200, 8_600]) {
     usage = { period: '2026-11', accepted, granted: 9_500, quota, isExhausted: undefined };

@@ -24,17 +24,17 @@ import {
 import { isSameKey } from './status-fields.ts';
 import { StatusWriter, statusFieldsOf, type StatusFields } from './status-writer.ts';
 
-/** The view of the rest of the operator. All of it is in memory. */
+/** What the rest of the operator knows. All of it is in memory. */
 interface StatusInputs {
   object(uid: string): ResourceObject | undefined;
   verdict(uid: string): Verdict | undefined;
-  /** Undefined if the gateways get nothing of the object. */
+  /** Returns undefined if the object is not sent to gateways. */
   programmed(key: ConfigKey): ProgrammedState | undefined;
   /** Fields of `status` that are neither conditions nor part of the verdict, such as counts. */
   fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
-  /** The usage of an Account's quota. Undefined if unknown. */
+  /** Returns the usage of an Account's quota, or undefined if it is unknown. */
   usage(uid: string): QuotaUsage | undefined;
-  /** The audit's result for an Account's quota. Undefined if no audit has run yet. */
+  /** Returns the audit's result for an Account's quota, or undefined if no audit has run yet. */
   audited(uid: string): Audited | undefined;
 }
 
@@ -72,12 +72,12 @@ export class ServedStatus {
     this.#reported.delete(uid);
   }
 
-  /** The source reports an object. True if the report only reflects the last write. */
+  /** Returns whether a report from the source only reflects the last write. */
   isEcho(object: ResourceObject): boolean {
     return this.#writer.isEcho(object);
   }
 
-  /** Resolves to undefined if the object was deleted or changed. The source is about to report that. */
+  /** Resolves with undefined if the object was deleted or changed. The source is about to report that. */
   async write(uid: string): Promise<StatusWritten | undefined> {
     const { inputs, logger, clock = () => new Date() } = this.#options;
     const object = inputs.object(uid);
@@ -122,7 +122,7 @@ export class ServedStatus {
     return { conditions: [...conditionsOf(verdict, programmed, context.before, context.now), ...quota], fields };
   }
 
-  /** While nothing is known in this term, the earlier conditions remain. */
+  /** Returns the conditions about quotas. The earlier ones remain while nothing is known in this term. */
   #quotaConditions({ uid, quota }: Verdict, status: StatusFields, context: ConditionContext): Condition[] {
     if (quota === undefined) return [];
     const { inputs } = this.#options;

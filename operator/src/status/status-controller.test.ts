@@ -12,7 +12,7 @@ const WITHIN = { timeout: 15_000 };
 let controller: StatusController | undefined;
 afterEach(() => controller?.stop());
 
-test('an account without traffic starts the new month with no usage, and without the condition of the old month', async () => {
+test('an account without traffic starts the new month without usage, and without the old month’s condition', async () => {
   const source = new MemorySource();
   source.put('Account', 'a', { plan: 'Free', monthlyQuota: 100 });
   const objects = new Map<string, ResourceObject>();
@@ -52,7 +52,7 @@ test('an account without traffic starts the new month with no usage, and without
   controller.start();
   const usedUp = [{ period: '2026-11', accepted: 100, quota: 100 }, 'QuotaUsedUp'];
   await vi.waitFor(() => expect(shown()).toEqual(usedUp), WITHIN);
-  // As after a change of leader: no requests for permits, no reports.
+  // As after a leader change, there are no requests for permits and no reports.
   usage = undefined;
   const begun = [{ period: '2026-12', accepted: 0, quota: 100 }, 'QuotaAvailable'];
   await vi.waitFor(() => expect(shown()).toEqual(begun), WITHIN);

@@ -27,11 +27,11 @@ export interface StatusControllerOptions {
   readonly translator: Translator;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
-  /** The audit's result for an account's quota. Undefined: no audit has run in this term. */
+  /** Returns the audit's result for an account's quota, or undefined if no audit has run in this term. */
   readonly audited: (accountUid: string) => Audited | undefined;
   readonly lastRequestAt: (projectUid: string) => string | undefined;
   readonly gateways: Pick<GatewayController, 'programmed' | 'floor'>;
-  /** Number of the revision that last put an object. Undefined: it is not published. */
+  /** Returns the number of the revision that last put an object, or undefined if it is not published. */
   readonly since: (key: ConfigKey) => number | undefined;
   readonly metrics: OperatorMetrics;
   readonly logger: Logger;
@@ -42,21 +42,23 @@ export interface StatusControllerOptions {
 
 /** Gateways usually acknowledge within this time, so one write is enough. */
 const ACK_WAIT_MS = 100;
-/** The lists of waiting gateways are refreshed at this interval, for all objects together. */
+/** The lists of pending gateways are refreshed at this interval, for all objects together. */
 const WAITING_REFRESH_MS = 2_000;
-/** Counts of projects and endpoints in their parents' statuses follow after this time, together. */
+/** The counts in a parent's status are updated together, this long after its projects or endpoints change. */
 const COUNT_DELAY_MS = 500;
-/** A status that another client changed is restored after this time: two clients that disagree must not form a busy loop. */
+/**
+ * A status that another client changed is restored after this time, so that two clients that disagree do not form a busy loop.
+ */
 const RESTORE_DELAY_MS = 1_000;
 /**
- * The number of accepted requests changes constantly, so it is written at this interval. Consequences, such as an exhausted quota,
- * are written immediately.
+ * The number of accepted requests changes constantly, so it is written at this interval. Consequences, such as an exhausted
+ * quota, are written immediately.
  */
 const USAGE_DELAY_MS = 10_000;
 /** An account without traffic is checked when the month ends. A changed clock shifts that by at most this long. */
 const MONTH_CHECK_MS_MAX = 3_600_000;
 const WORKERS = 16;
-/** The client has its own quick retries. Errors that remain wait for a right to be granted, or for the API server. */
+/** The client has its own quick retries. Remaining errors last until a right is granted, or the API server is available. */
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
 
 interface Waiting {
@@ -101,7 +103,7 @@ export class StatusController implements Controller {
       registry,
       logger,
       reconcile: async (uid) => {
-        // Computed before the write: if the month ends during the write, the account is checked again.
+        // Computed before the write, so that the account is checked again if the month ends during the write.
         const requeueAfterMs = untilMonthCheckMs(clock().getTime());
         const written = await this.#write(uid);
         const hasQuota = written?.conditions.some(({ type }) => type === 'QuotaAvailable') ?? false;
@@ -110,7 +112,7 @@ export class StatusController implements Controller {
     });
   }
 
-  /** Counts start with the values in the statuses, so that a restart rewrites none. */
+  /** Initializes the counts with the values in the statuses, so that a restart does not rewrite them. */
   start(): void {
     const { objects, translator } = this.#options;
     for (const object of translator.objects()) this.#wait(object);
@@ -148,7 +150,7 @@ export class StatusController implements Controller {
     if (this.#waiting.size > 0) this.#refreshTimer ??= setTimeout(() => this.#enqueueWaiting(), WAITING_REFRESH_MS);
   }
 
-  /** More of an account's quota was used, or permits were given back. */
+  /** Called when more of an account's quota was used, or permits were given back. */
   usageChanged(uid: string): void {
     const usage = this.#options.usage(uid);
     if (usage === undefined) return;
@@ -158,7 +160,7 @@ export class StatusController implements Controller {
     this.#quotas.set(uid, state);
   }
 
-  /** The object must be checked. */
+  /** Schedules a check of the object. */
   enqueue(uid: string): void {
     this.#queue.add(uid);
   }
@@ -185,7 +187,7 @@ export class StatusController implements Controller {
     for (const uid of this.#waiting.keys()) this.#queue.add(uid);
   }
 
-  /** The object was published. */
+  /** Called when the object was published. */
   #wait(object: ConfigObject): void {
     const number = this.#options.since(configKey(object));
     if (number === undefined) return;

@@ -33,7 +33,7 @@ const fieldsOf = (
     NOW,
   );
 
-test('an Account shows the fingerprint of its key and its time of issue, never the digest', () => {
+test('an Account shows its key’s fingerprint and time of issue, but never the digest', () => {
   const fields = fieldsOf('Account', { kind: 'key', sha256: SHA256 });
   expect(fields).toMatchObject({ apiKey: { secretName: 'own', fingerprint: keyFingerprint(SHA256), issuedAt: NOW } });
   expect(JSON.stringify(fields)).not.toContain(SHA256);
@@ -49,7 +49,7 @@ test('an unchanged key keeps its time of issue, and another key gets a new one',
 });
 
 test.each([{ kind: 'missing', secretName: 'own' } as const, undefined])(
-  'without a key (%j) there is none to show',
+  'an Account without a key (%j) does not show a fingerprint',
   (key) => {
     expect(fieldsOf('Account', key)['apiKey']).toBeUndefined();
   },
@@ -85,7 +85,7 @@ test('an Account with a quota shows its accepted requests, which never decrease 
   expect(shown({ period: '2026-10', accepted: 9 })).toEqual({ period: '2026-11', accepted: 7, quota: 100 });
 });
 
-test('without a quota no usage is shown, and without requests the earlier usage stays', () => {
+test('an Account without a quota does not show usage, and without requests the earlier usage remains', () => {
   const before = { usage: { period: '2026-11', accepted: 9 } };
   expect(fieldsOf('Account', undefined, before)['usage']).toEqual({
     quota: 500,

@@ -13,7 +13,7 @@ export interface StatusFieldsOptions {
   readonly lastRequestAt: (projectUid: string) => string | undefined;
 }
 
-/** Status fields that depend on more than the object and its references: the key of an Account, the counts of an Account or a Project. */
+/** The status fields that depend on more than the object and its references: an Account's key, and the counts of Accounts and Projects. */
 export const statusFields =
   ({ translator, counts, key, usage, lastRequestAt }: StatusFieldsOptions) =>
   ({ ref: { kind }, uid, quota, status }: Verdict, before: StatusFields, now: string): StatusFields => {
@@ -60,7 +60,7 @@ const usageField = (
 const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: string): StatusFields | undefined => {
   const previous = readStatus('Account', before).apiKey;
   if (known?.key.kind !== 'key') {
-    // The record of regenerations stays.
+    // The record of regenerations is kept.
     const none = { secretName: undefined, fingerprint: undefined, issuedAt: undefined };
     return previous?.regenerations === undefined ? undefined : none;
   }
@@ -69,7 +69,7 @@ const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: str
   return { secretName: known.secretName, fingerprint, issuedAt: issuedAt ?? now };
 };
 
-/** Whether two statuses of an Account refer to the same key. Other kinds have no key. */
+/** Returns whether two statuses of an Account refer to the same key. Other kinds have no key. */
 export const isSameKey = (a: StatusFields, b: StatusFields): boolean =>
   readStatus('Account', a).apiKey?.fingerprint === readStatus('Account', b).apiKey?.fingerprint;
 
@@ -78,7 +78,7 @@ interface Counted {
   readonly ready: boolean;
 }
 
-/** Which Projects and Endpoints are Ready, and the parent of each. The counts in the parents' statuses derive from it. */
+/** Which Projects and Endpoints are Ready, and their parents. The counts in the parents' statuses are derived from this. */
 export class ReadyCounts {
   readonly #children = new Map<string, Counted>();
 

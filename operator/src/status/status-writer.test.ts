@@ -7,13 +7,13 @@ test.each([
   ['nothing', { a: 1, b: [{ c: 2 }] }, { a: 1, b: [{ c: 2 }] }, undefined],
   ['a new field', {}, { a: 1 }, { a: 1 }],
   ['a changed field', { a: 1, b: 1 }, { a: 2, b: 1 }, { a: 2 }],
-  ['a field that is to go', { a: 1 }, { a: undefined }, { a: null }],
-  ['a field that is to go, and is not there', {}, { a: undefined }, undefined],
-  ['a list, as a whole', { a: [1, 2] }, { a: [1] }, { a: [1] }],
-  ['inside of an object', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
-  ['an object for something else', { a: [1] }, { a: { b: 1 } }, { a: { b: 1 } }],
-  ['nothing of what others wrote', { a: { b: 1, theirs: 2 }, theirs: 3 }, { a: { b: 1 } }, undefined],
-])('the patch has %s', (_what, before, desired, patch) => {
+  ['a null for a removed field', { a: 1 }, { a: undefined }, { a: null }],
+  ['nothing for a removed field that does not exist', {}, { a: undefined }, undefined],
+  ['the whole list if an item differs', { a: [1, 2] }, { a: [1] }, { a: [1] }],
+  ['only the changed field of an object', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
+  ['an object that replaces another type', { a: [1] }, { a: { b: 1 } }, { a: { b: 1 } }],
+  ['nothing for fields that other clients wrote', { a: { b: 1, theirs: 2 }, theirs: 3 }, { a: { b: 1 } }, undefined],
+])('the patch contains %s', (_what, before, desired, patch) => {
   expect(statusDifference(before, desired)).toEqual(patch);
 });
 
@@ -48,7 +48,7 @@ describe('a status of any kind', () => {
     expect(source.statusWrites).toEqual([]);
   });
 
-  test('is known until the source reports a newer version, or the object is deleted', async () => {
+  test('is remembered until the source reports a newer version, or the object is deleted', async () => {
     await writer.write(seen, { phase: 'One' });
     const newer = source.put('Share', 's', { a: 2 });
     expect(writer.newest(newer)).toBe(newer);

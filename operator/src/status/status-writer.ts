@@ -8,8 +8,8 @@ export type StatusFields = Readonly<Record<string, unknown>>;
 export type StatusWrite = 'written' | 'unchanged' | 'outdated';
 
 /**
- * Writes statuses of any kind, only if they differ, and never a spec (design §3). Each write is conditional on the version that it
- * was compared with. So it can neither affect a new object of the same name nor undo a newer change.
+ * Writes statuses of objects of any kind, only if they differ, and never a spec (design §3). Each write is conditional on the
+ * version that it was compared with, so it can neither affect a new object with the same name nor undo a newer change.
  */
 export class StatusWriter {
   readonly #source: Pick<ResourceSource, 'writeStatus'>;
@@ -20,7 +20,9 @@ export class StatusWriter {
     this.#source = source;
   }
 
-  /** The newest known version of an object that the source reported. A view that lags behind does not hide this writer's writes. */
+  /**
+   * Returns the latest known version of an object from the source. Includes this writer's writes even if the source lags behind.
+   */
   newest(object: ResourceObject): ResourceObject {
     const { uid } = object.metadata;
     const written = this.#written.get(uid);
@@ -29,7 +31,7 @@ export class StatusWriter {
     return object;
   }
 
-  /** The source reports an object. True if the report only reflects this writer's last write. */
+  /** Returns whether a report from the source only reflects this writer's last write. */
   isEcho({ metadata: { uid, resourceVersion } }: ResourceObject): boolean {
     if (this.#written.get(uid)?.metadata.resourceVersion !== resourceVersion) return false;
     this.#written.delete(uid);
@@ -60,7 +62,7 @@ export class StatusWriter {
   }
 }
 
-/** The object was deleted or changed. The source is about to report that. */
+/** Returns whether the object was deleted or changed. The source is about to report that. */
 export const isOutdated = (error: unknown): boolean =>
   error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');
 
@@ -70,13 +72,13 @@ export const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): 
   name,
 });
 
-/** The fields of a status. None if it is not an object. */
+/** Returns the fields of a status, or no fields if it is not an object. */
 export const statusFieldsOf = ({ status }: Pick<ResourceObject, 'status'>): StatusFields =>
   isRecord(status) ? status : {};
 
 /**
- * The merge patch (RFC 7396) from one status to another. Undefined if there is no difference. Fields that `desired` does not
- * contain stay unchanged, also in nested objects. A field that is present and undefined is removed.
+ * Returns the merge patch (RFC 7396) from one status to another, or undefined if there is no difference. Fields that `desired`
+ * does not contain stay unchanged, also in nested objects. A field that is present and undefined is removed.
  */
 export const statusDifference = (before: StatusFields, desired: StatusFields): StatusFields | undefined => {
   const patch: Record<string, unknown> = {};

@@ -5,11 +5,11 @@ export interface Claimant {
   readonly uid: string;
 }
 
-/** The older one comes first. The uid breaks ties, so that every process decides alike. */
+/** Sorts older objects first. The uid breaks ties, so that every process decides in the same way. */
 const byAge = (a: Claimant, b: Claimant): number =>
   a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
-/** Tracks which objects claim what. The oldest claimant holds it (Gateway API's rule for conflicts). */
+/** Tracks which objects claim what. The oldest claimant gets it, as in the Gateway API's rule for conflicts. */
 export class Claims<T extends Claimant> {
   readonly #claimants = new Map<string, T[]>();
 

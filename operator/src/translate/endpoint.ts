@@ -6,7 +6,7 @@ import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
 
-/** Checks that a schema cannot express. Only the active action is checked: the other block may be a draft. */
+/** Checks what a schema cannot express. Checks only the active action, because the other block may be a draft. */
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] =>
   spec.action === 'JSON' ? bodyProblems(spec) : upstreamProblems(spec, settings);
 
@@ -28,9 +28,9 @@ const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings
 
 interface EndpointWorld {
   readonly project: Entry | undefined;
-  /** The Endpoint that holds the method on this path. */
+  /** The Endpoint that has this method and path. */
   readonly holder: Entry | undefined;
-  /** The problem of the Service that it forwards to. */
+  /** The problem with the Service that the Endpoint forwards to. */
   readonly serviceFault: Finding | undefined;
 }
 
@@ -110,11 +110,11 @@ const actionOf = ({ action, json, forward }: EndpointSpec, place: ServicePlace):
 export interface ServicePlace {
   readonly namespace: string;
   readonly clusterDomain: string;
-  /** True if the Service has no problem. Its private addresses may then be reached. */
+  /** True if the Service has no problem, so that its private addresses are allowed. */
   readonly isTrusted: boolean;
 }
 
-/** The upstream that a Forward block names, whether or not the block is active. */
+/** Returns the upstream in a Forward block, whether or not the block is active. */
 export const upstreamOf = (forward: EndpointSpec['forward'], place: ServicePlace): ForwardActionConfig => {
   const timeoutMs = durationMs(forward?.timeout ?? '');
   const { url = '', serviceRef } = forward ?? {};
@@ -124,7 +124,7 @@ export const upstreamOf = (forward: EndpointSpec['forward'], place: ServicePlace
   return { kind: 'Forward', url: serviceUrl, timeoutMs, viaService: place.isTrusted };
 };
 
-/** The headers as written. `content-type` comes first if the mock has a body and does not set it. */
+/** Returns the headers as written. `content-type` comes first if the mock has a body and does not set it. */
 const mockHeaders = (
   body: string,
   headers: readonly { readonly name: string; readonly value: string }[],

@@ -32,7 +32,7 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Ent
     const problems = semanticProblems(parsed, settings);
     return { parsed, fault: problems.length > 0 ? invalid(problems) : undefined };
   } catch (error) {
-    const message = `the operator cannot read it (${String(error)}): this is a bug in Standin, please report it`;
+    const message = `the operator cannot parse it (${String(error)}): this is a bug in Standin, please report it`;
     return { parsed: undefined, fault: invalid([{ path: 'spec', message }]) };
   }
 };
@@ -40,7 +40,7 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Ent
 const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
-/** A claim of something unique: an API key, a project URI, or a method on a path of a project. */
+/** Returns the claim to something unique: an API key, a project URI, or a method and path in a project. */
 export const claimOf = ({ ref, uid, parsed, fault }: Entry, key: KeyState): string | undefined => {
   if (parsed === undefined || fault !== undefined) return undefined;
   switch (parsed.kind) {
@@ -55,7 +55,7 @@ export const claimOf = ({ ref, uid, parsed, fault }: Entry, key: KeyState): stri
   }
 };
 
-/** The object that this one refers to. */
+/** Returns the object that this one refers to. */
 export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | undefined => {
   switch (parsed?.kind) {
     case 'Project':
@@ -67,6 +67,6 @@ export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | und
   }
 };
 
-/** The Service that an Endpoint forwards to, in its own namespace. A draft next to the active action names none. */
+/** Returns the Service that an Endpoint forwards to, in its own namespace. Ignores a draft next to the active action. */
 export const serviceOf = ({ parsed }: Entry): ServiceRef | undefined =>
   parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.serviceRef : undefined;

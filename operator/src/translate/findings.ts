@@ -18,14 +18,14 @@ export const fails = (reason: ConditionReason, message: string, path?: string): 
 
 export const ACCEPTED = holds('Accepted', 'The object is valid.');
 
-/** References of an invalid object are not checked: they may be the problem. */
+/** The references of an invalid object are not checked, because they may be the problem. */
 export const NOT_CHECKED = fails('Invalid', 'Not checked, because the object is not valid: see Accepted.');
 
-/** All problems of an object in one message, which begins with the field of the first. */
+/** Returns all problems of an object in one message, which begins with the field of the first. */
 export const invalid = (problems: readonly Problem[]): Finding =>
   fails('Invalid', `${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`, problems[0]?.path);
 
-/** The evaluation of an object whose translation threw an error. */
+/** Returns the evaluation of an object whose translation threw an error. */
 export const defective = ({ ref, uid, generation }: Entry, error: unknown): Evaluation => ({
   verdict: {
     ...{ ref, uid, generation, configKey: undefined, status: {} },
@@ -38,9 +38,9 @@ export const defective = ({ ref, uid, generation }: Entry, error: unknown): Eval
   config: undefined,
 });
 
-/** The first finding that keeps an object from working, independent of the gateways. Undefined if there is none. */
+/** Returns the first finding that prevents an object from working, regardless of the gateways, or undefined if there is none. */
 export const firstFault = ({ verdict }: Evaluation): Finding | undefined =>
   [verdict.accepted, verdict.resolvedRefs].find(({ ok }) => !ok);
 
-/** `Endpoint shop/create-order` */
+/** Returns text such as `Endpoint shop/create-order`. */
 export const title = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;

@@ -9,15 +9,20 @@ describe('jsonFault', () => {
     ['{"id": 1,}', 1, 10, 'expected a key in double quotes, found }'],
     ['[1, 2', 1, 6, 'expected , or the closing bracket, found the end of the text'],
     ['{\n  "a": True\n}', 2, 8, 'expected a value, found True'],
-    ["{'a': 1}", 1, 2, "expected a key in double quotes or }, found ' (JSON strings stand in double quotes)"],
+    ["{'a': 1}", 1, 2, "expected a key in double quotes or }, found ' (JSON strings need double quotes)"],
     ['{a: 1}', 1, 2, 'expected a key in double quotes or }, found a'],
     ['{"a": 01}', 1, 7, 'expected a value, found 01'],
     ['{} {}', 1, 4, 'expected the end of the document, found {'],
-    ['"a\nb"', 1, 1, 'expected a value, found a string that is not closed, or has a line break or a bad escape'],
+    [
+      '"a\nb"',
+      1,
+      1,
+      'expected a value, found a string that is not closed, or contains a line break or an invalid escape',
+    ],
     ['[1}', 1, 3, 'expected , or the closing bracket, found }'],
     ['\ufeff{}', 1, 1, 'expected a value, found U+feff'],
     ['{"a" 1}', 1, 6, 'expected :, found 1'],
-  ])('%j breaks at line %d, column %d', (text, line, column, message) => {
+  ])('%j has an error at line %d, column %d', (text, line, column, message) => {
     expect(jsonFault(text)).toEqual({ line, column, message });
   });
 

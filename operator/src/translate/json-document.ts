@@ -4,11 +4,11 @@ export interface JsonFault {
   readonly line: number;
   /** Starts at 1, in UTF-16 units. */
   readonly column: number;
-  /** `expected a value, found }` */
+  /** For example, `expected a value, found }`. */
   readonly message: string;
 }
 
-/** Undefined: the text is a JSON document. V8 decides. Its messages do not always contain the position, so this module finds it. */
+/** Returns undefined if V8 parses the text. V8's messages do not always contain the position, so this module finds it. */
 export const jsonFault = (text: string): JsonFault | undefined => {
   try {
     JSON.parse(text);
@@ -23,7 +23,7 @@ const TOKEN =
 const SPACE = /[ \t\n\r]*/y;
 const FOUND_LENGTH_MAX = 20;
 
-/** What may come next. `item` is a value, or the end of an empty list. */
+/** What is allowed next. `item` is a value, or the end of an empty list. */
 type Expected = 'value' | 'item' | 'key' | 'member' | 'colon' | 'comma' | 'end';
 const WORDS: Readonly<Record<Expected, string>> = {
   value: 'a value',
@@ -53,7 +53,9 @@ const locate = (text: string): JsonFault => {
   }
 };
 
-/** What is expected after the token. Undefined if the token is not allowed here. Tracks the open brackets in `open`. */
+/**
+ * Returns what is expected after the token, or undefined if the token is not allowed here. Tracks the open brackets in `open`.
+ */
 const step = (
   expected: Expected,
   token: RegExpExecArray,
@@ -96,7 +98,7 @@ const faultAt = (text: string, position: number, expected: Expected): JsonFault 
 };
 
 const describe = (word: string): string => {
-  if (word === '"') return 'a string that is not closed, or has a line break or a bad escape';
-  if (word === "'") return "' (JSON strings stand in double quotes)";
+  if (word === '"') return 'a string that is not closed, or contains a line break or an invalid escape';
+  if (word === "'") return "' (JSON strings need double quotes)";
   return /^[\x21-\x7e]+$/.test(word) ? word : `U+${(word.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
 };

@@ -11,7 +11,7 @@ const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 const NOTHING_DERIVED = { uri: undefined, url: undefined, retentionDays: undefined };
 
-/** The pinned URI, or one derived from the object's identity. */
+/** Returns the pinned URI, or one derived from the object's identity. */
 export const projectUri = (uid: string, { uri }: ProjectSpec): string => uri ?? derivedUri(uid);
 
 const derivedUri = (uid: string): string =>
@@ -19,7 +19,7 @@ const derivedUri = (uid: string): string =>
     .map((byte) => BASE32.charAt(byte % BASE32.length))
     .join('');
 
-/** How long log entries are kept: the project's setting, limited by the installation's maximum. */
+/** Returns how long log entries are kept: the project's setting, limited by the installation's maximum. */
 export const retentionInForce = (
   { retentionDays }: ProjectSpec,
   { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,

@@ -14,9 +14,9 @@ describe('an endpoint that forwards to a Service', () => {
     return [reason, config?.kind === 'Endpoint' && config.action.kind === 'Forward' && config.action.viaService];
   };
 
-  it('follows the state of the Service, and other endpoints do not', () => {
+  it('follows the state of the Service, unlike other endpoints', () => {
     const translator = translatorOf(account, project, forwarding, other);
-    // Services are not watched.
+    // At first, Services are not watched.
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
     translator.servicesIn(undefined, undefined);
     translator.flush();
@@ -42,7 +42,7 @@ describe('an endpoint that forwards to a Service', () => {
     expect(state(translator)).toEqual(['ServiceNotFound', false]);
   });
 
-  it('has no access while a right is missing in its namespace, and reports which', () => {
+  it('has no access while a right is missing in its namespace, and reports the missing right', () => {
     const translator = translatorOf(account, project, forwarding, other);
     translator.putService(service('orders'));
     translator.servicesIn('default', 'The operator is not allowed to read Services.');

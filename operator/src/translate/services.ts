@@ -8,15 +8,15 @@ type Named = Pick<ServiceObject, 'namespace' | 'name'>;
 
 const PATH = 'spec.forward.serviceRef';
 const ALL_NAMESPACES = '';
-const CONSEQUENCE = 'Until then, the gateways treat it as a URL and refuse private addresses.';
+const CONSEQUENCE = 'Until then, the gateways treat it as a URL and reject private addresses.';
 const PORTS_SHOWN_MAX = 10;
 
 const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 
-/** The known Services. If Services are not watched (with a directory of manifests), each one is assumed to be valid. */
+/** The known Services. If Services are not watched, as with a directory of manifests, each one is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
-  /** For each namespace, the reason why its Services cannot be read. Undefined: they can. */
+  /** The reason why Services cannot be read, by namespace. Undefined: they can be read. */
   readonly #problems = new Map<string, string | undefined>();
 
   put(service: ServiceObject): void {
@@ -35,7 +35,7 @@ export class Services {
     return isNew;
   }
 
-  /** Why an Endpoint of that namespace gets no access to a Service's private addresses (ADR 013). Undefined: it gets access. */
+  /** Returns why an Endpoint in that namespace cannot access a Service's private addresses (ADR 013), or undefined if it can. */
   fault(namespace: string, { name, port }: Pick<ServiceRef, 'name' | 'port'>): Finding | undefined {
     const scope = [namespace, ALL_NAMESPACES].find((key) => this.#problems.has(key));
     if (scope === undefined) return undefined;

@@ -32,8 +32,8 @@ interface Extras {
 const isExtra = (value: object): value is Extras => 'keys' in value || 'services' in value;
 
 /**
- * Parses a stream of manifests and fills in their metadata. A document `keys` (account → state) or `services` (all Services) may
- * follow at the end.
+ * Parses a stream of manifests and fills in their metadata. A `keys` document (account → state) or a `services` document (all
+ * Services) may follow at the end.
  */
 const readWorld = (text: string): World => {
   const { documents, problems } = parseManifest(text);
@@ -67,7 +67,7 @@ const readWorld = (text: string): World => {
 const show = ({ ok, reason, message, path: field }: Finding): string =>
   `${ok ? 'True' : 'False'} ${reason}${field === undefined ? '' : ` (${field})`}: ${message}`;
 
-/** The translation in a readable form. */
+/** Returns the translation in a readable form. */
 const readable = (world: World): string => {
   const { objects, verdicts } = translate(world, SETTINGS);
   for (const object of objects) configObjectSchema.parse(object);

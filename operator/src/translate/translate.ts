@@ -16,7 +16,7 @@ export interface Translation {
   readonly verdicts: readonly Verdict[];
 }
 
-/** Translates a complete world. `Translator` gives the same result incrementally. */
+/** Translates all objects at once. `Translator` produces the same result incrementally. */
 export const translate = ({ objects, keys, services }: World, settings: TranslateSettings): Translation => {
   const translator = new Translator(settings);
   for (const object of objects) translator.put(object);

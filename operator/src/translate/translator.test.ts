@@ -9,7 +9,7 @@ import type { KeyState, Verdict } from './types.ts';
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
 describe('a flush', () => {
-  it('without a change returns nothing', () => {
+  it('returns nothing if nothing has changed', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     expect(translator.flush()).toEqual(NOTHING);
     translator.put(endpoint('a'));
@@ -26,7 +26,7 @@ describe('a flush', () => {
     expect(translator.flush()).toEqual(NOTHING);
   });
 
-  it('returns only the differences of an edit', () => {
+  it('returns only what an edit changed', () => {
     const translator = translatorOf(account, project, endpoint('a'), endpoint('b', { slug: '/b' }));
     translator.put(endpoint('a', { slug: '/a' }, { generation: 2 }));
     const { put, remove, verdicts } = translator.flush();
@@ -43,7 +43,7 @@ describe('a flush', () => {
     expect(verdicts).toHaveLength(1);
   });
 
-  it('of a rotated key changes only the Account', () => {
+  it('changes only the Account after its key was rotated', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'key', sha256: 'b'.repeat(64) });
     const { put, remove, verdicts } = translator.flush();
@@ -54,7 +54,7 @@ describe('a flush', () => {
     });
   });
 
-  it('of a key that an older account has publishes it only after the older account has another key', () => {
+  it('publishes a duplicate key only after the older account has another key', () => {
     const translator = translatorOf(account, project);
     const newer = make('Account', 'newer', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });
     translator.put(newer);
@@ -69,7 +69,7 @@ describe('a flush', () => {
 
     const other: KeyState = { kind: 'key', sha256: 'b'.repeat(64) };
     translator.setKey(account.metadata.uid, other);
-    // One delta: at no time does no account or more than one account have the key.
+    // This is one delta, so that exactly one account has the key at any time.
     expect(translator.flush().put).toMatchObject([
       { uid: account.metadata.uid, keySha256: other.sha256 },
       { uid: newer.metadata.uid, keySha256: KEY.sha256 },
@@ -82,7 +82,7 @@ describe('a flush', () => {
     expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.reason).toBe('Conflicted');
   });
 
-  it('of a missing key removes the key, and nothing else', () => {
+  it('removes only the key if the key is missing', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'missing', secretName: 's' });
     const { put, remove, verdicts } = translator.flush();
@@ -95,7 +95,7 @@ describe('a flush', () => {
     ]);
   });
 
-  it('of a removed Account removes all its objects', () => {
+  it('removes all objects of a removed Account', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.remove(refOf(account), account.metadata.uid);
     const { put, remove, verdicts } = translator.flush();
@@ -106,7 +106,7 @@ describe('a flush', () => {
   });
 });
 
-describe('an endpoint that wants the route of an older one', () => {
+describe('an endpoint that claims an older endpoint’s route', () => {
   const older = endpoint('older', {}, { creationTimestamp: '2026-01-01T00:00:00Z' });
   const younger = endpoint('younger', {}, { creationTimestamp: '2026-01-01T00:00:01Z' });
 
@@ -137,7 +137,7 @@ describe('an endpoint that wants the route of an older one', () => {
 });
 
 describe('an object that was deleted and created again', () => {
-  it('is another object, even if its removal was not reported', () => {
+  it('is a different object, even if its removal was not reported', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     const again = make('Project', 'shop', { accountRef: { name: 'default' } }, { uid: 'again' });
     translator.put(again);
@@ -278,7 +278,7 @@ describe('for any world', () => {
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>
     [...items].sort((x, y) => (x.uid < y.uid ? -1 : 1));
 
-  it('step by step gives the same result as all at once, and the changes add up', () => {
+  it('the incremental result equals the complete translation, and the changes add up to it', () => {
     const run = (steps: readonly Step[]): void => {
       const translator = new Translator(SETTINGS);
       const world = new Map<string, ResourceObject>();

@@ -47,7 +47,7 @@ export const refOf = ({ kind, metadata }: ResourceObject): ObjectRef => ({
   name: metadata.name,
 });
 
-/** A translator that has already translated these objects. */
+/** Returns a translator that has already translated these objects. */
 export const translatorOf = (...objects: ResourceObject[]): Translator => {
   const translator = new Translator(SETTINGS);
   for (const object of objects) translator.put(object);

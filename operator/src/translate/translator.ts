@@ -35,7 +35,7 @@ const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${names
 const serviceKey = ({ namespace, name }: Pick<ServiceObject, 'namespace' | 'name'>): string =>
   `Service ${namespace}/${name}`;
 
-/** Keys of the objects that it refers to. */
+/** Returns the keys of the objects that an entry refers to. */
 const referredKeys = (entry: Entry): string[] => {
   const parent = parentOf(entry);
   const service = serviceOf(entry);
@@ -51,8 +51,8 @@ const referredKeys = (entry: Entry): string[] => {
  * one, and what depends on it.
  *
  * Accounts are evaluated before Projects, and Projects before Endpoints. Each evaluation uses that of its parent. Claims
- * (claims.ts) decide between objects that want the same. The result depends only on the current objects, never on the order of the
- * calls (translator.test.ts tests this property).
+ * (claims.ts) decide between objects that want the same thing. The result depends only on the current objects, never on the order
+ * of the calls. translator.test.ts tests this property.
  */
 export class Translator implements ServiceListener {
   readonly #settings: TranslateSettings;
@@ -78,7 +78,7 @@ export class Translator implements ServiceListener {
     this.#settings = settings;
   }
 
-  /** Adds or replaces an object. Ignores an older generation than the known one. Also ignores one-time resources, which produce no configuration. */
+  /** Adds or replaces an object. Ignores outdated generations, and one-time resources, which do not produce configuration. */
   put(object: ResourceObject): void {
     if (!isConfig(object)) return;
     const { kind, metadata } = object;
@@ -93,7 +93,7 @@ export class Translator implements ServiceListener {
     this.#attach(entry);
   }
 
-  /** Does nothing if the object of that name now has another uid. */
+  /** Removes an object. Does nothing if the object with that name now has another uid. */
   remove(ref: ObjectRef, uid: string): void {
     const entry = this.#entries.get(keyOf(ref));
     if (entry?.uid !== uid) return;
@@ -122,13 +122,13 @@ export class Translator implements ServiceListener {
     this.#touch(this.#children.get(serviceKey(service)));
   }
 
-  /** Without a call, all Services are assumed to be valid. */
+  /** Sets the reason why Services cannot be read. Without a call, all Services are assumed to be valid. */
   servicesIn(namespace: string | undefined, problem: string | undefined): void {
     if (!this.#services.setProblem(namespace, problem)) return;
     this.#touch([...this.#entries.values()].filter((entry) => serviceOf(entry) !== undefined));
   }
 
-  /** The problem of a Service that an Endpoint of that namespace names. Undefined: no known problem. */
+  /** Returns the problem with a Service that an Endpoint in that namespace refers to, or undefined if none is known. */
   serviceFault(namespace: string, service: Pick<ServiceRef, 'name' | 'port'>): Finding | undefined {
     return this.#services.fault(namespace, service);
   }
@@ -146,29 +146,29 @@ export class Translator implements ServiceListener {
     return { ...this.#publish(), verdicts };
   }
 
-  /** As of the last flush. */
+  /** Returns an object's verdict from the last flush. */
   verdict(uid: string): Verdict | undefined {
     return this.#byUid.get(uid)?.evaluation?.verdict;
   }
 
-  /** Verdicts of the last flush. */
+  /** Yields the verdicts from the last flush. */
   *verdicts(): Iterable<Verdict> {
     for (const { evaluation } of this.#byUid.values()) if (evaluation !== undefined) yield evaluation.verdict;
   }
 
-  /** The gateways' configuration, as of the last flush. */
+  /** Returns the gateways' configuration from the last flush. */
   objects(): Iterable<ConfigObject> {
     return this.#published.values();
   }
 
-  /** Uids of the projects that name this account, or of the endpoints that name this project, valid or not. */
+  /** Yields the uids of the projects that refer to this account, or of the endpoints that refer to this project, valid or not. */
   *childrenOf(uid: string): Iterable<string> {
     const parent = this.#byUid.get(uid);
     if (parent === undefined) return;
     for (const child of this.#children.get(keyOf(parent.ref)) ?? []) yield child.uid;
   }
 
-  /** Uid of the account that a project names, or of the project that an endpoint names, if it exists. */
+  /** Returns the uid of the account that a project refers to, or of the project that an endpoint refers to, if it exists. */
   parentOf(uid: string): string | undefined {
     const child = this.#byUid.get(uid);
     return child && this.#parent(child)?.uid;
@@ -226,7 +226,7 @@ export class Translator implements ServiceListener {
     return isDeepStrictEqual(before?.verdict, after.verdict) ? undefined : after.verdict;
   }
 
-  /** A bug must not prevent the translation of other objects. It affects only this object, and its status reports it. */
+  /** Evaluates an object. A bug affects only this object, whose status reports it, and not the translation of others. */
   #evaluate(entry: Entry): Evaluation {
     try {
       return this.#evaluateByKind(entry);
@@ -282,7 +282,7 @@ export class Translator implements ServiceListener {
   }
 }
 
-/** Whether an object's children must be evaluated again. A rotated key, for example, does not affect them. */
+/** Returns whether an object's children must be evaluated again. A rotated key, for example, does not affect them. */
 const looksDifferentBelow = (before: Evaluation | undefined, after: Evaluation): boolean =>
   before === undefined ||
   before.verdict.uid !== after.verdict.uid ||

@@ -30,11 +30,11 @@ export interface KnownKey {
 export interface TranslateSettings {
   /** Base URL of the gateways, without a trailing slash. */
   readonly gatewayUrl: string;
-  /** Why the address policy refuses an upstream. Undefined if it does not, or if the name must be resolved first. */
+  /** Returns why the address policy rejects an upstream, or undefined if it does not, or if the name must be resolved first. */
   readonly checkUpstream: (url: URL) => string | undefined;
   /** Undefined: no limit. Applies to accounts without `monthlyQuota`. */
   readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;
-  /** The suffix of Services' DNS names: `cluster.local`. */
+  /** The suffix of the DNS names of Services, such as `cluster.local`. */
   readonly clusterDomain: string;
   /** Maximum number of days that a project's log entries are kept. */
   readonly retentionDaysMax: number;
@@ -46,7 +46,7 @@ export interface Finding {
   readonly reason: ConditionReason;
   /** What is wrong and what to change, at most `LIMITS.conditionMessageLengthMax` characters. */
   readonly message: string;
-  /** The field that it is about: `spec.json.body`. */
+  /** The affected field, such as `spec.json.body`. */
   readonly path?: string;
 }
 
@@ -72,7 +72,7 @@ export interface Verdict {
 export interface Changes {
   readonly put: readonly ConfigObject[];
   readonly remove: readonly ConfigKey[];
-  /** Only of objects that exist. */
+  /** Only for objects that exist. */
   readonly verdicts: readonly Verdict[];
 }
 

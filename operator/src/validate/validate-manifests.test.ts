@@ -35,7 +35,7 @@ const validate = (texts: readonly string[], options?: ValidateOptions): Manifest
 const shown = ({ file, line, severity, object, path: field, message }: ManifestFinding): string =>
   `${file}:${line} ${severity} ${object} ${field}: ${message}`;
 
-describe('bad input', () => {
+describe('invalid input', () => {
   it.each([
     [
       'an unknown kind',
@@ -91,14 +91,14 @@ describe('bad input', () => {
     ],
     ['no name', `${HEAD}kind: Endpoint\nspec: {}\n`, '0.yaml:1 error Endpoint default/ metadata.name: Required value'],
     ['text', 'just text\n', '0.yaml:1 error  : must be a mapping'],
-    ['what is not YAML', 'a: 1\nb: [\n', '0.yaml:3 error  : is not YAML'],
+    ['text that is not YAML', 'a: 1\nb: [\n', '0.yaml:3 error  : is not YAML'],
     [
-      'a project without its account',
+      'a project whose account is missing',
       `${HEAD}kind: Project\nmetadata: {name: lone}\nspec:\n  accountRef:\n    name: nobody\n`,
       '0.yaml:6 error Project default/lone spec.accountRef.name: There is no Account nobody',
     ],
     [
-      'an object of something else',
+      'an object of another API',
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
       '0.yaml:1 warning Deployment a apiVersion: apps/v1 Deployment is not a Standin object',
     ],
@@ -106,7 +106,7 @@ describe('bad input', () => {
     expect(validate([text]).map(shown)[0]).toContain(finding);
   });
 
-  it('reports the later of two endpoints with one method and slug', () => {
+  it('reports the later of two endpoints with the same method and slug', () => {
     expect(validate([endpoint(MOCK, 'first'), endpoint(MOCK, 'second')]).map(shown)).toEqual([
       expect.stringContaining(
         '1.yaml:8 error Endpoint default/second spec.slug: Endpoint default/first is older and already answers GET /v1',
@@ -122,7 +122,7 @@ describe('bad input', () => {
     ]);
   });
 
-  it('a broken document does not affect the others in its file', () => {
+  it('a broken document does not affect the others in the same file', () => {
     const findings = validate([
       [endpoint(MOCK), 'a: [\n', endpoint(MOCK.replace('/v1', '/v2'), 'other')].join('---\n'),
     ]);
@@ -165,7 +165,7 @@ it.each([
 });
 
 it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['acts']])(
-  'the examples are fine: %s %s',
+  'the examples are valid: %s %s',
   (...folders) => {
     const files = folders.flatMap((folder) =>
       readdirSync(path.join(EXAMPLES, folder)).map((name) => ({

@@ -22,9 +22,9 @@ export interface ManifestFinding {
   readonly file: string;
   /** Starts at 1. */
   readonly line: number;
-  /** `Endpoint default/create-order`; empty if no object was recognized. */
+  /** For example, `Endpoint default/create-order`. Empty if no object was recognized. */
   readonly object: string;
-  /** `spec.json.headers[0].name`; empty if the finding is about the whole object. */
+  /** For example, `spec.json.headers[0].name`. Empty if the finding is about the whole object. */
   readonly path: string;
   readonly message: string;
   /** `error`: the operator would not serve the object. */
@@ -33,16 +33,16 @@ export interface ManifestFinding {
 
 export interface ValidateOptions {
   /**
-   * `warning`: the files are only a part of the cluster's objects, so a missing Account or Project may exist there. Default:
+   * `warning`: the files contain only some of the cluster's objects, so a missing Account or Project may exist there. Default:
    * `error`.
    */
   readonly missingReferences?: ManifestFinding['severity'];
 }
 
 /**
- * The problems that the API server and the operator would report for manifests, without a cluster, ordered by file and line. The
- * files must be complete: references must be among them (see `missingReferences`). Conflicts are decided as if the files were
- * applied in the given order.
+ * Finds the problems that the API server and the operator would report for manifests, without a cluster, ordered by file and
+ * line. The files must contain everything that is referred to (see `missingReferences`). Conflicts are decided as if the files
+ * were applied in the given order.
  */
 export const validateManifests = (
   files: readonly ManifestFile[],
@@ -72,7 +72,7 @@ interface Located {
 
 interface LocatedObject extends Located {
   readonly object: ResourceObject;
-  /** The findings already contain the problems of the object itself. */
+  /** Whether the findings already contain the problems of the object itself. */
   readonly isReported: boolean;
 }
 
@@ -134,7 +134,7 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
   seen.set(uid, { ...located, object: objectOf(read.data, uid, seen.size), isReported: !parsed.ok });
 };
 
-/** The object as the API server would store it. A later document is a younger object. */
+/** Returns the object as the API server would store it. A later document is a younger object. */
 const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
   apiVersion: head.apiVersion,
   kind: head.kind as Kind,
@@ -150,7 +150,7 @@ const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
 });
 
 const namespaceOf = ({ metadata }: Header): string => metadata.namespace ?? 'default';
-/** For unknown kinds, it is not known which have a namespace. */
+/** Returns the object's title. For unknown kinds, it is not known whether they have a namespace. */
 const titleOf = (head: Header): string =>
   head.kind in RESOURCES || head.metadata.namespace !== undefined
     ? `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`
@@ -172,7 +172,7 @@ const keyIn = (secret: Header): KeyState => {
   return message === undefined ? { kind: 'key', sha256: apiKeySha256(key) } : { kind: 'invalid', secretName, message };
 };
 
-/** A key that is not in the files is assumed to exist and to be unique. */
+/** Returns the keys of Accounts. A key that is not in the files is assumed to exist and to be unique. */
 const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, KeyState>): Map<string, KeyState> => {
   const states = new Map<string, KeyState>();
   for (const object of objects) {
@@ -187,7 +187,7 @@ const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, Ke
 };
 
 const MISSING: ReadonlySet<ConditionReason> = new Set(['AccountNotFound', 'ProjectNotFound']);
-/** Reported once, for the object that has the problem, and not for those that refer to it. */
+/** Reports each problem once, for the object that has it, and not for those that refer to it. */
 const CONSEQUENCES: ReadonlySet<ConditionReason> = new Set(['AccountNotReady', 'ProjectNotReady']);
 
 const verdictFindings = (
@@ -208,6 +208,6 @@ const verdictFindings = (
   return findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding);
 };
 
-/** `spec.json.headers[0].name` → `['spec', 'json', 'headers', 0, 'name']` */
+/** Splits `spec.json.headers[0].name` into `['spec', 'json', 'headers', 0, 'name']`. */
 const steps = (path: string): (string | number)[] =>
   [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, field, index]) => field ?? Number(index));

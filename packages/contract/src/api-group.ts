@@ -1,9 +1,12 @@
-/** The API group of all custom resources (design §3). Core Kubernetes owns the plural `endpoints`, so these plurals have a prefix. */
+/**
+ * The API group of all custom resources (design §3). These plurals have a prefix because core Kubernetes owns the plural
+ * `endpoints`.
+ */
 export const API_GROUP = 'standin.dev';
 export const API_VERSION = 'v1alpha1';
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
-/** The namespace of an object in a directory whose manifest names none. kubectl has the same default. */
+/** The namespace of an object in a directory whose manifest does not name one. kubectl uses the same default. */
 export const DEFAULT_NAMESPACE = 'default';
 
 /** kubectl get standin */
@@ -21,11 +24,13 @@ export const RESOURCES = {
 export type Kind = keyof typeof RESOURCES;
 export const KINDS = Object.keys(RESOURCES) as Kind[];
 
-/** Desired state: the operator translates these kinds into the gateways' configuration. */
+/** Desired state. The operator translates these kinds into the gateways' configuration. */
 export const CONFIG_KINDS = ['Account', 'Project', 'Endpoint'] as const satisfies readonly Kind[];
 export type ConfigKind = (typeof CONFIG_KINDS)[number];
 
-/** One-time actions, which do not affect the configuration. `standin dev` stores them in the data folder, not among the manifests. */
+/**
+ * One-time actions that do not affect the configuration. `standin dev` stores them in the data folder, not with the manifests.
+ */
 export const ACT_KINDS = ['Replay', 'Share', 'KeyRegeneration'] as const satisfies readonly Kind[];
 export type ActKind = (typeof ACT_KINDS)[number];
 
@@ -35,7 +40,9 @@ export const isConfigKind = (kind: Kind): kind is ConfigKind => (CONFIG_KINDS as
 export const REPLAY_TARGETS = ['Endpoint', 'Upstream', 'URL'] as const;
 export type ReplayTarget = (typeof REPLAY_TARGETS)[number];
 
-/** `Any`: several requests at a time. `Original`: one after the other, in the order in which they were received. */
+/**
+ * `Any` sends several requests at a time. `Original` sends them one after the other, in the order in which they were received.
+ */
 export const REPLAY_ORDERS = ['Any', 'Original'] as const;
 export type ReplayOrder = (typeof REPLAY_ORDERS)[number];
 
@@ -51,7 +58,7 @@ export type ReplayPhase = (typeof REPLAY_PHASES)[number];
 export const REGENERATION_PHASES = ['Pending', 'Running', 'Completed', 'Refused'] as const;
 export type RegenerationPhase = (typeof REGENERATION_PHASES)[number];
 
-/** Methods that an Endpoint can answer. */
+/** Methods that an Endpoint can serve. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
 
@@ -62,9 +69,9 @@ export type Action = (typeof ACTIONS)[number];
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** The field manager of every status that the operator writes. */
+/** The field manager for every status that the operator writes. */
 export const OPERATOR_FIELD_MANAGER = 'standin-operator';
 
-/** The Secret of an Account's generated key: `<account>-api-key`, data key `api-key`. */
+/** The Secret with an Account's generated key is named `<account>-api-key`. This is its data key. */
 export const API_KEY_DATA_KEY = 'api-key';
 export const apiKeySecretName = (account: string): string => `${account}-api-key`;

@@ -10,6 +10,6 @@ test('the delay doubles with each failure, up to the cap', () => {
   ]);
 });
 
-test('jitter takes away up to half of it', () => {
+test('jitter removes up to half of the delay', () => {
   expect([0, 0.5, 1].map((chance) => backoffMs(1, OPTIONS, () => chance))).toEqual([100, 150, 200]);
 });

@@ -5,7 +5,7 @@ import { CONDITION_REASONS, CONDITION_TYPES } from './conditions.ts';
 
 const page = readFileSync(path.join(import.meta.dirname, '../../../docs/conditions.md'), 'utf8');
 const [types = '', reasons = ''] = page.split('\n## Reasons\n');
-/** The first cell of every row of a section's tables. */
+/** Returns the first cell of every row in a section's tables. */
 const rows = (section: string): string[] => [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
 
 describe('docs/conditions.md', () => {

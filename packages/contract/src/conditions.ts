@@ -1,23 +1,19 @@
-/** A Kubernetes condition (meta/v1 Condition). `message` is at most `LIMITS.conditionMessageLengthMax` characters. */
+/** A Kubernetes condition (meta/v1 Condition). `message` has no more than `LIMITS.conditionMessageLengthMax` characters. */
 export interface Condition {
   readonly type: ConditionType;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: ConditionReason;
   readonly message: string;
   readonly observedGeneration: number;
-  /** RFC 3339, seconds. */
+  /** RFC 3339, with a precision of seconds. */
   readonly lastTransitionTime: string;
 }
 
 /**
- * `Accepted`: the object is valid.
- * `ResolvedRefs`: everything it refers to exists.
- * `Programmed`: all known gateways have acknowledged it.
- * `Ready`: all three, at this generation.
- * `Complete`: a one-time action has ended.
- * `QuotaAvailable`: the account's requests are not refused because of its quota.
- * Present only while True: `QuotaMismatch`, the log has more requests than its ledger granted; `Stalled` (kstatus,
- * abnormal-true).
+ * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
+ * acknowledged it. `Ready`: all three, at this generation. `Complete`: a one-time action has ended. `QuotaAvailable`: the
+ * account's requests are not rejected because of its quota. Two types are present only while they are True: `QuotaMismatch` (the
+ * log has more requests than the account's ledger granted) and `Stalled` (kstatus, abnormal-true).
  */
 export const CONDITION_TYPES = [
   'Accepted',

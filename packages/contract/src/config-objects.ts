@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { METHODS, PLANS } from './api-group.ts';
 
 /**
- * The configuration that the operator sends to the gateways: the output of `operator/translate`, the input of `gateway/match`.
- * Everything is resolved, so a gateway needs no defaults and no lookups.
+ * The configuration that the operator sends to the gateways: the output of `operator/translate` and the input of `gateway/match`.
+ * Everything is resolved, so a gateway needs neither defaults nor lookups.
  */
 
-/** Name and value as sent on the wire. A name may repeat. The order is kept. */
+/** A name and a value as sent on the wire. Names can repeat. The order is preserved. */
 const headerPair = z.tuple([z.string(), z.string()]).readonly();
 export type HeaderPair = readonly [name: string, value: string];
 
@@ -16,12 +16,12 @@ const accountConfig = z.strictObject({
   namespace: z.string(),
   name: z.string(),
   plan: z.enum(PLANS),
-  /** Lower-case hex SHA-256 of the account's API key. Without a key, no one can call the account's projects. */
+  /** Lowercase hex SHA-256 of the account's API key. Without a key, no one can call the account's projects. */
   keySha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  /** Requests that may be accepted in a calendar month. Undefined: no limit. */
+  /** The number of requests that may be accepted in a calendar month. Undefined means no limit. */
   quota: z.number().int().min(0).optional(),
 });
 
@@ -31,7 +31,7 @@ const projectConfig = z.strictObject({
   namespace: z.string(),
   name: z.string(),
   accountUid: z.string(),
-  /** First path segment of the URLs of all its endpoints. */
+  /** First path segment of the URLs of all the project's endpoints. */
   uri: z.string(),
   retentionDays: z.number().int().positive(),
 });
@@ -46,10 +46,10 @@ const jsonAction = z.strictObject({
 
 const forwardAction = z.strictObject({
   kind: z.literal('Forward'),
-  /** http or https URL; the caller's query string is appended as received. */
+  /** An http or https URL. The caller's query string is appended as received. */
   url: z.string(),
   timeoutMs: z.number().int().positive(),
-  /** The upstream is named by `serviceRef`. Its address is a cluster address, which the address policy allows. */
+  /** Whether the upstream is named by `serviceRef`. Its address is a cluster address, which the address policy allows. */
   viaService: z.boolean(),
 });
 
@@ -60,7 +60,7 @@ const endpointConfig = z.strictObject({
   name: z.string(),
   projectUid: z.string(),
   generation: z.number().int(),
-  /** Path beginning with `/`, compared byte by byte with the target's path after the project URI. */
+  /** A path that begins with `/`. It is compared byte by byte with the target's path after the project URI. */
   slug: z.string(),
   method: z.enum(METHODS),
   action: z.discriminatedUnion('kind', [jsonAction, forwardAction]),
@@ -75,6 +75,6 @@ export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
 
-/** `Endpoint/1f0c…`: identifies an object in deltas and acknowledgements. */
+/** Identifies an object in deltas and acknowledgements, for example `Endpoint/1f0c…`. */
 export type ConfigKey = string;
 export const configKey = (object: Pick<ConfigObject, 'kind' | 'uid'>): ConfigKey => `${object.kind}/${object.uid}`;

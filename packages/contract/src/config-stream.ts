@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { configObjectSchema } from './config-objects.ts';
 
 /**
- * The stream between operator and gateways (design §6): HTTP/1.1 over mutual TLS, one JSON message per line.
+ * The stream between the operator and the gateways (design §6): HTTP/1.1 over mutual TLS, with one JSON message per line.
  *
  *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N
- *                                                the leader responds with 200, a snapshot, then deltas, until one of the two ends
+ *                                                the leader responds with 200, a snapshot, then deltas, until either side ends it
  *   POST /v1/acks                                body: one `Ack`; the response is 204
  *   POST /v1/permits, /v1/usage                  blocks of a quota's permits: see quota.ts
- *   DELETE /v1/gateways/NAME?instance=UUID       goodbye message of a gateway that shuts down; the response is 204
+ *   DELETE /v1/gateways/NAME?instance=UUID       goodbye message from a gateway that is shutting down; the response is 204
  *
- * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the new table
- * completely, swaps it in, then acknowledges the revision. It acknowledges a revision that revokes a key only after the revision
- * is on its disk; it writes other revisions to disk within a second. A snapshot replaces everything.
+ * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the complete new
+ * table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after the revision
+ * is on its disk. It writes other revisions to disk within a second. A snapshot replaces everything.
  *
  * A gateway acknowledges again at every heartbeat. An operator that receives no acknowledgement for `LIMITS.streamSilenceMsMax`
- * closes the stream. The response to an acknowledgement of another term, or from a gateway without a stream, is 409: the gateway
- * reconnects.
+ * closes the stream. The response to an acknowledgement from another term, or from a gateway without a stream, is 409, and the
+ * gateway reconnects.
  *
  * With `maxStalenessMs` above 0, the gateway refuses all requests when this time has passed since it sent the last
  * acknowledgement whose response was 204. The operator stops waiting for the gateway when the same time has passed since it
@@ -26,13 +26,13 @@ import { configObjectSchema } from './config-objects.ts';
  */
 
 /**
- * The name in the operator's certificate. Gateways dial addresses, not names, so they verify this name (TLS servername) whatever
- * the address. A gateway's certificate has the common name `STREAM_CLIENT_NAME`.
+ * The name in the operator's certificate. Gateways dial addresses, not names, so they verify this name (TLS servername)
+ * regardless of the address. A gateway's certificate has the common name `STREAM_CLIENT_NAME`.
  */
 export const STREAM_SERVER_NAME = 'standin-operator';
 export const STREAM_CLIENT_NAME = 'standin-gateway';
 
-/** `EPOCH.NUMBER`: the leader's epoch, which grows with every leader, and a number that grows with every transaction. */
+/** `EPOCH.NUMBER`: the leader's epoch, which increases with every leader, and a number that increases with every transaction. */
 export interface Revision {
   readonly epoch: number;
   readonly number: number;
@@ -47,7 +47,7 @@ export const parseRevision = (text: string): Revision => {
   return { epoch, number };
 };
 
-/** Negative when `a` is older than `b`. */
+/** Returns a negative number if `a` is older than `b`. */
 export const compareRevisions = (a: Revision, b: Revision): number => a.epoch - b.epoch || a.number - b.number;
 
 export const streamMessageSchema = z.discriminatedUnion('type', [
@@ -58,14 +58,14 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
   /** Sent every `LIMITS.streamHeartbeatMs` and acknowledged, so that both sides notice a dead connection. */
   z.strictObject({ type: z.literal('heartbeat'), revision: revisionText }),
   /**
-   * An account's permits run out at other gateways. A gateway that has some left returns them (quota.ts). Sent between
-   * transactions; not acknowledged.
+   * Sent when other gateways run out of an account's permits. A gateway that has some left returns them (see quota.ts). Sent
+   * between transactions, and not acknowledged.
    */
   z.strictObject({ type: z.literal('recall'), account: z.string() }),
 ]);
 export type StreamMessage = z.infer<typeof streamMessageSchema>;
 
-/** An object that a gateway could not use. The gateway keeps its last valid version, if any. */
+/** An object that a gateway could not use. The gateway keeps its last valid version, if there is one. */
 export const rejectedObjectSchema = z.strictObject({ key: z.string(), message: z.string().max(1_000) });
 export type RejectedObject = z.infer<typeof rejectedObjectSchema>;
 

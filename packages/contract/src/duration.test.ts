@@ -11,7 +11,7 @@ test.each([
   ['1h30m', 5_400_000],
   ['1m500ms', 60_500],
   ['604800s', 604_800_000],
-])('%s are %d ms', (text, ms) => {
+])('%s is %d ms', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 

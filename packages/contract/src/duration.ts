@@ -1,10 +1,13 @@
 const WHOLE = /^(?:\d{1,15}(?:ms|[smhd]))+$/;
 const PART = /(\d+)(ms|[smhd])/g;
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-/** 100 years. Any time that is so long ago is a valid `Date`. */
+/** 100 years, so that a time this long ago is still a valid `Date`. */
 const DURATION_MS_MAX = 36_525 * UNIT_MS.d;
 
-/** Milliseconds of `500ms`, `30s`, `1h30m`, `7d`. Undefined: not a duration, or longer than 100 years. */
+/**
+ * Returns the milliseconds of a duration such as `500ms`, `30s`, `1h30m` or `7d`. Returns undefined if the text is not a
+ * duration, or if it is longer than 100 years.
+ */
 export const parseDuration = (text: string): number | undefined => {
   if (!WHOLE.test(text)) return undefined;
   const parts = [...text.matchAll(PART)];

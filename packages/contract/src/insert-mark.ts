@@ -1,9 +1,12 @@
 /**
- * How readers of the embedded ClickHouse wait for inserts, so that they need not poll. Every response has the mark of the inserts
- * before it, and a request to `INSERTS_PATH` with `?after=MARK` gets its response when another insert has ended. A ClickHouse server has
- * no equivalent. This file imports nothing: the engine's image has no other file of this package.
+ * How readers of the embedded ClickHouse wait for inserts, so that they need not poll. Every response contains the mark of the
+ * inserts before it. A request to `INSERTS_PATH` with `?after=MARK` gets its response when another insert has ended. A ClickHouse
+ * server has no equivalent. This file has no imports, because the engine image contains no other file from this package.
  */
 export const INSERT_MARK_HEADER = 'x-standin-insert-mark';
 export const INSERTS_PATH = '/inserts';
-/** A wait ends after this time, even without an insert. A reader that gets no response for much longer knows that the engine hangs. */
+/**
+ * A wait ends after this time, even without an insert. A reader that gets no response for much longer knows that the engine is
+ * hanging.
+ */
 export const INSERT_WAIT_MS = 4_000;

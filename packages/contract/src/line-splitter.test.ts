@@ -7,7 +7,7 @@ const linesOf = (chunks: readonly Buffer[], lineBytesMax = 1_000): string[] => {
   return [...chunks.flatMap((chunk) => [...splitter.push(chunk)]), splitter.rest()];
 };
 
-test('lines are the same, regardless of the chunks', () => {
+test('the lines are the same, regardless of how the bytes are split into chunks', () => {
   const text = fc.array(fc.constantFrom('a', 'ü', '漢', '\n')).map((letters) => letters.join(''));
   fc.assert(
     fc.property(text, fc.nat(5), (whole, size) => {
@@ -19,7 +19,7 @@ test('lines are the same, regardless of the chunks', () => {
   );
 });
 
-test('a line that is too long is refused, in one chunk or in several', () => {
+test('a line that is too long is rejected, whether it arrives in one chunk or in several', () => {
   expect(linesOf([Buffer.from('1234\n')], 4)).toEqual(['1234', '']);
   expect(() => linesOf([Buffer.from('12345\n')], 4)).toThrow(RangeError);
   expect(() => linesOf([Buffer.from('123'), Buffer.from('45')], 4)).toThrow(RangeError);

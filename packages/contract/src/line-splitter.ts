@@ -1,6 +1,6 @@
 const LF = 0x0a;
 
-/** Splits a stream of bytes into lines of a bounded length. */
+/** Splits a stream of bytes into lines of limited length. */
 export class LineSplitter {
   readonly #lineBytesMax: number;
   #parts: Buffer[] = [];
@@ -10,7 +10,7 @@ export class LineSplitter {
     this.#lineBytesMax = lineBytesMax;
   }
 
-  /** The lines that this chunk completes, without line breaks. Throws a RangeError when a line is too long. */
+  /** Yields the lines that this chunk completes, without line breaks. Throws a RangeError if a line is too long. */
   *push(chunk: Buffer): Generator<string> {
     let from = 0;
     for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
@@ -21,7 +21,7 @@ export class LineSplitter {
     this.#keep(chunk.subarray(from));
   }
 
-  /** What follows the last line break: at the end of the stream, a line without one. */
+  /** Returns what follows the last line break. At the end of the stream, this is a line without one. */
   rest(): string {
     const [first] = this.#parts;
     const line = first !== undefined && this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#bytes);

@@ -3,21 +3,21 @@ import type { HeaderPair } from './config-objects.ts';
 
 /** How an accepted request ended. */
 export const OUTCOMES = [
-  /** Answered with the endpoint's mock. */
+  /** The endpoint's mock was sent. */
   'mocked',
-  /** Answered with the complete response of the upstream. */
+  /** The complete response from the upstream was sent. */
   'forwarded',
-  /** 502: the upstream was unreachable, was refused by the address policy, or broke off its response. */
+  /** 502: the upstream was unreachable, was blocked by the address policy, or broke off its response. */
   'upstream_failed',
   /** 504: the upstream took longer than the endpoint's timeout. */
   'upstream_timeout',
-  /** Accepted and perhaps sent upstream, but the process ended before it recorded a response. */
+  /** The request was accepted and may have been sent upstream, but the process ended before it recorded a response. */
   'response_unknown',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /**
- * One accepted request: a row of the table `log`. Ids and everything that ClickHouse sorts, partitions or expires by are fixed at
+ * One accepted request: a row in the `log` table. Ids and everything that ClickHouse sorts, partitions or expires by are fixed at
  * acceptance, so that a retried delivery lands on the same row.
  *
  * Strings marked *latin1* hold one byte per character, as Node returns headers and targets: `Buffer.from(s, 'latin1')` gives the
@@ -26,9 +26,11 @@ export type Outcome = (typeof OUTCOMES)[number];
 export interface LogRow {
   /** UUIDv7, created at acceptance. */
   readonly id: string;
-  /** 1: the request alone, because no response was recorded. 2: the whole exchange. Readers use the highest version of an id. */
+  /**
+   * 1: only the request, because no response was recorded. 2: the complete exchange. Readers use the highest version of an id.
+   */
   readonly version: 1 | 2;
-  /** When the head had arrived, microseconds since the epoch. */
+  /** When the head had arrived, in microseconds since the epoch. */
   readonly receivedAtUs: number;
   /** Seconds since the epoch: `receivedAt` plus the project's retention at acceptance. */
   readonly expiresAtS: number;
@@ -42,7 +44,7 @@ export interface LogRow {
   readonly endpointUid: string;
   /** Generation of the endpoint that handled the request. */
   readonly endpointGeneration: number;
-  /** Name of the gateway (its pod). */
+  /** The name of the gateway, which is its pod name in a cluster. */
   readonly gateway: string;
   readonly action: Action;
   readonly outcome: Outcome;
@@ -52,9 +54,9 @@ export interface LogRow {
   readonly keyFingerprint: string;
 
   readonly method: Method;
-  /** latin1. As received: `/PROJECT-URI/v1/orders?a=1`. */
+  /** latin1. As received, for example `/PROJECT-URI/v1/orders?a=1`. */
   readonly target: string;
-  /** latin1. The target's path after the project URI: `/v1/orders`. */
+  /** latin1. The part of the target's path after the project URI, for example `/v1/orders`. */
   readonly path: string;
   /** latin1. The part after the first `?`; empty if there is none. */
   readonly query: string;
@@ -66,40 +68,46 @@ export interface LogRow {
   readonly requestTrailers: readonly HeaderPair[];
   readonly requestBody: Uint8Array;
 
-  /** 0 when no response was recorded (version 1). */
+  /** 0 if no response was recorded (version 1). */
   readonly status: number;
   /** latin1, in the order sent. */
   readonly responseHeaders: readonly HeaderPair[];
   /** latin1. */
   readonly responseTrailers: readonly HeaderPair[];
-  /** At most `responseCaptureBytesMax` bytes. */
+  /** The first `responseCaptureBytesMax` bytes. */
   readonly responseBody: Uint8Array;
-  /** True size of the response body in bytes. */
+  /** The full size of the response body in bytes. */
   readonly responseBodyBytes: number;
   readonly responseTruncated: boolean;
 
-  /** Forward: the requested URL, with its query. Otherwise empty. */
+  /** Forward: the requested URL with its query. Otherwise empty. */
   readonly upstreamUrl: string;
   /** Forward: why there is no complete response. Otherwise empty. */
   readonly upstreamError: string;
 
-  /** From the arrival of the head to the last byte of the response, microseconds. */
+  /** Microseconds from the arrival of the head to the last byte of the response. */
   readonly durationUs: number;
-  /** From the arrival of the head to the end of the request, microseconds. */
+  /** Microseconds from the arrival of the head to the end of the request. */
   readonly requestUs: number;
-  /** Forward: from dialling to the first byte of the response, microseconds. Otherwise 0. */
+  /** Forward: microseconds from dialling to the first byte of the response. Otherwise 0. */
   readonly upstreamFirstByteUs: number;
 
   /**
-   * The month whose quota the request counts against, `2026-11`. The block decides it, regardless of the clock. Empty: the
-   * account has no quota.
+   * The month whose quota the request counts against, such as `2026-11`. It is determined by the block, regardless of the clock.
+   * Empty if the account has no quota.
    */
   readonly quotaPeriod: string;
-  /** The block of permits that admitted the request. Otherwise empty. */
+  /** The block of permits that admitted the request. Empty if the account has no quota. */
   readonly quotaBlock: string;
-  /** Number of the permit, unique within the block. Otherwise 0. Numbers of requests that could not be stored do not appear. */
+  /**
+   * The number of the permit, which is unique within the block. 0 if the account has no quota. Numbers of requests that could not
+   * be stored do not appear.
+   */
   readonly quotaPermit: number;
 }
 
-/** The part of a key that may be shown: enough to tell two keys apart, not enough to guess a weak one (8 hex digits of its SHA-256). */
+/**
+ * Returns the part of a key that may be shown: enough to tell two keys apart, but not enough to guess a weak one (8 hex digits of
+ * its SHA-256).
+ */
 export const keyFingerprint = (keySha256: string): string => keySha256.slice(0, 8);

@@ -11,11 +11,11 @@ test.each([
   ['127.0.0.1', 'evil.example#localhost', true],
   ['127.0.0.1', undefined, true],
   ['::1', 'evil.example', true],
-  // Prometheus and the kubelet use the address of the pod, or any name that leads to it.
+  // Prometheus and the kubelet use the pod address, or any name that resolves to it.
   ['0.0.0.0', '10.1.2.3:9090', false],
   ['::', 'standin-gateway.standin-system.svc:9090', false],
   ['10.1.2.3', undefined, false],
-])('a server on %s detects rebinding by the host %s: %s', (address, host, isIt) => {
+])('a server on %s with the request host %s detects rebinding: %s', (address, host, isIt) => {
   expect(isRebound(address, host)).toBe(isIt);
 });
 
@@ -23,9 +23,9 @@ test.each([
   ['127.0.0.1', 'http://127.0.0.1:9090'],
   ['::1', 'http://[::1]:9090'],
   ['localhost', 'http://localhost:9090'],
-  // Every address of this machine, of which the URL has one.
+  // The server listens on every address of this machine. The URL contains one of them.
   ['0.0.0.0', 'http://127.0.0.1:9090'],
   ['::', 'http://[::1]:9090'],
-])('a server that listens on %s is at %s', (address, url) => {
+])('a server that listens on %s has the URL %s', (address, url) => {
   expect(urlOf('http', address, 9090)).toBe(url);
 });

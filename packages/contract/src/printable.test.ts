@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasControls, printable, printableJson } from './printable.ts';
 
-/** First and last of each class, and a neighbour that is printable. */
+/** The first and last character of each class, and a printable neighbour. */
 const CONTROLS: readonly (readonly [string, string])[] = [
   ['\0', String.raw`\x00`],
   ['\t', String.raw`\x09`],
@@ -21,7 +21,7 @@ const CONTROLS: readonly (readonly [string, string])[] = [
 ];
 const PRINTABLE = ['', ' ~', '\xa0café', '日本語', '👩‍👧', 'عربي', String.raw`\x1b`];
 
-/** Text in which every class of control character is likely. */
+/** Generates text in which every class of control character is likely. */
 const text = fc
   .array(fc.oneof(fc.constantFrom(...CONTROLS.map(([control]) => control)), fc.string({ unit: 'binary' })))
   .map((parts) => parts.join(''));
@@ -63,7 +63,7 @@ describe('printable', () => {
 });
 
 describe('printableJson', () => {
-  test('keeps the meaning of any value, without control characters', () => {
+  test('preserves the meaning of any value and leaves no control characters', () => {
     fc.assert(
       fc.property(fc.dictionary(text, text), (value) => {
         const json = printableJson(JSON.stringify(value));
@@ -73,7 +73,7 @@ describe('printableJson', () => {
     );
   });
 
-  test('keeps the line break after the value', () => {
+  test('preserves the line break after the value', () => {
     expect(printableJson('{"a":"\x9b"}\n')).toBe('{"a":"\\u009b"}\n');
   });
 });

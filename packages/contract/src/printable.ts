@@ -11,12 +11,15 @@ const escapeControl = (character: string): string => {
 
 export const hasControls = (text: string): boolean => text.search(CONTROLS) !== -1;
 
-/** Returns one line of text that a terminal only displays. Controls become `\x1b`, `\u202e`. Printable text stays unchanged. */
+/**
+ * Returns one line of text that is safe to print on a terminal. Escapes controls as `\x1b` or `\u202e`, and leaves printable text
+ * unchanged.
+ */
 export const printable = (text: string): string => text.replace(CONTROLS, escapeControl);
 
 /**
- * Returns one line of JSON with the same meaning that a terminal only displays. `JSON.stringify` escapes only C0. Outside of
- * strings, JSON contains none of these characters except whitespace, so a line break at the end stays.
+ * Returns one line of JSON that has the same meaning and is safe to print on a terminal. `JSON.stringify` escapes only C0.
+ * Outside strings, JSON contains none of these characters except whitespace, so a trailing line break stays.
  */
 export const printableJson = (json: string): string =>
   json.replace(CONTROLS, (character) =>

@@ -6,18 +6,18 @@ import { LIMITS } from './limits.ts';
  *
  *   POST /v1/permits   body: one `PermitRequest`; the leader writes the ledger, then responds with 200 and a `PermitAnswer`
  *
- *   POST /v1/usage     body: one `UsageReport`, at intervals; the response is 204. For display only: no decision depends on it
+ *   POST /v1/usage     body: one `UsageReport`, at intervals; the response is 204. For display only; no decision depends on it
  *
  *   POST /v1/drained   body: one `DrainedReport`; the response is 204 after the permits of that process are settled from the log
  *
- * 409: the gateway has no stream. 503 with `NotLeader`: the operator is a follower. Any other response except 200: the result is
- * unknown, ask again.
+ * 409 means that the gateway has no stream. 503 with `NotLeader` means that the operator is a follower. After any other response
+ * except 200, the result is unknown and the gateway asks again.
  */
 
-/** A calendar month, UTC: `2026-11`. */
+/** Returns the calendar month in UTC, such as `2026-11`. */
 export const periodOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 
-/** End of the period, milliseconds since the epoch. */
+/** Returns the end of the period in milliseconds since the epoch. */
 export const periodEndMs = (period: string): number =>
   Date.UTC(Number(period.slice(0, 4)), Number(period.slice(5, 7)), 1);
 
@@ -31,26 +31,26 @@ export const permitRequestSchema = z.strictObject({
   /** The account's uid. */
   account: z.string().min(1).max(64),
   /**
-   * Grows with every request of this process about this account. A request that was overtaken does not close blocks that it does
-   * not know.
+   * Increases with every request from this process about this account, so that a delayed request does not close blocks that were
+   * granted after it was sent.
    */
   serial: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
-  /** Permits for the next `LIMITS.quotaBlockDemandMs`. 0: none are needed. */
+  /** The number of permits needed for the next `LIMITS.quotaBlockDemandMs`. 0 if none are needed. */
   want: z.number().int().min(0).max(LIMITS.quotaBlockPermitsMax),
-  /** Blocks that this process spends from. Earlier blocks that are named neither here nor in `closed` never reached it. */
+  /** Blocks that this process is spending from. Earlier blocks that are named neither here nor in `closed` never reached it. */
   held: z.array(blockId).max(LIMITS.quotaBlocksNamedMax),
-  /** Blocks that this process no longer spends from, and how much it spent. The rest returns to the account. */
+  /** Blocks that this process no longer spends from, and how many permits it spent. The rest returns to the account. */
   closed: z.array(z.strictObject({ block: blockId, used: permits })).max(LIMITS.quotaBlocksNamedMax),
 });
 export type PermitRequest = Readonly<z.infer<typeof permitRequestSchema>>;
 
 export const permitAnswerSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('granted'), block: blockId, period, permits: permits.min(1) }),
-  /** Every permit of the period is granted. `used` includes permits in blocks that other processes hold. */
+  /** Every permit in the period has been granted. `used` includes permits in blocks that other processes hold. */
   z.strictObject({ kind: z.literal('exhausted'), period, limit: permits, used: permits }),
-  /** No permits were wanted. The returned ones are recorded. */
+  /** The request wanted no permits. The returned ones are recorded. */
   z.strictObject({ kind: z.literal('noted') }),
-  /** The operator knows of no quota for this account. The configuration without it will follow. */
+  /** The operator knows of no quota for this account. A configuration without the quota will follow. */
   z.strictObject({ kind: z.literal('no_quota') }),
 ]);
 export type PermitAnswer = Readonly<z.infer<typeof permitAnswerSchema>>;
@@ -62,7 +62,7 @@ export const usageReportSchema = z.strictObject({
     .array(
       z.strictObject({
         account: z.string().min(1).max(64),
-        /** Blocks that the process spends from, and how much it has spent. */
+        /** Blocks that the process is spending from, and how many permits it has spent. */
         blocks: z.array(z.strictObject({ block: blockId, used: permits })).max(LIMITS.quotaBlocksNamedMax),
       }),
     )
@@ -71,7 +71,7 @@ export const usageReportSchema = z.strictObject({
 export type UsageReport = Readonly<z.infer<typeof usageReportSchema>>;
 
 export const drainedReportSchema = z.strictObject({
-  /** A process that can no longer accept requests, and whose records are all in the log. */
+  /** A process that can no longer accept requests and whose records are all in the log. */
   instance: z.string().min(1).max(64),
 });
 export type DrainedReport = Readonly<z.infer<typeof drainedReportSchema>>;

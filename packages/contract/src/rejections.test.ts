@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { REJECTIONS } from './rejections.ts';
 
-test('every detail also applies without a cluster: kubectl is never the only way', () => {
+test('every detail also applies without a cluster, so kubectl is never the only way', () => {
   const details = Object.values(REJECTIONS).map(({ detail }) => detail);
   const onlyForClusters = details.filter(
     (detail) =>

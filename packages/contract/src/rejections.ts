@@ -1,13 +1,13 @@
 /**
- * Rejections: a gateway's responses to requests that never reach an endpoint (design §4). They are never logged and never
- * counted. They are sent as RFC 9457 `application/problem+json` with the header `standin-rejected: CODE`. docs/errors.md is
- * generated from this table. `detail` says what to do; the sender may make it more specific.
+ * Rejections: a gateway's responses to requests that never reach an endpoint (design §4). They are neither logged nor counted.
+ * They are sent as RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/errors.md is generated from
+ * this table. `detail` says what to do. The sender can make it more specific.
  */
 export interface Rejection {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
-  /** The same request may succeed later. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
 }
 
@@ -15,20 +15,20 @@ export const REJECTIONS = {
   bad_request: {
     status: 400,
     title: 'The request is not valid HTTP/1.1',
-    detail: 'Send one well-formed HTTP/1.1 request: see RFC 9112.',
+    detail: 'Send one well-formed HTTP/1.1 request (see RFC 9112).',
     retryable: false,
   },
   host_invalid: {
     status: 400,
     title: 'Exactly one Host header is required',
-    detail: 'Send one Host header (RFC 9112 section 3.2).',
+    detail: 'Send exactly one Host header (RFC 9112 section 3.2).',
     retryable: false,
   },
   target_invalid: {
     status: 400,
     title: 'The request target is not a path',
     detail:
-      'Send the target in origin form: a path that begins with one slash, as in /PROJECT-URI/v1/orders (RFC 9112 section 3.2.1).',
+      'Send the target in origin form: a path that begins with a single slash, such as /PROJECT-URI/v1/orders (RFC 9112 section 3.2.1).',
     retryable: false,
   },
   upgrade_unsupported: {
@@ -40,26 +40,27 @@ export const REJECTIONS = {
   chunks_too_small: {
     status: 400,
     title: 'The request body has too many small chunks',
-    detail: 'Send the body with a Content-Length, or buffer writes in the client, so that chunks have some kilobytes.',
+    detail:
+      'Send the body with a Content-Length, or buffer writes in the client so that each chunk has a few kilobytes.',
     retryable: false,
   },
   api_key_missing: {
     status: 401,
     title: 'The x-api-key header is missing',
-    detail: "Send the account's API key in the header x-api-key.",
+    detail: "Send the account's API key in the x-api-key header.",
     retryable: false,
   },
   api_key_repeated: {
     status: 401,
     title: 'More than one x-api-key header',
-    detail: 'Send the header x-api-key exactly once.',
+    detail: 'Send exactly one x-api-key header.',
     retryable: false,
   },
   api_key_header_name: {
     status: 401,
-    title: "The x-api-key header's name is not lowercase",
+    title: 'The x-api-key header name is not lowercase',
     detail:
-      'Send the name in lowercase: x-api-key. If a client or proxy on the way capitalises header names, ask the administrator for the setting apiKeyHeader.name: any-case (standin dev: --api-key-header any-case).',
+      'Send the name in lowercase: x-api-key. If your client or a proxy capitalises header names, ask an administrator to set apiKeyHeader.name to any-case (standin dev: --api-key-header any-case).',
     retryable: false,
   },
   api_key_whitespace: {
@@ -72,7 +73,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'This is not a valid API key',
     detail:
-      "Use the current key of the account. The dashboard's settings and the output of standin dev show it; on a cluster, it is in the Secret ACCOUNT-api-key.",
+      "Use the account's current key. The dashboard settings and the standin dev output show it; on a cluster, it is in the Secret ACCOUNT-api-key.",
     retryable: false,
   },
   api_key_other_account: {
@@ -85,38 +86,38 @@ export const REJECTIONS = {
     status: 404,
     title: 'No project has this URI',
     detail:
-      "The first path segment must be a project's URI. The URLs in the dashboard and in the output of standin dev contain it; on a cluster, kubectl get mockprojects shows it.",
+      "The first path segment must be a project's URI. The URLs in the dashboard and in the standin dev output contain it; on a cluster, kubectl get mockprojects shows it.",
     retryable: false,
   },
   endpoint_not_found: {
     status: 404,
-    title: 'No endpoint of this project has this path',
+    title: 'No endpoint in this project has this path',
     detail:
-      "Paths are compared byte by byte. The dashboard shows them; on a cluster, kubectl get mockendpoints does, too. If this path is correct, check the Endpoint's conditions.",
+      "Paths are compared byte by byte. The dashboard lists them; on a cluster, so does kubectl get mockendpoints. If this path is correct, check the Endpoint's conditions.",
     retryable: false,
   },
   method_not_allowed: {
     status: 405,
     title: 'No endpoint serves this method on this path',
-    detail: 'The Allow header lists the methods of this path.',
+    detail: 'The Allow header lists the methods that this path supports.',
     retryable: false,
   },
   request_timeout: {
     status: 408,
     title: 'The request did not arrive in time',
-    detail: 'Send the whole head within 10 seconds and the whole request within 30.',
+    detail: 'Send the whole head within 10 seconds and the whole request within 30 seconds.',
     retryable: true,
   },
   body_too_large: {
     status: 413,
     title: 'The request body is too large',
-    detail: 'Send a smaller body; an administrator can raise limits.requestBodyBytes.',
+    detail: 'Send a smaller body, or ask an administrator to raise limits.requestBodyBytes.',
     retryable: false,
   },
   target_too_long: {
     status: 414,
     title: 'The request target is too long',
-    detail: 'Shorten the path and query; an administrator can raise limits.requestTargetBytes.',
+    detail: 'Shorten the path and query, or ask an administrator to raise limits.requestTargetBytes.',
     retryable: false,
   },
   expectation_failed: {
@@ -134,43 +135,43 @@ export const REJECTIONS = {
   headers_too_large: {
     status: 431,
     title: 'The request head is too large',
-    detail: 'Send fewer or shorter headers; an administrator can raise limits.requestHeadBytes.',
+    detail: 'Send fewer or shorter headers, or ask an administrator to raise limits.requestHeadBytes.',
     retryable: false,
   },
   not_ready: {
     status: 503,
     title: 'This gateway has no configuration yet',
-    detail: 'Try again shortly; the gateway is still connecting to the operator.',
+    detail: 'Try again shortly. The gateway is still connecting to the operator.',
     retryable: true,
   },
   overloaded: {
     status: 503,
     title: 'Too many requests are in progress',
-    detail: 'Try again after the time in Retry-After.',
+    detail: 'Retry after the time in the Retry-After header.',
     retryable: true,
   },
   log_unavailable: {
     status: 503,
-    title: 'The request cannot be stored now',
-    detail: 'The request had no effect. Try again after the time in Retry-After.',
+    title: 'The request cannot be stored at the moment',
+    detail: 'The request had no effect. Retry after the time in the Retry-After header.',
     retryable: true,
   },
   quota_unavailable: {
     status: 503,
-    title: 'The quota cannot be checked now',
-    detail: 'The request was not counted. Try again after the time in Retry-After.',
+    title: 'The quota cannot be checked at the moment',
+    detail: 'The request was not counted. Retry after the time in the Retry-After header.',
     retryable: true,
   },
 } as const satisfies Record<string, Rejection>;
 
 export type RejectionCode = keyof typeof REJECTIONS;
 
-/** Marks every rejection, so that clients can tell it from an endpoint's response. */
+/** Marks every rejection, so that clients can tell it apart from an endpoint's response. */
 export const REJECTED_HEADER = 'standin-rejected';
 
 /**
- * An upstream can fail after acceptance. These responses are problem+json too, but they are stored and counted like any response,
- * and have no `standin-rejected` header.
+ * Failures of an upstream after the request was accepted. These responses are problem+json too, but they are stored and counted
+ * like any response, and have no `standin-rejected` header.
  */
 export const UPSTREAM_FAILURES = {
   upstream_unreachable: { status: 502, title: 'The upstream could not be reached' },

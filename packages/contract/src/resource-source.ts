@@ -14,11 +14,11 @@ export interface ObjectMeta {
    * have another one.
    */
   readonly uid: string;
-  /** Grows with every change of `spec`. */
+  /** Increases with every change of `spec`. */
   readonly generation: number;
-  /** Opaque; changes with every write. */
+  /** Opaque. Changes with every write. */
   readonly resourceVersion: string;
-  /** RFC 3339. Directory: when the object was first seen. Determines the oldest object; `uid` breaks ties. */
+  /** RFC 3339. For a directory, when the object was first seen. Determines which object is oldest; `uid` breaks ties. */
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -48,23 +48,23 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** A problem with a source's input before it is an object: a file that is not YAML, or an unknown kind. */
+/** A problem with a source's input that is not tied to an object: a file that is not YAML, or an unknown kind. */
 export interface SourceProblem {
-  /** `orders.yaml:12` */
+  /** For example `orders.yaml:12`. */
   readonly where: string;
   /** What to change. */
   readonly message: string;
 }
 
 export interface SourceListener {
-  /** Called for each object of the first list, and after every change. Must not throw. The same object may come twice. */
+  /** Called for each object of the first list and after every change. Must not throw. The same object may be passed twice. */
   put(object: ResourceObject): void;
   remove(object: ResourceObject): void;
-  /** Receives all problems of the input as a whole, each time they change. The Kubernetes source has none. */
+  /** Receives all problems with the input each time any of them changes. The Kubernetes source has none. */
   problems(problems: readonly SourceProblem[]): void;
 }
 
-/** The object to write, without metadata that the source owns (uid, generation, …). */
+/** The object to write, without the metadata that the source owns (uid, generation, …). */
 export interface DesiredObject {
   readonly apiVersion: string;
   readonly kind: Kind;
@@ -79,23 +79,28 @@ export interface DesiredObject {
 
 export interface SourceEvent {
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase, from `CONDITION_REASONS` where one applies. */
+  /** In CamelCase. From `CONDITION_REASONS` if one applies. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** Why a read or write failed, by what the caller can do about it. `Unauthorized`: the credential is not valid, or no longer valid. */
+/**
+ * Why a read or write failed, by what the caller can do about it. `Unauthorized` means that the credential is not valid, or no
+ * longer valid.
+ */
 export type SourceErrorKind = 'NotFound' | 'Conflict' | 'Invalid' | 'Unauthorized' | 'Forbidden' | 'Unavailable';
 
-/** The properties of a Service that decide whether `serviceRef` may name it. */
+/** The properties of a Service that determine whether `serviceRef` may name it. */
 export interface ServiceObject {
   readonly namespace: string;
   readonly name: string;
   /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
   readonly type: string;
-  /** Kubernetes fills in the addresses of pods in the Service's namespace. Without a selector, users set the addresses. */
+  /**
+   * Whether Kubernetes fills in the addresses of pods in the Service's namespace. Without a selector, users set the addresses.
+   */
   readonly hasSelector: boolean;
-  /** The name resolves to the addresses of the pods, so every port of theirs is reachable. */
+  /** Whether the name resolves to the pod addresses, so that every port of the pods is reachable. */
   readonly isHeadless: boolean;
   /** TCP ports. */
   readonly ports: readonly number[];
@@ -105,8 +110,9 @@ export interface ServiceListener {
   putService(service: ServiceObject): void;
   removeService(service: ServiceObject): void;
   /**
-   * Reports whether the Services of a namespace can be read; undefined: those of all namespaces. `problem` is a sentence with a
-   * full stop that describes what is missing. Undefined: the Services can be read again, and the listener has all of them.
+   * Reports whether the Services in a namespace can be read (`namespace` is undefined for all namespaces). `problem` is a
+   * sentence with a full stop that describes what is missing. It is undefined if the Services can be read again and the listener
+   * has all of them.
    */
   servicesIn(namespace: string | undefined, problem: string | undefined): void;
 }
@@ -114,8 +120,8 @@ export interface ServiceListener {
 /** Reads Services. A directory of manifests has none. */
 export interface ServiceSource {
   /**
-   * Lists and watches until `signal` aborts. Resolves when the listener has every Service, or knows why it does not. Rejects only
-   * when `signal` aborts.
+   * Lists and watches until `signal` aborts. Resolves when the listener has every Service, or the reason why it does not. Rejects
+   * only when `signal` aborts.
    */
   start(listener: ServiceListener, signal: AbortSignal): Promise<void>;
 }
@@ -123,14 +129,16 @@ export interface ServiceSource {
 export interface ResourceSource {
   /**
    * Lists and watches all kinds until `signal` aborts, and recovers from every failure in between. Resolves when `listener` has
-   * received the first full list of each kind. Rejects only when that can never succeed (unreadable directory, forbidden).
+   * received the first full list of each kind. Rejects only if that can never succeed (unreadable directory, forbidden).
    */
   start(listener: SourceListener, signal: AbortSignal): Promise<void>;
 
-  /** Bypasses all caches. `undefined` if the object does not exist. */
+  /** Reads an object, bypassing all caches. Resolves with `undefined` if the object does not exist. */
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
 
-  /** Creates the object, or replaces its spec, labels and annotations. The operator never calls it on objects that users own. */
+  /**
+   * Creates the object, or replaces its spec, labels and annotations. The operator never calls this on objects that users own.
+   */
   apply(object: DesiredObject): Promise<ResourceObject>;
 
   /** Rejects with `NotFound` if there is nothing to delete. */
@@ -147,17 +155,17 @@ export interface ResourceSource {
   ): Promise<ResourceObject>;
 
   /**
-   * The value of one data key. `undefined` if the Secret or the key does not exist. Kubernetes: removes the owner references of
-   * Secrets that earlier versions created, which would delete the Secret with its owner.
+   * Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. Kubernetes: removes the
+   * owner references of Secrets that earlier versions created, which would delete the Secret with its owner.
    */
   readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
 
-  /** Creates a Secret for `owner`, which outlives it. Rejects with `Conflict` if one of that name exists. */
+  /** Creates a Secret for `owner`, which outlives it. Rejects with `Conflict` if a Secret with that name exists. */
   createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;
 
   /**
    * Replaces the data of a Secret that `createSecret` created, or creates the Secret again, and marks it in the same write.
-   * Leaves a Secret that already has this mark unchanged: the same call, repeated after a crash, writes once. Rejects with
+   * Leaves a Secret that already has this mark unchanged, so a call that is repeated after a crash writes only once. Rejects with
    * `Conflict` if another client wrote the Secret in the meantime.
    */
   replaceSecret(
@@ -167,6 +175,8 @@ export interface ResourceSource {
     mark: string,
   ): Promise<void>;
 
-  /** Best effort: never rejects. Kubernetes: an Event (repeats are aggregated). Directory: a log line. */
+  /**
+   * Records an event on a best-effort basis. Never rejects. Kubernetes: an Event (repeats are aggregated). Directory: a log line.
+   */
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void>;
 }

@@ -32,5 +32,5 @@ test('values come from the environment, defaults from the schema', () => {
 
 test('an invalid value and an unknown variable are both reported', () => {
   const parse = () => parseSettings(schema, { STANDIN_PORT: 'x', STANDIN_APIKEY: 'y', STANDIN_TEST_KUBECONFIG: 'z' });
-  expect(parse).toThrow(/STANDIN_APIKEY: there is no such setting.*\nSTANDIN_PORT: .*number/s);
+  expect(parse).toThrow(/STANDIN_APIKEY: unknown setting.*\nSTANDIN_PORT: .*number/s);
 });

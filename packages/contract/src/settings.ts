@@ -1,25 +1,28 @@
 import { z } from 'zod';
 
 /**
- * A process's settings: one zod object per process, at most two levels deep, each leaf with `.describe()`. A value comes from
+ * The settings of a process: one zod object, up to two levels deep, in which each leaf has a `.describe()`. A value comes from
  * the environment: `apiKeyHeader.name` is `STANDIN_API_KEY_HEADER_NAME`. docs/configuration.md is generated from the schemas.
  */
 export type SettingsSchema = z.ZodObject;
 
 export type SettingsOf<S extends SettingsSchema> = Readonly<z.infer<S>>;
 
-/** The settings of a separate process, which has a log. */
+/** The settings of a separate process, which writes a log. */
 export type ProcessSettingsSchema = SettingsSchema & z.ZodType<{ readonly logLevel: string }>;
 
 export interface SettingDescription {
-  /** `apiKeyHeader.name` */
+  /** For example `apiKeyHeader.name`. */
   readonly path: string;
-  /** `STANDIN_API_KEY_HEADER_NAME` */
+  /** For example `STANDIN_API_KEY_HEADER_NAME`. */
   readonly env: string;
   readonly schema: z.ZodType;
 }
 
-/** Settings that cannot be used. `message` has one line per problem, each with the variable's name and the value that it needs. */
+/**
+ * Thrown for settings that cannot be used. `message` has one line per problem, with the variable's name and the value that it
+ * needs.
+ */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -27,7 +30,7 @@ export class SettingsError extends Error {
 const envName = (path: readonly string[]): string =>
   `STANDIN_${path.map((part) => part.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()).join('_')}`;
 
-/** Every leaf of the schema, in order. */
+/** Returns every leaf of the schema, in order. */
 export const describeSettings = (schema: SettingsSchema, parents: readonly string[] = []): SettingDescription[] =>
   Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
     const path = [...parents, name];
@@ -56,7 +59,7 @@ const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, strin
 
 /**
  * Parses and freezes a process's settings. A `STANDIN_` variable without a setting is an error, so that a typo does not silently
- * keep a default. `otherPrefixes` lists the prefixes of other programs.
+ * leave a default in place. `otherPrefixes` lists the prefixes of other programs.
  */
 export const parseSettings = <S extends SettingsSchema>(
   schema: S,
@@ -68,7 +71,7 @@ export const parseSettings = <S extends SettingsSchema>(
   const problems = Object.keys(env)
     .filter((name) => name.startsWith('STANDIN_') && !known.has(name))
     .filter((name) => !otherPrefixes.some((prefix) => name.startsWith(prefix)))
-    .map((name) => `${name}: there is no such setting; docs/configuration.md lists them`);
+    .map((name) => `${name}: unknown setting; docs/configuration.md lists all settings`);
   const result = schema.safeParse(inputFromEnv(schema, env));
   if (!result.success) {
     problems.push(...result.error.issues.map((issue) => `${envName(issue.path.map(String))}: ${issue.message}`));
@@ -85,7 +88,7 @@ export const httpUrlSetting = z.url({ protocol: /^https?$/ });
 
 export const logLevelSetting = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info');
 
-/** A comma-separated list. */
+/** Parses a comma-separated list. */
 export const listSetting = <T extends z.ZodType>(item: T) =>
   z.preprocess(
     (value) =>

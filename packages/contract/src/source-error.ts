@@ -1,6 +1,6 @@
 import type { SourceErrorKind } from './resource-source.ts';
 
-/** A refused read or write of a `ResourceSource`. `message` says what to change. */
+/** Thrown when a read or write of a `ResourceSource` is rejected. `message` says what to change. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly kind: SourceErrorKind;

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** Kinds of IP addresses, by the harm that a request to them can do. */
+/** Kinds of IP addresses, by the harm that a request to them can cause. */
 export type AddressClass =
   | 'public'
   | 'loopback'
@@ -14,8 +14,8 @@ export type AddressClass =
   | 'unspecified';
 
 /**
- * Services that hand out the machine's credentials to any client that reaches them. Most are in 169.254.0.0/16, which is refused
- * as a whole; the others are outside.
+ * Services that hand out the machine's credentials to any client that can reach them. Most are in 169.254.0.0/16, which is
+ * blocked as a whole. The others are outside it.
  */
 const METADATA = new Set([
   '169.254.169.254', // AWS, GCP, Azure, OpenStack, DigitalOcean, Oracle
@@ -34,11 +34,11 @@ const METADATA = new Set([
 const cidrs = (...texts: string[]) => texts.map((text) => ipaddr.parseCIDR(text));
 
 const DOCUMENTATION = cidrs('192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20');
-/** RFC 6052: the whole internet as an IPv6-only cluster with DNS64 sees it. RFC 8215: the same for a site's own translator. */
+/** RFC 6052: the whole internet as seen by an IPv6-only cluster with DNS64. RFC 8215: the same for a site's own translator. */
 const NAT64 = cidrs('64:ff9b::/96', '64:ff9b:1::/48');
 /** `::a.b.c.d` (RFC 4291, deprecated) and `::ffff:0:a.b.c.d` (RFC 2765). `::` and `::1` do not embed an address. */
 const IPV4_IN_LAST_BYTES = cidrs('::/96', '::ffff:0:0:0/96');
-/** IANA allocates only this part of IPv6 as global unicast. Other addresses without a special purpose are unassigned. */
+/** IANA allocates only this part of IPv6 as global unicast. Other addresses that have no special purpose are unassigned. */
 const GLOBAL_UNICAST = cidrs('2000::/3');
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -51,8 +51,8 @@ const ipv4At = (bytes: readonly number[], positions: readonly number[]): ipaddr.
   new ipaddr.IPv4(positions.map((position) => bytes[position] ?? 0));
 
 /**
- * The IPv4 addresses that an IPv6 address stands for. Packets to it reach them through a translator or tunnel, so they decide.
- * Empty if it stands for itself.
+ * Returns the IPv4 addresses that an IPv6 address stands for. Packets to the IPv6 address reach them through a translator or
+ * tunnel, so the IPv4 addresses determine the class. Empty if the address stands for itself.
  */
 const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   const bytes = address.toByteArray();
@@ -67,7 +67,7 @@ const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   }
   if (matchesAny(address, NAT64)) {
     // RFC 6052 section 2.2: the position of the address depends on a prefix length that only the translator knows. 0.0.0.0/8 is
-    // never a destination, so a position that holds it is not the position of the address.
+    // never a destination, so the address cannot be at a position that contains it.
     const positions = [
       [12, 13, 14, 15],
       [9, 10, 11, 12],
@@ -83,7 +83,10 @@ const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   return matchesAny(address, IPV4_IN_LAST_BYTES) ? [last] : [];
 };
 
-/** The addresses that a packet to `ip` can reach: the embedded IPv4 ones, otherwise `ip` itself. Throws if `ip` is not an IP address. */
+/**
+ * Returns the addresses that a packet to `ip` can reach: the embedded IPv4 addresses, or `ip` itself if there are none. Throws if
+ * `ip` is not an IP address.
+ */
 export const destinationsOf = (ip: string): Address[] => {
   const address = ipaddr.parse(ip);
   if (address instanceof ipaddr.IPv4) return [address];
@@ -104,7 +107,7 @@ const BY_RANGE: Readonly<Record<string, AddressClass>> = {
 };
 
 export const classOf = (address: Address): AddressClass => {
-  // A zone (fe80::1%eth0) names an interface of this machine, not another address.
+  // A zone (fe80::1%eth0) names an interface on this machine, not another address.
   const text = address.toString().replace(/%.*/, '');
   if (METADATA.has(text)) return 'cloud metadata';
   if (matchesAny(address, DOCUMENTATION)) return 'documentation';
@@ -114,10 +117,11 @@ export const classOf = (address: Address): AddressClass => {
 };
 
 /**
- * The class of an IP address, in any spelling that inet_aton or RFC 4291 allows. An IPv6 address that stands for IPv4 addresses
- * (v4-mapped, NAT64, 6to4, Teredo, …) has the class of the first of them that is not public.
+ * Returns the class of an IP address in any spelling that inet_aton or RFC 4291 allows. An IPv6 address that stands for IPv4
+ * addresses (v4-mapped, NAT64, 6to4, Teredo, …) has the class of the first of them that is not public. Throws if `ip` is not an
+ * IP address.
  *
- * Throws if `ip` is not an IP address. Sources: IANA special-purpose registries (RFC 6890), ipaddr.js, cloud documentation.
+ * Sources: IANA special-purpose registries (RFC 6890), ipaddr.js, cloud documentation.
  */
 export const classifyAddress = (ip: string): AddressClass => {
   const classes = destinationsOf(ip).map(classOf);

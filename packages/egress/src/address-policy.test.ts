@@ -126,12 +126,12 @@ describe('checkAddress', () => {
     expect([...expected, ...refusedWhole(policy, viaService)].sort()).toEqual(Object.keys(CLASSES).sort());
   });
 
-  test('no setting allows metadata, link-local, multicast and unspecified addresses', () => {
+  test('no setting allows metadata, link-local, multicast or unspecified addresses', () => {
     const all: AddressPolicy = { allowPrivate: true, allow: ['0.0.0.0/0', '::/0'] };
     expect(refusedWhole(all, true).sort()).toEqual(['cloud metadata', 'link-local', 'multicast', 'unspecified']);
   });
 
-  test('the administrator can allow networks, in any spelling of the address', () => {
+  test('the administrator can allow networks, regardless of the spelling of the address', () => {
     const policy: AddressPolicy = { allowPrivate: false, allow: ['10.20.0.0/16', '127.0.0.0/8', 'fd12::/16'] };
     for (const ip of ['10.20.3.4', '::ffff:10.20.3.4', '64:ff9b::a14:304', '127.0.0.1', 'fd12::9']) {
       expect(checkAddress(ip, policy), ip).toBeUndefined();
@@ -139,7 +139,7 @@ describe('checkAddress', () => {
     for (const ip of ['10.21.0.1', 'fd13::1', '::1', '192.168.0.1']) expect(checkAddress(ip, policy), ip).toBeDefined();
   });
 
-  test('the reason names the address, its class and the setting', () => {
+  test('the reason includes the address, its class and the setting', () => {
     expect(checkAddress('10.0.0.1', CLUSTER)).toBe(
       '10.0.0.1 is a private address, which is not allowed by the administrator (egress.allow)',
     );
@@ -204,11 +204,11 @@ describe('checkUpstreamUrl', () => {
     ['file:///etc/passwd', 'the scheme must be http or https, not file'],
     [
       'https://user@example.com/',
-      'the URL must not hold a user name or password; callers send their own authorization header',
+      'the URL must not contain a user name or password; callers send their own authorization header',
     ],
     [
       'https://:secret@example.com/',
-      'the URL must not hold a user name or password; callers send their own authorization header',
+      'the URL must not contain a user name or password; callers send their own authorization header',
     ],
   ])('%s: %s', (url, reason) => {
     expect(checkUpstreamUrl(new URL(url), LAPTOP)).toBe(reason);
@@ -219,7 +219,7 @@ describe('checkUpstreamUrl', () => {
     'http://8.8.8.8:8080/',
     'http://orders.shop.svc:80/',
     'https://notlocalhost/',
-  ])('%s passes, because the addresses of a name are checked on connection', (url) => {
+  ])('%s is allowed, because the addresses of a name are checked on connection', (url) => {
     expect(checkUpstreamUrl(new URL(url), CLUSTER)).toBeUndefined();
   });
 });

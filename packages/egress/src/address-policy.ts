@@ -2,27 +2,27 @@ import ipaddr from 'ipaddr.js';
 import { classOf, destinationsOf, matchesAny, type AddressClass } from './address-class.ts';
 
 /**
- * Which addresses an upstream may have. Public addresses are always allowed. Metadata services and link-local addresses are never
- * allowed, regardless of the settings: they hand out the machine's credentials.
+ * Determines which addresses an upstream may have. Public addresses are always allowed. Metadata services and link-local
+ * addresses are never allowed, regardless of the settings, because they hand out the machine's credentials.
  */
 export interface AddressPolicy {
-  /** Also allows loopback and private addresses. Right on a developer's machine, wrong in a cluster. */
+  /** Whether loopback and private addresses are also allowed. Use this on a developer's machine, not in a cluster. */
   readonly allowPrivate: boolean;
-  /** Networks in CIDR notation that the administrator allows: `10.20.0.0/16`, `fd12::/32`. */
+  /** Networks in CIDR notation that the administrator allows, such as `10.20.0.0/16` or `fd12::/32`. */
   readonly allow: readonly string[];
 }
 
 export interface CheckOptions {
-  /** The upstream is named by `serviceRef`, so a cluster address is expected. */
+  /** Whether the upstream is named by `serviceRef`, so that a cluster address is expected. */
   readonly viaService?: boolean;
 }
 
-/** Refused regardless of the settings. */
+/** Blocked regardless of the settings. */
 const NEVER: ReadonlySet<AddressClass> = new Set(['cloud metadata', 'link-local', 'multicast', 'unspecified']);
 
 /**
- * Allowed addresses of Services and pods. Some clusters number their pods from 100.64.0.0/10 (EKS custom networking); the
- * metadata service in that range has its own class.
+ * Classes of address that Services and pods may have. Some clusters number their pods from 100.64.0.0/10 (EKS custom networking).
+ * The metadata service in that range has its own class.
  */
 const CLUSTER: ReadonlySet<AddressClass> = new Set(['private', 'carrier-grade NAT']);
 const OWN_MACHINE: ReadonlySet<AddressClass> = new Set(['loopback', 'private']);
@@ -35,12 +35,14 @@ const allowedNetworks = (policy: AddressPolicy) => policy.allow.map((text) => ip
 export interface AddressRefusal {
   /** The address, and the address that it stands for. */
   readonly address: string;
-  /** The reason without the address: `a private address, which is not allowed by the administrator (egress.allow)`. */
+  /**
+   * The reason without the address, for example `a private address, which is not allowed by the administrator (egress.allow)`.
+   */
   readonly kind: string;
 }
 
 /**
- * Why a connection to `ip` is refused, in a sentence without a full stop. Undefined: it is allowed.
+ * Returns the reason why a connection to `ip` is blocked, as a sentence without a full stop, or undefined if it is allowed.
  * Throws if the policy contains something that is not a CIDR (see `isCidr`).
  */
 export const checkAddress = (ip: string, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
@@ -48,7 +50,7 @@ export const checkAddress = (ip: string, policy: AddressPolicy, options: CheckOp
   return refusal && `${refusal.address} is ${refusal.kind}`;
 };
 
-/** The same in parts, for callers that must not show the address to everyone. */
+/** Returns the same in parts, for callers that must not show the address to everyone. */
 export const refuseAddress = (
   ip: string,
   policy: AddressPolicy,
@@ -73,7 +75,7 @@ export const refuseAddress = (
   return undefined;
 };
 
-/** Names of the metadata services in the clouds' networks. */
+/** Names of the metadata services on the clouds' networks. */
 const METADATA_NAMES = new Set([
   'metadata',
   'metadata.google.internal',
@@ -83,20 +85,21 @@ const METADATA_NAMES = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** The host of a URL, without brackets and without the dot of the root domain. */
+/** Returns the host of a URL without brackets and without a trailing dot. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 /**
- * Why `url` cannot be an upstream, in a sentence without a full stop. Undefined: nothing rules it out that is visible without
- * DNS. Checks the scheme, credentials, literal addresses (WHATWG URL has turned `0x7f.1`, `2130706433` and `0177.1` into
- * `127.0.0.1`), and names of this machine and of metadata services. The addresses of a name are checked on connection.
+ * Returns the reason why `url` cannot be an upstream, as a sentence without a full stop, or undefined if nothing rules it out
+ * without a DNS lookup. Checks the scheme, credentials, literal addresses (WHATWG URL has turned `0x7f.1`, `2130706433` and
+ * `0177.1` into `127.0.0.1`), and names of this machine and of metadata services. The addresses of a name are checked on
+ * connection.
  */
 export const checkUpstreamUrl = (url: URL, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return `the scheme must be http or https, not ${url.protocol.replace(/:$/, '')}`;
   }
   if (url.username !== '' || url.password !== '') {
-    return 'the URL must not hold a user name or password; callers send their own authorization header';
+    return 'the URL must not contain a user name or password; callers send their own authorization header';
   }
   const host = hostOf(url);
   if (host === '') return 'the URL has no host';

@@ -10,7 +10,7 @@ import type { SocketWatch } from './socket-watch.ts';
 export interface ConnectorOptions {
   readonly policy: AddressPolicy;
   readonly viaService: boolean;
-  /** For the lookup, the connection and the TLS handshake together, milliseconds. */
+  /** Milliseconds for the lookup, the connection and the TLS handshake together. */
   readonly connectTimeoutMs: number;
   readonly secureContext: SecureContext | undefined;
   readonly lookup: Lookup;
@@ -25,7 +25,10 @@ export interface ConnectorOptions {
 /** Node tries one address this long before it also tries the next (RFC 8305 recommends 250 ms). */
 const ATTEMPT_TIMEOUT_MS = 250;
 
-/** The message may include an address from the URL, but not one that a name resolved to. Resolved addresses are only logged. */
+/**
+ * Returns the error for a blocked address. The message may contain an address from the URL, but not an address that a name
+ * resolved to. Resolved addresses are only logged.
+ */
 const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressError =>
   isIP(hostname) === 0
     ? new EgressError('upstream_blocked', `Not connected: ${hostname} resolves to ${kind}.`, {
@@ -35,15 +38,15 @@ const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressErr
 
 interface Resolved {
   readonly addresses: readonly ResolvedAddress[];
-  /** The cluster's DNS confirms that the addresses belong to the Service. */
+  /** Whether the cluster's DNS confirms that the addresses belong to the Service. */
   readonly viaService: boolean;
-  /** Why the DNS did not confirm it. */
+  /** Why the DNS did not confirm this. */
   readonly failure?: Error | undefined;
 }
 
 /**
- * Resolves the name of a Service through DNS as an absolute name. An alias is refused, because an ExternalName Service could lead
- * anywhere. A name that the DNS does not know may come from /etc/hosts or a search domain; it is subject to the policy for all
+ * Resolves the name of a Service through DNS as an absolute name. Rejects an alias, because an ExternalName Service could lead
+ * anywhere. A name that the DNS does not know may come from /etc/hosts or a search domain, and is subject to the policy for all
  * other names.
  */
 const resolve = async (hostname: string, options: ConnectorOptions): Promise<Resolved> => {
@@ -54,7 +57,7 @@ const resolve = async (hostname: string, options: ConnectorOptions): Promise<Res
   try {
     const { isAlias, addresses } = await options.lookupService(hostname);
     if (isAlias) {
-      const reason = 'is an alias (CNAME) of another name, which a Service named by serviceRef must not be';
+      const reason = 'is an alias (CNAME) for another name, which a Service named by serviceRef must not be';
       throw new EgressError('upstream_blocked', `Not connected: ${hostname} ${reason}.`);
     }
     if (addresses.length > 0) return { addresses, viaService: true };
@@ -65,18 +68,21 @@ const resolve = async (hostname: string, options: ConnectorOptions): Promise<Res
   return { addresses: await options.lookup(hostname), viaService: false, failure };
 };
 
-/** Why a connection to that address is refused. */
+/** Returns the reason why a connection to that address is blocked. */
 const refusalOf = (address: string, port: number, options: ConnectorOptions): AddressRefusal | undefined =>
   options.refused.refuse({ host: address, port }) ?? refuseAddress(address, options.policy, options);
 
-/** Returns the addresses to dial for a target. Throws `upstream_blocked` if any of them is refused: a mixed result is an attack. */
+/**
+ * Returns the addresses to dial for a target. Throws `upstream_blocked` if any of them is blocked, because a mixed result is an
+ * attack.
+ */
 const vettedAddresses = async (
   { hostname, port }: { readonly hostname: string; readonly port: number },
   options: ConnectorOptions,
 ): Promise<Resolved> => {
   const [resolved] = await Promise.all([resolve(hostname, options), options.refused.refresh(port)]);
   const { addresses, viaService } = resolved;
-  if (addresses.length === 0) throw new EgressError('upstream_unreachable', `The name ${hostname} has no address.`);
+  if (addresses.length === 0) throw new EgressError('upstream_unreachable', `The name ${hostname} has no addresses.`);
   for (const { address } of addresses) {
     const refusal = refusalOf(address, port, { ...options, viaService });
     if (refusal !== undefined) throw resolved.failure ?? blocked(hostname, refusal);
@@ -87,7 +93,7 @@ const vettedAddresses = async (
 const portOf = ({ protocol, port }: buildConnector.Options): number =>
   Number(port || (protocol === 'https:' ? 443 : 80));
 
-/** Dials only the vetted addresses. The name is not looked up a second time. */
+/** Dials only the vetted addresses. Does not look the name up again. */
 const dial = (
   target: buildConnector.Options,
   addresses: readonly ResolvedAddress[],
@@ -110,13 +116,13 @@ const dial = (
     },
   };
   if (!isTls) return connectTcp(common);
-  // RFC 6066: an IP address is not a server name.
+  // An IP address is not a server name (RFC 6066).
   const servername = isIP(target.hostname) === 0 ? target.hostname : '';
   const secureContext = options.secureContext === undefined ? {} : { secureContext: options.secureContext };
   return connectTls({ ...common, ...secureContext, servername, ALPNProtocols: ['http/1.1'] });
 };
 
-/** The last check: the connected peer. Nothing has been written to it yet. */
+/** Checks the connected peer. This is the last check, before anything has been written to the peer. */
 const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions): EgressError | undefined => {
   const peer = socket.remoteAddress;
   if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the peer has disconnected.');
@@ -124,7 +130,7 @@ const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions)
   return refusal && blocked(hostname, refusal);
 };
 
-/** Resolves when a vetted connection (and its TLS) is established. Destroys it if `signal` aborts first. */
+/** Resolves when a vetted connection (including its TLS) is established. Destroys the connection if `signal` aborts first. */
 const connectTo = async (
   target: buildConnector.Options,
   options: ConnectorOptions,
@@ -137,7 +143,7 @@ const connectTo = async (
   return new Promise<Socket>((resolve, reject) => {
     const stop = () => socket.destroy(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });
-    // Stays attached: an error before undici attaches its own listeners must not be uncaught.
+    // This listener stays attached, because an error before undici attaches its own listeners must not be uncaught.
     socket.on('error', reject);
     socket.once(target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       signal.removeEventListener('abort', stop);
@@ -153,7 +159,7 @@ const connectTo = async (
 };
 
 /**
- * A connector for undici that enforces the address policy. It checks literal addresses itself, because undici never calls
+ * Creates a connector for undici that enforces the address policy. It checks literal addresses itself, because undici never calls
  * `connect.lookup` for them. It looks a name up once, checks all its addresses, dials one of them, and checks the peer again.
  * Errors are `EgressError`s.
  */

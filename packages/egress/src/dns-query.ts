@@ -6,9 +6,9 @@ import ipaddr from 'ipaddr.js';
 
 /** The content of one response from a name server, for one name and one kind of address. */
 export interface DnsAnswer {
-  /** The name is an alias (CNAME or DNAME). */
+  /** Whether the name is an alias (CNAME or DNAME). */
   readonly isAlias: boolean;
-  /** Empty: the name does not exist, or has no address of that kind. */
+  /** Empty if the name does not exist or has no address of that kind. */
   readonly addresses: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const ATTEMPT_TIMEOUT_MS = 1_000;
 const ATTEMPTS_MAX = 3;
 const DNS_PORT = 53;
 
-/** The servers in /etc/resolv.conf. */
+/** Returns the servers in /etc/resolv.conf. */
 const systemServers = (): readonly NameServer[] =>
   getServers().map((text) => {
     const [, bracketed, bare, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
@@ -60,7 +60,7 @@ const queryOf = (question: Buffer): Buffer => {
   return Buffer.concat([header, question]);
 };
 
-/** Whether a message is the response to that query, and not something else that arrived at its port. */
+/** Whether a message is the response to that query, rather than something else that arrived at its port. */
 const isResponse = (message: Buffer, query: Buffer): boolean =>
   message.length >= query.length &&
   message.readUInt16BE(0) === query.readUInt16BE(0) &&
@@ -70,7 +70,9 @@ const isResponse = (message: Buffer, query: Buffer): boolean =>
 
 const isTruncated = (message: Buffer): boolean => (message.readUInt8(2) & 0x02) !== 0;
 
-/** The offset behind a name, which ends with an empty label or with a pointer to an earlier one (RFC 1035 section 4.1.4). */
+/**
+ * Returns the offset after a name, which ends with an empty label or with a pointer to an earlier name (RFC 1035 section 4.1.4).
+ */
 const skipName = (message: Buffer, start: number): number => {
   let at = start;
   for (;;) {
@@ -81,7 +83,7 @@ const skipName = (message: Buffer, start: number): number => {
   }
 };
 
-/** Throws if the server failed, or sent a message that is not DNS. */
+/** Parses a response. Throws if the server failed or sent a message that is not DNS. */
 const readResponse = (message: Buffer, query: Buffer, type: AddressType): DnsAnswer => {
   const code = message.readUInt8(3) & 0x0f;
   if (code !== RESPONSE_CODES.success && code !== RESPONSE_CODES.noSuchName)
@@ -93,7 +95,7 @@ const readResponse = (message: Buffer, query: Buffer, type: AddressType): DnsAns
     at = skipName(message, at);
     const found = message.readUInt16BE(at);
     const end = at + 10 + message.readUInt16BE(at + 8);
-    if (end > message.length) throw new Error('the response of the name server is incomplete');
+    if (end > message.length) throw new Error('the response from the name server is incomplete');
     if (found === TYPES.CNAME || found === TYPES.DNAME) isAlias = true;
     else if (found === TYPES[type])
       addresses.push(ipaddr.fromByteArray([...message.subarray(at + 10, end)]).toString());
@@ -119,7 +121,7 @@ const askByDatagram = (server: NameServer, query: Buffer, signal: AbortSignal): 
     socket.connect(server.port, server.address);
   });
 
-/** For responses that are too long for a datagram: the addresses of many pods. */
+/** Queries over TCP, for responses that do not fit into a datagram, such as the addresses of many pods. */
 const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Promise<Buffer> =>
   new Promise<Buffer>((resolve, reject) => {
     const socket = connect({ host: server.address, port: server.port, signal });
@@ -140,9 +142,8 @@ const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Pr
 
 /**
  * Queries the addresses of `name` as an absolute name, without search domains and /etc/hosts. One message contains both the alias
- * and the addresses, so nothing can change in between, and no cache can hold the two at different ages.
- *
- * Rejects with the code `EAI_AGAIN` when no server gives a usable response, and `ENOTFOUND` when `name` is not a valid name.
+ * and the addresses, so nothing can change in between, and no cache can hold the two at different ages. Rejects with the code
+ * `EAI_AGAIN` if no server gives a usable response, and with `ENOTFOUND` if `name` is not a valid name.
  */
 export const queryAddresses = async (
   name: string,

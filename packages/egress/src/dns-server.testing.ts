@@ -20,7 +20,7 @@ export interface DnsEntry {
 export interface DnsServer extends NameServer, AsyncDisposable {
   /** May be changed at any time. */
   readonly table: Record<string, DnsEntry>;
-  /** `A orders.shop.svc.cluster.local udp`, in order of arrival. */
+  /** For example `A orders.shop.svc.cluster.local udp`. In order of arrival. */
   readonly questions: readonly string[];
 }
 
@@ -45,7 +45,7 @@ const readQuestion = (query: Buffer): { readonly name: string; readonly type: nu
   return { name: labels.join('.'), type: query.readUInt16BE(at + 1), end: at + 5 };
 };
 
-/** A resource record for the name in the question. */
+/** Returns a resource record for the name in the question. */
 const record = (type: number, data: Uint8Array): Buffer => {
   const head = Buffer.from([0xc0, HEADER_BYTES, 0, type, 0, 1, 0, 0, 0, 5, 0, 0]);
   head.writeUInt16BE(data.length, 10);
@@ -69,7 +69,7 @@ const respond = (query: Buffer, entry: DnsEntry | undefined, isCut: boolean): Bu
   return message;
 };
 
-/** A name server on loopback, over UDP and TCP. */
+/** Starts a name server on loopback, over UDP and TCP. */
 export const startDnsServer = async (table: Record<string, DnsEntry> = {}): Promise<DnsServer> => {
   const questions: string[] = [];
   const note = (query: Buffer, transport: string): DnsEntry | undefined => {
@@ -84,7 +84,7 @@ export const startDnsServer = async (table: Record<string, DnsEntry> = {}): Prom
       const message = respond(query, note(query, 'tcp'), false);
       const length = Buffer.alloc(2);
       length.writeUInt16BE(message.length);
-      // In two parts, because a stream may deliver them like this.
+      // Write in two parts, because a stream may deliver the data that way.
       socket.write(length);
       socket.end(message);
     });

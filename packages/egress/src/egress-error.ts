@@ -2,13 +2,13 @@ import { LIMITS, type UpstreamFailureCode } from '@standin/contract';
 import { errors } from 'undici';
 
 /**
- * Why an upstream gave no response, or an incomplete one. `message` is a sentence for callers and tenants. It contains no address
- * that they did not specify.
+ * The reason why an upstream sent no response or an incomplete one. `message` is a sentence for callers and tenants. It does not
+ * contain addresses that they did not specify.
  */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly code: UpstreamFailureCode;
-  /** Includes addresses, for the operator's log. Empty: `message` is complete. */
+  /** Includes addresses, for the operator's log. Empty if `message` is complete. */
   readonly detail: string;
 
   constructor(
@@ -30,7 +30,7 @@ export const tooManyLines = (): EgressError =>
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
-/** Why a connection failed. `where` is the requested origin. */
+/** Returns the error for a failed connection. `where` is the requested origin. */
 export const connectError = (error: unknown, where: string): EgressError => {
   if (error instanceof EgressError) return error;
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
@@ -39,12 +39,12 @@ export const connectError = (error: unknown, where: string): EgressError => {
   // `connect ECONNREFUSED 10.0.0.7:80 - Local (10.0.0.2:41234)`
   const options = { cause: error, detail: 'address' in reason ? reason.message : '' };
   const say = (message: string) => new EgressError('upstream_unreachable', message, options);
-  if (code === 'ENOTFOUND' || code === 'ENODATA') return say(`The name of ${where} does not exist.`);
-  if (code === 'EAI_AGAIN') return say(`The name of ${where} could not be looked up.`);
+  if (code === 'ENOTFOUND' || code === 'ENODATA') return say(`The host name in ${where} does not exist.`);
+  if (code === 'EAI_AGAIN') return say(`The host name in ${where} could not be looked up.`);
   if (code === 'ECONNREFUSED') return say(`${where} refused the connection.`);
   if (code === 'ETIMEDOUT')
     return new EgressError('upstream_timeout', `${where} did not accept a connection in time.`, options);
-  return say(`No connection to ${where}: ${'address' in reason ? code : reason.message}.`);
+  return say(`Could not connect to ${where}: ${'address' in reason ? code : reason.message}.`);
 };
 
 const BROKE_OFF = new Set([
@@ -55,10 +55,13 @@ const BROKE_OFF = new Set([
   'ERR_SSL_UNEXPECTED_EOF_WHILE_READING',
 ]);
 
-/** Whether the error is a lost connection, and not invalid bytes. */
+/** Whether the error is a lost connection rather than invalid bytes. */
 export const brokeOff = (error: Error): boolean => BROKE_OFF.has(codeOf(error)) && !/^bad /.test(error.message);
 
-/** Converts errors that undici and the socket throw after the connection is established. `inBody`: the head of the response had arrived. */
+/**
+ * Converts errors that undici and the socket throw after the connection is established. `inBody` means that the head of the
+ * response has arrived.
+ */
 export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (error instanceof EgressError) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
@@ -67,7 +70,7 @@ export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
     return fail('upstream_timeout', 'The upstream stopped sending in the middle of its response.');
   }
   if (cause instanceof errors.HeadersOverflowError) {
-    return fail('upstream_invalid', "The head of the upstream's response is too large.");
+    return fail('upstream_invalid', 'The upstream response head is too large.');
   }
   if (inBody && (cause instanceof errors.ResponseContentLengthMismatchError || brokeOff(cause))) {
     return fail('upstream_invalid', 'The upstream closed the connection in the middle of its response.');

@@ -17,15 +17,19 @@ describe('a bad upstream', () => {
       /not valid HTTP/,
     ],
     ['two content-lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', /not valid HTTP/],
-    ['an unasked 100', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', /not valid HTTP/],
     [
-      'an unasked upgrade',
+      'an unrequested 100',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+      /not valid HTTP/,
+    ],
+    [
+      'an unrequested upgrade',
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
       /not valid HTTP/,
     ],
     ['a head over 64 KiB', `HTTP/1.1 200 OK\r\nx-a: ${'x'.repeat(70_000)}\r\n\r\n`, /too large/],
     ['a head of 2,001 short lines', `HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(2_001)}\r\n`, /more than 2000 header lines/],
-    ['no HTTP at all', '220 mail.example.test ESMTP\r\n\r\n', /not valid HTTP/],
+    ['something other than HTTP', '220 mail.example.test ESMTP\r\n\r\n', /not valid HTTP/],
     [
       'a control character in a header',
       'HTTP/1.1 200 OK\r\nx-a: b\x01c\r\ncontent-length: 0\r\n\r\n',
@@ -44,7 +48,11 @@ describe('a bad upstream', () => {
   });
 
   test.each([
-    ['too short a body', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_invalid'],
+    [
+      'a body that is too short',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
+      'upstream_invalid',
+    ],
     [
       'half a chunk',
       (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nabc'),
@@ -69,7 +77,7 @@ describe('a bad upstream', () => {
       'upstream_invalid',
     ],
     [
-      'half a body and silence',
+      'half a body and then nothing',
       (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
       'upstream_timeout',
     ],
@@ -96,7 +104,7 @@ describe('a bad upstream', () => {
     await expect(buffer(body)).rejects.toMatchObject({ code: 'upstream_invalid' });
   });
 
-  // Prevents: 14 MB of memory for each head or trailers that do not end.
+  // Prevents a regression in which each head or trailers without an end took 14 MB of memory.
   test.each([
     ['a head', 'HTTP/1.1 200 OK\r\n'],
     ['a head after early hints', 'HTTP/1.1 103 Early Hints\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\n'],
@@ -139,11 +147,11 @@ describe('a bad upstream', () => {
   });
 
   test.each([
-    ['EHOSTUNREACH', 'No connection to http://a.test: EHOSTUNREACH.'],
-    ['EADDRNOTAVAIL', 'No connection to http://a.test: EADDRNOTAVAIL.'],
+    ['EHOSTUNREACH', 'Could not connect to http://a.test: EHOSTUNREACH.'],
+    ['EADDRNOTAVAIL', 'Could not connect to http://a.test: EADDRNOTAVAIL.'],
     ['ECONNREFUSED', 'http://a.test refused the connection.'],
     ['ETIMEDOUT', 'http://a.test did not accept a connection in time.'],
-  ])('with %s has a message without resolved addresses, which only the log contains', (code, message) => {
+  ])('with %s gets a message without resolved addresses, which appear only in the log', (code, message) => {
     const text = `connect ${code} 10.0.0.7:80 - Local (10.1.2.3:41234)`;
     const error = Object.assign(new Error(text), { code, address: '10.0.0.7', port: 80 });
     for (const cause of [error, new AggregateError([error])])
@@ -185,13 +193,13 @@ describe('a bad upstream', () => {
     const lookup = () => Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
     await expect(egressWith({ lookup }).request(get(80, { url: 'http://nowhere.test/' }))).rejects.toMatchObject({
       code: 'upstream_unreachable',
-      message: 'The name of http://nowhere.test does not exist.',
+      message: 'The host name in http://nowhere.test does not exist.',
     });
   });
 });
 
-describe('on an idle connection that the upstream closes as the next request is written', () => {
-  /** Answers the first request. Resets the connection when a second request arrives on it. */
+describe('on an idle connection that the upstream closes while the next request is written', () => {
+  /** Responds to the first request. Resets the connection when a second request arrives on it. */
   const closesWhenReused = (): Script => {
     const used = new WeakSet();
     return (socket) => {
@@ -201,7 +209,7 @@ describe('on an idle connection that the upstream closes as the next request is 
     };
   };
 
-  test.each(['GET', 'PUT', 'DELETE'] as const)('%s is sent again once', async (method) => {
+  test.each(['GET', 'PUT', 'DELETE'] as const)('%s is sent a second time', async (method) => {
     const upstream = await upstreamWith(closesWhenReused());
     const egress = egressWith();
     await askAndIdle(egress, upstream);

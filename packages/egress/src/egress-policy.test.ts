@@ -62,7 +62,7 @@ describe('the address policy', () => {
     expect(upstream.connections()).toBe(1);
   });
 
-  test('tries the second address if the first does not respond', async () => {
+  test('tries the second address if the first one does not respond', async () => {
     const upstream = await upstreamWith(answer('ok'));
     const egress = egressWith(resolving('127.0.0.9', '127.0.0.1'));
     const result = await egress.request(get(0, { url: `http://two.test:${upstream.port}/` }));
@@ -80,14 +80,14 @@ describe('the address policy', () => {
 });
 
 describe('a Service that serviceRef names', () => {
-  /** The machine's resolver must not matter unless the test configures it. */
+  /** The machine's resolver must not be used unless the test configures it. */
   const cluster = {
     policy: { allowPrivate: false, allow: [] },
     lookup: () => Promise.reject(Object.assign(new Error('ENOTFOUND'), { code: 'ENOTFOUND' })),
   };
   const via = (url: string) => get(0, { url, viaService: true });
 
-  test('is blocked if it is an alias, whatever its target', async () => {
+  test('is blocked if it is an alias, regardless of the target', async () => {
     const upstream = await upstreamWith(answer('secret'));
     const egress = egressWith({
       ...resolving('127.0.0.1'),

@@ -121,8 +121,8 @@ describe('a valid upstream', () => {
     expect(upstream.connections()).toBe(1);
   });
 
-  // Prevents: 200 bytes of memory for each byte of a response that waits for a slow caller.
-  test('has its chunks of one byte joined', async () => {
+  // Prevents a regression in which each byte of a response to a slow caller took 200 bytes of memory.
+  test('has its one-byte chunks joined', async () => {
     const upstream = await upstreamWith(
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(50_000)}0\r\n\r\n`,
     );
@@ -164,7 +164,7 @@ describe('a valid upstream', () => {
     expect(read).toBe(64 * 1024 * 1024);
   });
 
-  test('over TLS must have a certificate of a trusted CA for the requested name', async () => {
+  test('must have, over TLS, a certificate from a trusted CA for the requested name', async () => {
     const { ca, cert, key } = await makeCertificate('api.example.test');
     const upstream = await startRawUpstream(answer('secret'), { cert, key });
     cleanUp(() => upstream[Symbol.asyncDispose]());

@@ -9,10 +9,10 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Runs after the test. */
+/** Registers a function that runs after the test. */
 export const cleanUp = (cleanup: () => PromiseLike<unknown>): void => void cleanups.push(cleanup);
 
-/** An egress that may reach the test's own upstreams by default. */
+/** Creates an egress that by default can reach the test's own upstreams. */
 export const egressWith = (options: Partial<EgressOptions> = {}): Egress => {
   const egress = createEgress({ policy: { allowPrivate: true, allow: [] }, ...options });
   cleanUp(() => egress.close());
@@ -35,7 +35,10 @@ export const get = (port: number, more: Partial<UpstreamRequest> = {}): Upstream
   ...more,
 });
 
-/** undici reuses a connection only one turn of the event loop after its response. */
+/**
+ * Sends a request and waits until its connection is idle. undici reuses a connection only one turn of the event loop after its
+ * response.
+ */
 export const askAndIdle = async (egress: Egress, upstream: RawUpstream): Promise<void> => {
   await buffer((await egress.request(get(upstream.port))).body);
   await nextTurn();
@@ -45,7 +48,7 @@ export const askAndIdle = async (egress: Egress, upstream: RawUpstream): Promise
 export const answer = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${body.length}\r\n\r\n${body}`;
 
-/** An egress that resolves every name to these addresses. */
+/** Creates an egress that resolves every name to these addresses. */
 export const resolving = (...ips: string[]) => {
   const addresses = ips.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return {

@@ -13,61 +13,63 @@ import { splitUpstreamUrl } from './upstream-url.ts';
 
 export interface EgressOptions {
   readonly policy: AddressPolicy;
-  /** For the lookup, the connection and TLS together; default 5,000 ms. The request's own timeout may be shorter. */
+  /**
+   * The limit for the lookup, the connection and TLS together. The default is 5,000 ms. The request's own timeout may be shorter.
+   */
   readonly connectTimeoutMs?: number;
   /** Trusted PEM certificates, in addition to the machine's. */
   readonly ca?: string;
   /** Targets that are never an upstream, regardless of the policy. */
   readonly refused?: RefusedTargets;
-  /** For tests of DNS. */
+  /** Lets tests replace DNS. */
   readonly lookup?: Lookup;
   readonly lookupService?: ServiceLookup;
-  /** Receives the address of a name where that address is the reason why there is no connection. Callers do not receive it. */
+  /**
+   * Receives the resolved address of a name if that address is the reason why there is no connection. Callers do not receive it.
+   */
   readonly logger?: EgressLogger;
 }
 
-/** The part of pino's logger that this package needs. */
+/** The methods of pino's logger that this package needs. */
 interface EgressLogger {
   info(fields: object, message: string): void;
 }
 
 export interface UpstreamRequest {
-  /** Text (see `joinUpstreamUrl`) keeps the bytes of its query. A `URL` has encoded some of them. */
+  /** A string (see `joinUpstreamUrl`) keeps the bytes of its query, while a `URL` has encoded some of them. */
   readonly url: URL | string;
   readonly method: Method;
   /** Sent in this order and case, without hop-by-hop headers, `host`, `content-length` and `expect`. Values are latin1. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | undefined;
-  /** The time from this call to the end of the response's head, and the longest pause within its body. Milliseconds. */
+  /** The milliseconds from this call to the end of the response head, and the longest pause within the body. */
   readonly timeoutMs: number;
-  /** The upstream is named by `serviceRef`. */
+  /** Whether the upstream is named by `serviceRef`. */
   readonly viaService: boolean;
-  /** Ends the request, or cuts the body of the response. */
+  /** Ends the request, or cuts off the response body. */
   readonly signal?: AbortSignal;
 }
 
 export interface Egress {
   /**
-   * Sends the request once and resolves with the head of the response. Does not follow redirects and ignores the environment's
-   * proxies. Sends a GET, PUT or DELETE a second time if its idle connection turns out to be closed (RFC 9112 section 9.3.1);
-   * never repeats anything else.
-   *
-   * Rejects with an `EgressError`, or with the signal's reason.
+   * Sends the request once and resolves with the response head. Does not follow redirects and ignores the environment's proxies.
+   * Sends a GET, PUT or DELETE a second time if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never
+   * repeats anything else. Rejects with an `EgressError`, or with the signal's reason.
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** Cuts all connections. Wait for running requests first. */
+  /** Cuts all connections. Wait for running requests before calling this. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Maximum per origin and policy. Other requests wait for a free connection until they time out. */
+/** The maximum per origin and policy. Other requests wait for a free connection until they time out. */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
 const ORIGINS_MAX = 10_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
 
-/** The same failure is logged at most once in this time. */
+/** The minimum time between log messages for the same failure. */
 const LOG_AGAIN_MS = 60_000;
-/** The number of failures that are remembered for this. */
+/** The number of failures to remember for this purpose. */
 const LOGGED_MAX = 1_000;
 
 const logFailures = (logger: EgressLogger | undefined) => {
@@ -98,7 +100,7 @@ const createAgent = (options: AgentOptions): Agent =>
     connections: CONNECTIONS_PER_ORIGIN_MAX,
     maxOrigins: ORIGINS_MAX,
     maxHeaderSize: LIMITS.upstreamHeadBytesMax,
-    // `request` has its own, exact timer until the head has arrived.
+    // `request` uses its own, exact timer until the head has arrived.
     headersTimeout: 0,
     connect: createConnector({
       policy: options.policy,

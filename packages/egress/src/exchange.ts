@@ -6,7 +6,7 @@ import { GatheredBytes } from './gathered-bytes.ts';
 import { areValidLines, decodeLines } from './headers.ts';
 import type { SocketWatch } from './socket-watch.ts';
 
-/** The response of an upstream. Headers and trailers are latin1, in wire order and case. */
+/** An upstream response. Headers and trailers are latin1, in wire order and case. */
 export interface UpstreamAnswer {
   /** 200 to 599. */
   readonly status: number;
@@ -18,19 +18,25 @@ export interface UpstreamAnswer {
    * the connection.
    */
   readonly body: Readable;
-  /** The trailers. Empty until the whole body has been received. */
+  /** Returns the trailers. Empty until the whole body has been received. */
   trailers(): readonly HeaderPair[];
 }
 
 export interface ExchangeEvents {
   answered(answer: UpstreamAnswer): void;
-  /** Called only before `answered`. `stale`: the upstream had already closed the idle connection that was reused, and sent nothing. */
+  /**
+   * Called only before `answered`. `stale` means that the upstream had already closed the reused idle connection and sent
+   * nothing.
+   */
   failed(error: EgressError, stale: boolean): void;
 }
 
-/** Buffered in memory per response before the upstream is slowed down. */
+/** The number of bytes buffered per response before the upstream is slowed down. */
 const BODY_HIGH_WATER_MARK_BYTES = 64 * 1024;
-/** Smaller chunks that arrive together are joined: each takes some 200 bytes of memory while it waits, whatever its size. */
+/**
+ * Smaller chunks that arrive together are joined, because each one takes about 200 bytes of memory while it waits, regardless of
+ * its size.
+ */
 const CHUNK_BYTES_MIN = 1024;
 const PRINTABLE = /^[\t\x20-\x7e]*$/;
 
@@ -38,7 +44,7 @@ type Controller = Dispatcher.DispatchController;
 
 const linesOf = (raw: Controller['rawHeaders']): HeaderPair[] => (Array.isArray(raw) ? decodeLines(raw) : []);
 
-/** One request and its response, as undici's handler: raw headers and trailers, backpressure, no interpretation. */
+/** One request and its response, as a handler for undici: raw headers and trailers, backpressure, no interpretation. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #sockets: SocketWatch;
   readonly #events: ExchangeEvents;
@@ -75,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number, _headers: unknown, statusText = ''): void {
     this.#sockets.progressed();
-    // 103 Early Hints and similar. undici itself refuses 100 and 101, which no request asked for.
+    // 103 Early Hints and similar. undici itself rejects 100 and 101, which no request asked for.
     if (status >= 100 && status < 200) return;
     const headers = linesOf(controller.rawHeaders);
     if (headers.length > LIMITS.upstreamHeadLinesMax) throw tooManyLines();
@@ -91,7 +97,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       highWaterMark: BODY_HIGH_WATER_MARK_BYTES,
       read: () => controller.resume(),
       destroy: (error, callback) => {
-        controller.abort(error ?? new EgressError('upstream_invalid', 'The response was not read to its end.'));
+        controller.abort(error ?? new EgressError('upstream_invalid', 'The response was not read to the end.'));
         callback(error);
       },
     });

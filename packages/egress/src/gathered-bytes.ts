@@ -1,8 +1,8 @@
-/** Small enough that even tiny pieces cost little: each is an object of half a kilobyte, whatever its length. */
+/** Small enough that even tiny pieces cost little. Each one is an object of half a kilobyte, regardless of its length. */
 const PIECES_MAX = 256;
 const BLOCK_BYTES_MIN = 16 * 1024;
 
-/** The bytes of a body in order of arrival, with little memory beyond their size even if chunks have one byte. */
+/** The bytes of a body in order of arrival. They take little more memory than their size, even if chunks have one byte. */
 export class GatheredBytes {
   readonly #blocks: Uint8Array[] = [];
   #pieces: Uint8Array[] = [];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { HeaderPair } from '@standin/contract';
 import { areValidLines, decodeLines, requestHeaders, stripHopByHop } from './headers.ts';
 
-test('hop-by-hop headers are removed, including those that Connection names; the others keep order, case and duplicates', () => {
+test('hop-by-hop headers are removed, including those that Connection names, and the others keep their order, case and duplicates', () => {
   const headers: HeaderPair[] = [
     ['X-A', '1'],
     ['Connection', 'close, X-Secret'],
@@ -30,7 +30,7 @@ test('hop-by-hop headers are removed, including those that Connection names; the
   ]);
 });
 
-test('a request omits the headers that undici writes or refuses', () => {
+test('a request omits the headers that undici writes or rejects', () => {
   const headers: HeaderPair[] = [
     ['Host', 'gateway'],
     ['Content-Length', '3'],

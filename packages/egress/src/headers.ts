@@ -1,6 +1,9 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** Headers that apply to one connection only (RFC 9110 section 7.6.1). `proxy-status` (RFC 9209) applies beyond it and stays. */
+/**
+ * Headers that apply to one connection only (RFC 9110 section 7.6.1). `proxy-status` (RFC 9209) applies beyond the connection and
+ * stays.
+ */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -14,7 +17,9 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/** Removes the headers of one connection, including those that `Connection` names. The rest keep their order and case. */
+/**
+ * Removes the headers that apply to one connection, including those that `Connection` names. The rest keep their order and case.
+ */
 export const stripHopByHop = (headers: readonly HeaderPair[]): HeaderPair[] => {
   const named = new Set<string>();
   for (const [name, value] of headers) {
@@ -28,12 +33,12 @@ export const stripHopByHop = (headers: readonly HeaderPair[]): HeaderPair[] => {
 };
 
 /**
- * undici writes `host`, `connection` and `content-length` itself (the whole body is known), and refuses `expect`, which the
- * gateway has already answered.
+ * undici writes `host`, `connection` and `content-length` itself (the whole body is known). It rejects `expect`, which the
+ * gateway has already handled.
  */
 const WRITTEN_BY_UNDICI = new Set(['host', 'content-length', 'expect']);
 
-/** The headers of a request in undici's format: name, value, name, value. */
+/** Returns the request headers in undici's format: name, value, name, value. */
 export const requestHeaders = (headers: readonly HeaderPair[]): string[] =>
   stripHopByHop(headers)
     .filter(([name]) => !WRITTEN_BY_UNDICI.has(name.toLowerCase()))
@@ -42,7 +47,7 @@ export const requestHeaders = (headers: readonly HeaderPair[]): string[] =>
 /** Header or trailer lines in undici's format: name, value, name, value. */
 export type RawLines = readonly (Buffer | string)[];
 
-/** Latin1, in wire order and case. */
+/** Decodes lines as latin1, in wire order and case. */
 export const decodeLines = (lines: RawLines): HeaderPair[] => {
   const text = (part: Buffer | string | undefined): string =>
     typeof part === 'string' ? part : (part?.toString('latin1') ?? '');
@@ -55,6 +60,6 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 // The characters that Node can write (its checkInvalidHeaderChar): field-vchar, space, tab, obs-text.
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whether these lines can be forwarded without a change to what the receiver reads. */
+/** Whether these lines can be forwarded without changing what the receiver reads. */
 export const areValidLines = (lines: readonly HeaderPair[]): boolean =>
   lines.every(([name, value]) => TOKEN.test(name) && FIELD_VALUE.test(value));

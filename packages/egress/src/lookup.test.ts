@@ -57,12 +57,12 @@ describe('the addresses of a Service', () => {
     expect(server.questions.slice(before)).toContain(`A ${NAME} tcp`);
   });
 
-  test('are found although a datagram is lost', async () => {
+  test('are found even if a datagram is lost', async () => {
     server.table[NAME] = { addresses: ['10.0.0.5'], lost: 1 };
     expect((await ask()).addresses).toHaveLength(1);
   });
 
-  test('come from the next server if one refuses', async () => {
+  test('come from the next server if one refuses the query', async () => {
     await using broken = await startDnsServer({ [NAME]: { code: 2 } });
     server.table[NAME] = { addresses: ['10.0.0.5'] };
     expect((await lookupService(NAME, [broken, server])).addresses).toHaveLength(1);

@@ -6,7 +6,7 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** All addresses of a name, in the order to try them. Rejects as `dns.lookup` does. */
+/** Resolves with all addresses of a name, in the order in which to try them. Rejects as `dns.lookup` does. */
 export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 /** Uses the machine's resolver (/etc/hosts, search domains, DNS), like every other program on it. */
@@ -20,16 +20,16 @@ export const lookupAll: Lookup = (hostname) =>
 
 /** The cluster's DNS data for the name of a Service. */
 export interface ServiceAddresses {
-  /** The name is an alias, such as that of an ExternalName Service. */
+  /** Whether the name is an alias, such as that of an ExternalName Service. */
   readonly isAlias: boolean;
-  /** Empty: the Service does not exist, or none of its pods is ready. */
+  /** Empty if the Service does not exist or none of its pods is ready. */
   readonly addresses: readonly ResolvedAddress[];
 }
 
 /** Rejects with an error whose code is `EAI_AGAIN` or `ENOTFOUND`. */
 export type ServiceLookup = (hostname: string) => Promise<ServiceAddresses>;
 
-/** Queries addresses of both kinds. One response is enough, because some servers fail on IPv6. */
+/** Queries addresses of both families. One response is enough, because some servers fail on IPv6. */
 export const lookupService = async (hostname: string, servers?: readonly NameServer[]): Promise<ServiceAddresses> => {
   const results = await Promise.allSettled([
     queryAddresses(hostname, 'A', servers),

@@ -4,12 +4,15 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer } from 'node:tls';
 import * as x509 from '@peculiar/x509';
 
-/** Handles request number `count` (from 1) over all connections. `request` is its head and the bytes that arrived with it, latin1. */
+/**
+ * Handles request number `count` (starting at 1) across all connections. `request` is its head and the bytes that arrived with
+ * it, as latin1.
+ */
 export type Script = (socket: Socket, request: string, count: number) => void;
 
 export interface RawUpstream extends AsyncDisposable {
   readonly port: number;
-  /** All bytes received, latin1. */
+  /** Returns all received bytes as latin1. */
   received(): string;
   connections(): number;
 }
@@ -27,7 +30,7 @@ const listening = async (server: Server, sockets: Set<Socket>, state: { text: st
   };
 };
 
-/** A server that sends exactly the scripted bytes, valid or not. */
+/** Starts a server that sends exactly the scripted bytes, valid or not. */
 export const startRawUpstream = (
   script: Script | string,
   tls?: { readonly cert: string; readonly key: string },
@@ -53,7 +56,7 @@ export const startRawUpstream = (
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** Creates a CA and a certificate for `name` that it has signed; PEM. */
+/** Creates a CA and a certificate for `name` that the CA has signed, both as PEM. */
 export const makeCertificate = async (name: string): Promise<{ ca: string; cert: string; key: string }> => {
   x509.cryptoProvider.set(webcrypto);
   const generate = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

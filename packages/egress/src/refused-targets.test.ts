@@ -34,7 +34,7 @@ describe('a target', () => {
     ['https://a/', 'a', 443],
     ['http://[::1]:8123/x', '::1', 8123],
     ['http://a.:81', 'a', 81],
-  ])('from the URL %s is %s:%i', (url, host, port) => {
+  ])('read from the URL %s is %s:%i', (url, host, port) => {
     expect(targetOf(new URL(url))).toEqual({ host, port });
   });
 });
@@ -42,16 +42,16 @@ describe('a target', () => {
 describe('a refused target includes', () => {
   test('a host by its name, only at its port', () => {
     const targets = refusing('clickhouse.db.svc:8123');
-    expect(check(targets, 'clickhouse.db.svc', 8123)).toMatch(/^clickhouse\.db\.svc at port 8123 .* never allowed$/);
+    expect(check(targets, 'clickhouse.db.svc', 8123)).toMatch(/^clickhouse\.db\.svc on port 8123 .* never allowed$/);
     expect(check(targets, 'clickhouse.db.svc', 80)).toBeUndefined();
     expect(check(targets, 'other.db.svc', 8123)).toBeUndefined();
   });
 
-  test.each(['10.0.0.1', '::ffff:10.0.0.1', '64:ff9b::a00:1', '2002:a00:1::'])('an address, spelled %s', (ip) => {
+  test.each(['10.0.0.1', '::ffff:10.0.0.1', '64:ff9b::a00:1', '2002:a00:1::'])('an IP address spelled as %s', (ip) => {
     expect(check(refusing('10.0.0.1:443'), ip, 443)).toBeDefined();
   });
 
-  test('every address of this machine if it listens on this machine', () => {
+  test('every address of this machine if it listens here', () => {
     const own = Object.values(networkInterfaces()).flatMap((found) => found?.map(({ address }) => address) ?? []);
     for (const listening of ['127.0.0.1:8123', 'localhost:8123', '0.0.0.0:8123', '[::]:8123']) {
       const targets = refusing(listening);

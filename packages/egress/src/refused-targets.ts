@@ -5,9 +5,9 @@ import { classOf, destinationsOf } from './address-class.ts';
 import { hostOf, type AddressRefusal } from './address-policy.ts';
 import { lookupAll, type Lookup } from './lookup.ts';
 
-/** An address that is never an upstream: ClickHouse, the config stream, metrics, the API server. */
+/** A host and port that is never an upstream, such as ClickHouse, the config stream, metrics or the API server. */
 export interface Target {
-  /** A name, or an IP address without brackets; `0.0.0.0` and `::` stand for this machine. */
+  /** A name, or an IP address without brackets. `0.0.0.0` and `::` stand for this machine. */
   readonly host: string;
   readonly port: number;
 }
@@ -15,24 +15,24 @@ export interface Target {
 interface KnownTarget extends Target {
   /** Canonical IP addresses: the literal ones, or the results of the last lookup of the name. */
   addresses: readonly string[];
-  /** The last lookup of the name. `atMs` is of `performance.now()`; `done` never rejects. */
+  /** The last lookup of the name. `atMs` is a `performance.now()` time. `done` never rejects. */
   lookedUp: { readonly atMs: number; readonly done: Promise<void> } | undefined;
 }
 
 /** Names are looked up again after this time, because pods come and go. */
 const REFRESH_MS = 10_000;
-/** A name server that does not respond must not hold up requests. After this time, the last known addresses count. */
+/** A name server that does not respond must not hold up requests. After this time, the last known addresses are used. */
 const REFRESH_WAIT_MS = 1_000;
 
 const TARGET = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/;
 
-/** Whether `text` is `clickhouse:8123`, `10.0.0.1:443` or `[::1]:9443`. */
+/** Whether `text` is a target, such as `clickhouse:8123`, `10.0.0.1:443` or `[::1]:9443`. */
 export const isTarget = (text: string): boolean => {
   const [, bracketed, , port] = TARGET.exec(text) ?? [];
   return Number(port) <= 65_535 && (bracketed === undefined || ipaddr.IPv6.isValid(bracketed));
 };
 
-/** Throws if `text` is not a target (see `isTarget`). */
+/** Parses a target. Throws if `text` is not a target (see `isTarget`). */
 export const parseTarget = (text: string): Target => {
   const [, bracketed, name, port] = TARGET.exec(text) ?? [];
   const host = bracketed ?? name;
@@ -40,13 +40,13 @@ export const parseTarget = (text: string): Target => {
   return { host: host.toLowerCase().replace(/\.$/, ''), port: Number(port) };
 };
 
-/** The target of an http or https URL. */
+/** Returns the target of an http or https URL. */
 export const targetOf = (url: URL): Target => ({
   host: hostOf(url),
   port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
 });
 
-/** Addresses that are known without a name server. Undefined for a name. */
+/** Returns the addresses that are known without a name server, or undefined for a name. */
 const literalAddresses = (host: string): readonly string[] | undefined => {
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1', '::1'];
   return ipaddr.isValid(host) ? canonical(host) : undefined;
@@ -66,8 +66,8 @@ const isOwn = (ip: string): boolean => {
 
 /**
  * Standin's own components, and other targets that must not be reached through Standin, regardless of the address policy. A
- * component on this machine is refused at all of this machine's addresses. The endpoints behind the address of another Service
- * are not visible from here.
+ * component on this machine is blocked at all of this machine's addresses. The endpoints behind another Service's address are not
+ * visible from here.
  */
 export class RefusedTargets {
   readonly #targets: KnownTarget[] = [];
@@ -82,13 +82,16 @@ export class RefusedTargets {
     this.#targets.push({ host, port, addresses: literalAddresses(host) ?? [], lookedUp: undefined });
   }
 
-  /** Why a connection to that host and port is refused, in a sentence without a full stop. A name is compared literally. */
+  /**
+   * Returns the reason why a connection to that host and port is blocked, as a sentence without a full stop. Compares names
+   * literally.
+   */
   check(target: Target): string | undefined {
     const refusal = this.refuse(target);
     return refusal && `${refusal.address} is ${refusal.kind}`;
   }
 
-  /** The same in parts, for callers that must not show the address to everyone. */
+  /** Returns the same in parts, for callers that must not show the address to everyone. */
   refuse({ host, port }: Target): AddressRefusal | undefined {
     const targets = this.#targets.filter((target) => target.port === port);
     if (targets.length === 0) return undefined;
@@ -99,11 +102,14 @@ export class RefusedTargets {
         addresses.some((ip) => target.addresses.includes(ip) || (isOwn(ip) && target.addresses.some(isOwn))),
     );
     return isRefused
-      ? { address: `${host} at port ${port}`, kind: 'a component of Standin or of the cluster, which is never allowed' }
+      ? { address: `${host} on port ${port}`, kind: 'a component of Standin or of the cluster, which is never allowed' }
       : undefined;
   }
 
-  /** Looks up the names of targets at that port again if their addresses may have changed. Never rejects. Waits at most one second. */
+  /**
+   * Looks up the names of targets on that port again if their addresses may have changed. Never rejects. Waits for no more than
+   * one second.
+   */
   async refresh(port: number): Promise<void> {
     const now = performance.now();
     const looks = this.#targets
@@ -121,7 +127,7 @@ export class RefusedTargets {
     waiting.abort();
   }
 
-  /** If the lookup fails, the target keeps its addresses. */
+  /** Looks up the target's name. If the lookup fails, the target keeps its addresses. */
   async #lookUp(target: KnownTarget): Promise<void> {
     const found = await this.#lookup(target.host).catch(() => undefined);
     if (found !== undefined) target.addresses = found.flatMap(({ address }) => canonical(address));

@@ -26,7 +26,7 @@ const to = (target: ReplayHeadersInput['target'], isEdited = false) =>
   replayHeaders({ requestId: 'the-id', target, headers: HEADERS, isEdited, apiKey: 'the-key' });
 
 describe('the headers of a replay', () => {
-  it('to an endpoint keep the credentials of its caller and get the account’s key', () => {
+  it("to an endpoint keep the caller's credentials and get the account's key", () => {
     expect(to('Endpoint').sent).toEqual([
       ['X-A', '1'],
       ['Authorization', 'Bearer t'],
@@ -38,12 +38,12 @@ describe('the headers of a replay', () => {
     ]);
   });
 
-  it('to the upstream get no key', () => {
+  it('to the upstream do not get a key', () => {
     expect(to('Upstream').sent).toContainEqual(['Authorization', 'Bearer t']);
     expect(to('Upstream').sent.map(([name]) => name.toLowerCase())).not.toContain('x-api-key');
   });
 
-  it('to another URL lose captured credentials, and keep those that a user wrote', () => {
+  it('to another URL lose captured credentials and keep those that a user wrote', () => {
     expect(to('URL').sent.map(([name]) => name)).toEqual(['X-A', 'x-a', 'x-forwarded-for', 'standin-replay-of']);
     expect(to('URL', true).sent).toContainEqual(['Cookie', 'a=b']);
   });
@@ -72,7 +72,7 @@ describe('the request of a replay', () => {
     });
   });
 
-  it('to an upstream or a URL has the path of the URL and the query of the request', () => {
+  it("to an upstream or a URL has the URL's path and the request's query", () => {
     const request = replayRequest(captured, {}, { target: 'URL', url: 'http://up.example/base?x=1', apiKey: '' });
     expect(request.url).toBe('http://up.example/base?x=1&a=%20b&a=c');
   });
@@ -85,7 +85,7 @@ describe('the request of a replay', () => {
   });
 
   it.each(['@evil.example/', '//evil.example/', ':1@evil.example/', 'evil'])(
-    'never leaves the gateway: %s',
+    'never leaves the gateway if its target is %s',
     (target) => {
       const send = () =>
         replayRequest(captured, { target }, { target: 'Endpoint', url: 'http://gateway', apiKey: 'k' });

@@ -2,14 +2,14 @@ import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
 import { stripHopByHop } from './headers.ts';
 import { joinUpstreamUrl } from './upstream-url.ts';
 
-/** Marks a request that a replay sent. The value is the id of the log entry that it repeats. */
+/** Marks a request that a replay sent. The value is the id of the log entry that the replay repeats. */
 export const REPLAY_OF_HEADER = 'standin-replay-of';
 
 /** Why a captured header is not sent again, in words for users. */
 export const STRIP_REASONS = {
   connection: 'belongs to the original connection',
   rewritten: 'is recomputed for this request',
-  'api-key': 'the log only has a fingerprint of the key',
+  'api-key': 'the log contains only a fingerprint of the key',
   credentials: 'credentials are only sent to their original destination',
   marker: 'is recomputed for this replay',
 } as const;
@@ -18,11 +18,11 @@ export type StripReason = keyof typeof STRIP_REASONS;
 export interface ReplayHeadersInput {
   readonly requestId: string;
   readonly target: ReplayTarget;
-  /** As captured, or as a user wrote them. latin1, in order. */
+  /** As captured, or as written by a user. latin1, in order. */
   readonly headers: readonly HeaderPair[];
-  /** A user wrote the headers, so credentials in them are intentional. */
+  /** Whether a user wrote the headers, which makes credentials in them intentional. */
   readonly isEdited: boolean;
-  /** For the target Endpoint: the account's key, or its placeholder where headers are only shown. */
+  /** For the target Endpoint: the account's key, or its placeholder if headers are only shown. */
   readonly apiKey: string;
 }
 
@@ -36,7 +36,7 @@ export interface ReplayHeaders {
 const REWRITTEN = new Set(['host', 'content-length', 'expect']);
 const CREDENTIALS = new Set(['authorization', 'cookie']);
 
-/** The single rule for the headers that a replay removes and adds. The operator applies it, and the dialog displays it. */
+/** Determines which headers a replay removes and adds. The operator applies this rule, and the dialog displays it. */
 export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: ReplayHeadersInput): ReplayHeaders => {
   const kept = new Set(stripHopByHop(headers));
   const sent: HeaderPair[] = [];
@@ -70,13 +70,13 @@ export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: 
 export interface CapturedRequest {
   readonly id: string;
   readonly method: Method;
-  /** `/PROJECT-URI/v1/orders?a=1` */
+  /** For example `/PROJECT-URI/v1/orders?a=1`. */
   readonly target: string;
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array;
 }
 
-/** The changes to a request. Undefined: as captured. */
+/** The changes to a request. Undefined parts stay as captured. */
 export interface RequestEdit {
   readonly method?: Method | undefined;
   readonly target?: string | undefined;
@@ -84,7 +84,7 @@ export interface RequestEdit {
   readonly body?: Uint8Array | undefined;
 }
 
-/** The destination: the gateways' base URL, or the upstream's whole URL. */
+/** The destination: the gateways' base URL, or the complete URL of the upstream. */
 export interface ReplayDestination {
   readonly target: ReplayTarget;
   readonly url: string;
@@ -119,11 +119,11 @@ const queryOf = (target: string): string => {
   return start === -1 ? '' : target.slice(start + 1);
 };
 
-/** Concatenates, because `new URL('//evil', base)` would change the host. */
+/** Concatenates the parts, because `new URL('//evil', base)` would change the host. */
 const gatewayUrl = (base: string, target: string): string => {
   const joined = base.replace(/\/+$/, '') + target;
   if (!target.startsWith('/') || new URL(joined).origin !== new URL(base).origin) {
-    throw new TypeError('The target must begin with / and stay on the gateway');
+    throw new TypeError('The target must start with / and stay on the gateway');
   }
   return joined;
 };

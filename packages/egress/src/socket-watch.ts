@@ -3,7 +3,7 @@ import { LIMITS } from '@standin/contract';
 import { tooManyLines } from './egress-error.ts';
 
 const LF = 0x0a;
-/** One read may hold the trailers of an answer and the head of the next, as well as the line breaks of chunks. */
+/** One read can contain the trailers of one response and the head of the next, as well as the line breaks of chunks. */
 const UNFINISHED_LINES_MAX = 3 * LIMITS.upstreamHeadLinesMax;
 const NOTHING = new Uint8Array(0);
 
@@ -13,39 +13,39 @@ const countLines = (bytes: Uint8Array, from: number): number => {
   return lines;
 };
 
-/** The bytes of one connection that the parser keeps: lines of a head or of trailers that has not ended. */
+/** The bytes of one connection that the parser keeps: lines of an unfinished head or unfinished trailers. */
 interface Unfinished {
-  /** In earlier reads. */
+  /** The number of lines in earlier reads. */
   lines: number;
   lastRead: Uint8Array;
-  /** Index in the last read after the last piece of a body. */
+  /** The index in the last read, after the last piece of a body. */
   from: number;
 }
 
 /**
  * Records what undici's errors and events do not report: the socket of an error, whether a response without a length "ended"
- * because its connection was reset (undici takes the reset for the end), and how many lines a head has that does not end. undici
- * bounds the bytes of the names and values; 60,000 lines of one letter are below that bound and take 14 MB.
+ * because its connection was reset (undici mistakes the reset for the end), and how many lines an unfinished head has. undici
+ * limits the bytes of names and values, but 60,000 one-letter lines stay below that limit and take 14 MB.
  */
 export class SocketWatch {
   readonly #failed = new WeakMap<Error, Socket>();
   #failing: Error | undefined;
-  /** The incomplete head or trailers on the most recently read connection. */
+  /** The unfinished head or trailers on the most recently read connection. */
   #unfinished: Unfinished | undefined;
 
-  /** Bytes read from the socket that failed with `error`; 0 if no socket did. */
+  /** Returns the number of bytes read from the socket that failed with `error`, or 0 if no socket did. */
   bytesReadBefore(error: Error): number {
     return this.#failed.get(error)?.bytesRead ?? 0;
   }
 
-  /** The error that undici's own listener is handling at this moment. */
+  /** The error that undici's own listener is currently handling. */
   get failing(): Error | undefined {
     return this.#failing;
   }
 
   /**
-   * A handler calls it for each head, and with each piece of a body, which is a view into the last read: undici calls handlers
-   * while it parses what it has read.
+   * Called by a handler for each head and for each piece of a body, which is a view into the last read, because undici calls
+   * handlers while it parses what it has read.
    */
   progressed(piece?: Uint8Array): void {
     const unfinished = this.#unfinished;
@@ -67,7 +67,7 @@ export class SocketWatch {
     });
   }
 
-  /** undici reads sockets only by `read`, and once more after each read that it has parsed. */
+  /** undici reads sockets only through `read`, and reads once more after each read that it has parsed. */
   #countLines(socket: Socket): void {
     const read = socket.read.bind(socket) as (bytes?: number) => Buffer | null;
     const unfinished: Unfinished = { lines: 0, lastRead: NOTHING, from: 0 };

@@ -1,22 +1,24 @@
-// The characters of a request target after its leading slash: neither spaces nor control characters (RFC 9112 section 3.2).
+// The characters allowed in a request target after its leading slash: no spaces or control characters (RFC 9112 section 3.2).
 const TARGET = /^[\x21-\x7e\x80-\xff]*$/;
 
 /**
- * The URL of the upstream request: the endpoint's own, with the caller's query (the part after the first `?`, latin1) appended as
- * received. Concatenates, because `new URL(path, base)` lets the path change the host, and `URL.search` re-encodes.
- *
- * Throws if the result would have another origin, or cannot be a request target.
+ * Returns the URL of the upstream request: the endpoint's own URL, with the caller's query (the part after the first `?`, latin1)
+ * appended as received. Concatenates strings, because `new URL(path, base)` lets the path change the host, and `URL.search`
+ * re-encodes. Throws if the result would have another origin or cannot be a request target.
  */
 export const joinUpstreamUrl = (base: URL | string, query: string): string => {
   const parsed = new URL(base);
-  if (!TARGET.test(query)) throw new TypeError('The query has characters that are not allowed in a request target');
+  if (!TARGET.test(query))
+    throw new TypeError('The query contains characters that are not allowed in a request target');
   const separator = query === '' ? '' : parsed.search === '' ? '?' : '&';
   const joined = `${parsed.origin}${parsed.pathname}${parsed.search}${separator}${query}`;
-  if (new URL(joined).origin !== parsed.origin) throw new TypeError('The query changes the origin of the URL');
+  if (new URL(joined).origin !== parsed.origin) throw new TypeError("The query changes the URL's origin");
   return joined;
 };
 
-/** Origin and request target of a URL. Text keeps the bytes of its query (`URL` would encode some of them). */
+/**
+ * Returns the origin and the request target of a URL. A string keeps the bytes of its query (`URL` would encode some of them).
+ */
 export const splitUpstreamUrl = (url: URL | string): { parsed: URL; target: string } => {
   const parsed = new URL(url);
   const prefix = `${parsed.origin}/`;

@@ -61,7 +61,7 @@ describe('a statement that writes inside the engine', () => {
   });
 });
 
-// Prevents: ClickHouse's client reading lines of a comment as statements, where the comment begins after a semicolon.
+// Prevents ClickHouse's client from reading lines of a comment as statements if the comment begins after a semicolon.
 test.for([
   ['/*\nDROP TABLE t --*/ SELECT 1', 'SELECT 1'],
   ['SELECT 1; /*\nDROP TABLE t --*/', 'SELECT 1'],
@@ -94,8 +94,8 @@ describe('an insert followed by its data', () => {
     ['a word that looks like VALUES', "INSERT INTO t SETTINGS values = 1 FORMAT CSV\nit's\n\n INTO OUTFILE '"],
     ['a format for expressions', 'INSERT INTO t FORMAT Values (1)'],
     ['a format that is a parameter', 'INSERT INTO t FORMAT {f:Identifier}'],
-    ['WITH in front', 'WITH 1 AS x INSERT INTO t FORMAT CSV'],
-    ['a subquery in front', 'WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a'],
+    ['WITH before it', 'WITH 1 AS x INSERT INTO t FORMAT CSV'],
+    ['a subquery before it', 'WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a'],
   ])('is refused with %s', ([, sql]) => {
     expect(() => check(sql ?? '')).toThrow(/^Code: (62|497)\. /);
   });
@@ -173,12 +173,12 @@ describe('the check of statements that leave the engine', () => {
     },
   );
 
-  test('allows servers of a configuration file, but only through cluster functions and Distributed tables', () => {
+  test('allows the servers in a configuration file, but only through cluster functions and Distributed tables', () => {
     const clusters = { ...rules, hasClusters: true };
     expect(checkStatement("SELECT * FROM cluster('c', d.t)", clusters)).toMatchObject({ isRead: true });
     expect(checkStatement('CREATE TABLE t AS u ENGINE = Distributed(c, d, u)', clusters)).toMatchObject({
       isRead: false,
     });
-    expect(() => checkStatement("SELECT * FROM remote('h', d.t)", clusters)).toThrow('remote() is refused');
+    expect(() => checkStatement("SELECT * FROM remote('h', d.t)", clusters)).toThrow('remote() is not allowed');
   });
 });

@@ -3,36 +3,36 @@ import { tokensOf, type Token } from './tokens.ts';
 
 /** Determines which statements the engine accepts. */
 export interface StatementRules {
-  /** Every table function that the engine has, in lower case. */
+  /** The names of all the engine's table functions, in lower case. */
   readonly tableFunctions: ReadonlySet<string>;
-  /** A configuration file defines servers. This allows cluster functions and Distributed tables. */
+  /** Whether a configuration file defines servers. This allows cluster functions and Distributed tables. */
   readonly hasClusters: boolean;
 }
 
 /** A statement that passed the check. */
 export interface CheckedStatement {
-  /** The statement changes nothing, so GET may send it. */
+  /** Whether the statement changes nothing, so that GET may send it. */
   readonly isRead: boolean;
   /**
-   * From the first to the last word. Next to a semicolon, ClickHouse's client treats only the first line of a comment as a comment,
-   * and the next lines of the comment as statements.
+   * The text from the first to the last word. Next to a semicolon, ClickHouse's client treats only the first line of a comment as
+   * a comment, and the following lines as statements.
    */
   readonly text: string;
-  /** For an insert that ends with its format: the rest is data, not SQL. */
+  /** Set for an insert that ends with its format. The rest is data, not SQL. */
   readonly insert?: InsertHead;
 }
 
 export interface InsertHead {
-  /** The start of the first word. */
+  /** The position of the first word. */
   readonly start: number;
   /** The position for `FROM INFILE`: before SETTINGS and FORMAT. */
   readonly fileAt: number;
-  /** The position after the format's name. */
+  /** The position after the format name. */
   readonly end: number;
 }
 
 const READS = ['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXISTS', 'EXPLAIN'];
-/** Statements that write, with the words that may follow. Empty: any word. */
+/** Statements that write, with the words that may follow. An empty list allows any word. */
 const WRITES: Readonly<Record<string, readonly string[]>> = {
   INSERT: [],
   CREATE: ['DATABASE', 'TABLE', 'VIEW'],
@@ -44,7 +44,7 @@ const WRITES: Readonly<Record<string, readonly string[]>> = {
   DELETE: [],
   UPDATE: [],
 };
-/** Other statements of ClickHouse. A word that is in no list is a typo. */
+/** Other ClickHouse statements. A word that is in no list is a typo. */
 const REFUSED = [
   ...['ATTACH', 'BACKUP', 'CHECK', 'COPY', 'DETACH', 'EXCHANGE', 'EXECUTE', 'FROM', 'GRANT', 'KILL', 'MOVE', 'RESTORE'],
   ...['REVOKE', 'SET', 'SYSTEM', 'UNDROP', 'USE', 'WATCH'],
@@ -54,7 +54,7 @@ const EXPLAIN_WORDS = ['AST', 'SYNTAX', 'QUERY', 'TREE', 'PLAN', 'PIPELINE', 'ES
 /** Enough for the words and settings at the start of a statement. */
 const HEAD_TOKENS_MAX = 100;
 
-/** Table functions that compute, or read tables of this engine. */
+/** Table functions that compute values or read this engine's tables. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generateseries', 'generate_series'],
   ...['view', 'merge', 'mergetreeindex'],
@@ -66,8 +66,8 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
 const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'null', 'values']);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
 /**
- * Functions that read files, run models or call other servers. They are refused wherever their names appear: `arrayMap(file, …)`,
- * `* APPLY(file)`. The last two compute the defaults of the columns that they take as text.
+ * Functions that read files, run models or call other servers. They are refused wherever their names appear, as in
+ * `arrayMap(file, …)` and `* APPLY(file)`. The last two compute the defaults of the columns that they accept as text.
  */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
   ...['file', 'catboostevaluate', 'aiclassify', 'aiembed', 'aiextract', 'aigenerate', 'aitranslate'],
@@ -86,8 +86,9 @@ const denied = (message: string): Error => exception(497, 'ACCESS_DENIED', messa
 const malformed = (message: string): Error => exception(62, 'SYNTAX_ERROR', message);
 
 /**
- * Checks that a statement stays inside the engine: no file, URL, other server or program. Uses allowlists where ClickHouse has
- * many alternatives: statements, table functions, engines. Throws an `EngineException`, worded for the author of the statement.
+ * Checks that a statement stays inside the engine and reaches no file, URL, other server or program. Uses allowlists where
+ * ClickHouse has many alternatives: statements, table functions, engines. Throws an `EngineException` with a message for the
+ * author of the statement.
  */
 export const checkStatement = (sql: string, rules: StatementRules): CheckedStatement => {
   const head: Token[] = [];
@@ -113,7 +114,10 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
 
 type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
 
-/** Refuses the table function VALUES. ClickHouse reads the data of INSERT … VALUES with a parser that differs from its lexer. */
+/**
+ * Refuses the VALUES table function, because ClickHouse reads the data of INSERT … VALUES with a parser that differs from its
+ * lexer.
+ */
 const checkValues = (sql: string): TokenCheck => {
   let mayInsert: boolean | undefined;
   let values: Token | undefined;
@@ -121,11 +125,13 @@ const checkValues = (sql: string): TokenCheck => {
     mayInsert = (mayInsert ?? isWord(token, 'INSERT')) && !isWord(token, 'SELECT', 'WITH', 'FROM', 'FUNCTION');
     const isBetween = values !== undefined && /\S/.test(sql.slice(previous?.end, token.start));
     if (isBetween || (values !== undefined && token.kind === 'name'))
-      throw denied('Comments and quoted names after VALUES are not allowed: remove them');
+      throw denied('Comments and quoted names after VALUES are not allowed; remove them');
     if (mayInsert && depth === 0 && isWord(token, 'VALUES')) values ??= token;
     if (!isSign(token, '(') || !isName(previous) || previous === values) return;
     if (!SQL_IN_TEXT.has(previous.text.toLowerCase())) return;
-    throw denied(`${previous.text}() is refused: its text arguments can contain SQL, which is not checked here`);
+    throw denied(
+      `${previous.text}() is not allowed, because its text arguments can contain SQL that is not checked here`,
+    );
   };
 };
 
@@ -133,25 +139,25 @@ const checkWord =
   ({ tableFunctions, hasClusters }: StatementRules): TokenCheck =>
   (token, previous) => {
     if (isWord(token, 'OUTFILE', 'INFILE')) {
-      const advice = 'read the response, or send the data as the body';
-      throw denied(`${token.text} is refused: the embedded engine gives no access to files; ${advice}`);
+      const advice = 'read the response or send the data in the body';
+      throw denied(`${token.text} is not allowed, because the embedded engine gives no access to files; ${advice}`);
     }
     if (isWord(token, 'WITH') && isWord(previous, 'PARALLEL')) throw malformed('Send one statement at a time');
     if (isName(token) && FUNCTIONS_REFUSED.has(token.text.toLowerCase())) {
       const reason = 'the embedded engine gives no access to files and models';
-      throw denied(`${token.text} is refused: ${reason}; a column cannot have this name here`);
+      throw denied(`${token.text} is not allowed, because ${reason}; a column cannot have this name here`);
     }
     if (!isSign(token, '(') || !isName(previous)) return;
     const name = previous.text.toLowerCase();
-    // A disk that is described in a statement can be any folder.
+    // A disk that a statement describes can be any folder.
     const isKnown = TABLE_FUNCTIONS.has(name) || SQL_IN_TEXT.has(name);
     const isReaching = name === 'disk' || (tableFunctions.has(name) && !isKnown);
     if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;
     const reason = 'the embedded engine gives no access to files, URLs, other servers and programs';
-    throw denied(`${previous.text}() is refused: ${reason}; send the data with INSERT`);
+    throw denied(`${previous.text}() is not allowed, because ${reason}; send the data with INSERT`);
   };
 
-/** Checks `ENGINE = Name` of a table, a view or a database. */
+/** Checks `ENGINE = Name` for a table, a view or a database. */
 const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
   let isWrite: boolean | undefined;
   let isNext = false;
@@ -160,15 +166,15 @@ const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
     if (isNext && !isSign(token, '=')) {
       isNext = false;
       if (!ENGINES.test(token.text) && !(hasClusters && CLUSTER_ENGINES.test(token.text))) {
-        const advice = 'the embedded engine stores tables itself: use MergeTree, Memory or Log';
-        throw denied(`ENGINE = ${token.text} is refused: ${advice}`);
+        const advice = 'the embedded engine stores tables itself; use MergeTree, Memory or Log';
+        throw denied(`ENGINE = ${token.text} is not allowed, because ${advice}`);
       }
     }
     if (isWrite && depth === 0 && isWord(token, 'ENGINE')) isNext = true;
   };
 };
 
-/** Refuses `WITH … INSERT`, which begins like a read, but whose data would follow the text. */
+/** Refuses `WITH … INSERT`, which begins like a read but is followed by data. */
 const checkMain = (): TokenCheck => {
   let isWith: boolean | undefined;
   let hasMain = false;
@@ -176,12 +182,12 @@ const checkMain = (): TokenCheck => {
     isWith ??= isWord(token, 'WITH', 'EXPLAIN');
     if (!isWith || hasMain || depth > 0 || !isWord(token, 'SELECT', 'INSERT')) return;
     if (isWord(token, 'INSERT'))
-      throw denied('WITH and EXPLAIN before INSERT are not allowed: write INSERT INTO … WITH … SELECT');
+      throw denied('WITH and EXPLAIN are not allowed before INSERT; write INSERT INTO … WITH … SELECT');
     hasMain = true;
   };
 };
 
-/** Finds the end of an insert's SQL, where its data comes in a format. */
+/** Finds the end of an insert's SQL if its data follows in a format. */
 const findInsert = (): ((token: Token, previous: Token | undefined) => Omit<InsertHead, 'start'> | undefined) => {
   let settings: Token | undefined;
   let hasSource = false;
@@ -212,12 +218,14 @@ const checkKind = (head: readonly Token[]): boolean => {
   const kind = first.kind === 'word' ? first.text.toUpperCase() : '';
   const objects = start === 0 && Object.hasOwn(WRITES, kind) ? WRITES[kind] : undefined;
   if (objects === undefined) {
-    const message = `${first.text} is refused: the embedded engine accepts ${[...READS, ...Object.keys(WRITES)].join(', ')}`;
+    const message = `${first.text} is not allowed; the embedded engine accepts ${[...READS, ...Object.keys(WRITES)].join(', ')}`;
     throw isWord(first, ...REFUSED) ? denied(message) : malformed(message);
   }
   const object = head.slice(1).find((token) => !isWord(token, ...CREATE_MODIFIERS));
   if (objects.length > 0 && !isWord(object, ...objects)) {
-    throw denied(`${kind} ${object?.text ?? ''} is refused: the embedded engine accepts ${kind} ${objects.join(', ')}`);
+    throw denied(
+      `${kind} ${object?.text ?? ''} is not allowed; the embedded engine accepts ${kind} ${objects.join(', ')}`,
+    );
   }
   return false;
 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createGate, GateFullError } from './concurrency-limit.ts';
 
 describe('createGate', () => {
-  test('runs tasks up to its limit, queues others in order, and refuses the rest', async () => {
+  test('runs tasks up to its limit, queues others in order, and rejects the rest', async () => {
     const gate = createGate(2, 2);
     const started: number[] = [];
     const ends = new Map<number, () => void>();

@@ -1,4 +1,4 @@
-/** Lets at most `runningMax` tasks run at once and `waitingMax` wait, in order of arrival. */
+/** Runs up to `runningMax` tasks at once and lets `waitingMax` wait, in order of arrival. */
 export interface Gate {
   /** Runs the task when a slot is free, or rejects with a `GateFullError`. */
   run<T>(task: () => Promise<T>): Promise<T>;
@@ -17,7 +17,8 @@ export const createGate = (runningMax: number, waitingMax: number): Gate => {
       running++;
       return undefined;
     }
-    if (waiting.length >= waitingMax) throw new GateFullError(`${running} tasks run and ${waiting.length} wait`);
+    if (waiting.length >= waitingMax)
+      throw new GateFullError(`${running} tasks are running and ${waiting.length} are waiting`);
     return new Promise((resolve) => waiting.push(resolve));
   };
 

@@ -3,12 +3,12 @@ import { constants } from 'node:os';
 import path from 'node:path';
 
 /**
- * The entry point of the image: runs `main.ts` as a child. The kernel ignores a SIGKILL that the first process of a container
- * sends to itself, but the engine cannot end in another way while a statement runs.
+ * The entry point of the image. Runs `main.ts` as a child process, because the kernel ignores a SIGKILL that the first process of
+ * a container sends to itself, and the engine has no other way to exit while a statement is running.
  */
 const child = spawn(process.execPath, [path.join(import.meta.dirname, 'main.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',
-  // A separate process group: Ctrl+C in a terminal reaches the child once, through this process.
+  // Runs in a separate process group, so that Ctrl+C in a terminal reaches the child only once, through this process.
   detached: true,
 });
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => child.kill(signal));

@@ -4,7 +4,7 @@ import { DEFAULT_USER, type Credentials } from './engine-process.ts';
 import { exception, type EngineException } from './engine-exception.ts';
 
 /**
- * Returns the credentials of a request, in any form that ClickHouse's HTTP interface supports
+ * Returns the credentials in a request, in any form that ClickHouse's HTTP interface supports
  * (https://clickhouse.com/docs/interfaces/http): X-ClickHouse-User and -Key, Basic authentication, or `user` and `password` in
  * the URL.
  */
@@ -22,13 +22,13 @@ export const credentialsOf = ({ headers }: Pick<IncomingMessage, 'headers'>, sea
   return { user: search.get('user') ?? DEFAULT_USER, password: search.get('password') ?? '' };
 };
 
-/** Takes a time that does not reveal how many characters were right. */
+/** Compares in a time that does not reveal how many characters were right. */
 const isSame = (given: string, wanted: string): boolean => {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));
 };
 
-/** ClickHouse's error for any user other than `wanted`. Undefined: the credentials are correct. */
+/** Returns ClickHouse's error for any user other than `wanted`, or undefined if the credentials are correct. */
 export const refuseOthers = (given: Credentials, wanted: Credentials): EngineException | undefined => {
   const [isUser, isPassword] = [isSame(given.user, wanted.user), isSame(given.password, wanted.password)];
   if (isUser && isPassword) return undefined;

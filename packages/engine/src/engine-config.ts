@@ -19,22 +19,22 @@ export const FIXED_SETTINGS: readonly string[] = [
 ];
 
 /**
- * The permissions of the engine's only user. Not included: READ and WRITE ON its sources (files, URLs, servers), BACKUP, SYSTEM,
- * functions, dictionaries, users.
+ * The permissions of the engine's only user. They do not include READ and WRITE ON its sources (files, URLs, servers), BACKUP,
+ * SYSTEM, functions, dictionaries or users.
  */
 const GRANTS = [
   'GRANT SELECT, INSERT, TRUNCATE, OPTIMIZE, SHOW, DROP, CREATE DATABASE, CREATE TABLE, CREATE TEMPORARY TABLE, CREATE VIEW ON *.*',
   'GRANT ALTER UPDATE, ALTER DELETE, ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER STATISTICS, ALTER CONSTRAINT, ALTER ORDER BY, ALTER TTL, ALTER MATERIALIZE TTL, ALTER SETTINGS, ALTER MODIFY COMMENT, ALTER MOVE PARTITION, ALTER VIEW ON *.*',
 ];
-/** For servers that a configuration file defines. */
+/** Additional grants if a configuration file defines servers. */
 const CLUSTER_GRANTS = ['GRANT READ, WRITE ON REMOTE'];
 
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /**
- * Disables compilation to machine code. With an open page, whose queries repeat, the compiler takes about 30 MiB, and counting
- * 1,000,000 rows takes as long with it as without. A statement can enable it.
+ * Disables compilation to machine code. On an open page, which repeats its queries, the compiler takes about 30 MiB, and counting
+ * 1,000,000 rows takes just as long with it. A statement can enable it.
  */
 const LAPTOP_QUERY_SETTINGS = `<compile_expressions>0</compile_expressions>
     <compile_aggregate_expressions>0</compile_aggregate_expressions>
@@ -61,8 +61,8 @@ ${grants.map((grant) => `      <query>${grant}</query>`).join('\n')}
 `;
 
 /**
- * For one user's machine, not for a server: caches of at most 64 MiB instead of up to 5 GiB, two idle threads instead of 1,000,
- * and fewer checks of its own memory.
+ * Settings for one user's machine rather than a server: caches of up to 64 MiB instead of 5 GiB, two idle threads instead of
+ * 1,000, and less frequent checks of its own memory.
  */
 const LAPTOP_SETTINGS = `<max_thread_pool_free_size>2</max_thread_pool_free_size>
   <memory_worker_period_ms>1000</memory_worker_period_ms>
@@ -71,7 +71,10 @@ const LAPTOP_SETTINGS = `<max_thread_pool_free_size>2</max_thread_pool_free_size
   <primary_index_cache_size>67108864</primary_index_cache_size>
   <query_condition_cache_size>16777216</query_condition_cache_size>`;
 
-/** No host is allowed: `remote_url_allow_hosts` without entries refuses every URL. The user's own file comes before the settings. */
+/**
+ * Allows no host: `remote_url_allow_hosts` without entries blocks every URL. The user's own file takes precedence over the
+ * settings.
+ */
 const configXml = (usersFile: string): string => `<clickhouse>
   <users_config>${escapeXml(usersFile)}</users_config>
   <remote_url_allow_hosts></remote_url_allow_hosts>
@@ -79,14 +82,14 @@ const configXml = (usersFile: string): string => `<clickhouse>
 </clickhouse>
 `;
 
-/** Another engine may run on the folder, and reads the files for each statement. Every start writes them. */
+/** Another engine may be running on the folder, and it reads the files for each statement. Every start writes them again. */
 const SECRET = { mode: 0o600, isDurable: false };
 
 /**
  * Writes the engine's configuration into `directory` and returns its main file. As far as possible, the engine itself refuses
- * what `check-statement.ts` refuses: that check reads text, while the engine checks when it opens tables and sources.
+ * what `check-statement.ts` refuses, because that file checks text, while the engine checks when it opens tables and sources.
  *
- * @param ownFile a configuration file of the user who starts the engine, such as one with `remote_servers`
+ * @param ownFile a configuration file from the user who starts the engine, such as one with `remote_servers`
  */
 export const writeEngineConfig = async (directory: string, ownFile: string | undefined): Promise<string> => {
   // The engine merges the files in this folder.

@@ -1,4 +1,4 @@
-/** An exception of the engine: `message` is its own text (`Code: 60. DB::Exception: …`). */
+/** An exception from the engine. `message` is the engine's own text (`Code: 60. DB::Exception: …`). */
 export class EngineException extends Error {
   override readonly name = 'EngineException';
   readonly code: number;
@@ -9,6 +9,6 @@ export class EngineException extends Error {
   }
 }
 
-/** An exception of the HTTP front, worded like the server's. */
+/** Returns an exception for the HTTP front, worded like the server's. */
 export const exception = (code: number, name: string, message: string): EngineException =>
   new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);

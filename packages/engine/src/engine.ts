@@ -15,7 +15,7 @@ export interface EngineResult {
   readonly bytes: Uint8Array;
   readonly rowsRead: number;
   readonly bytesRead: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly elapsed: number;
 }
 
@@ -23,11 +23,11 @@ export interface Engine {
   readonly version: string;
   /** The rules for `checkStatement`. */
   readonly rules: StatementRules;
-  /** The folder for bodies of inserts that the engine reads. Emptied at start. */
+  /** The folder for the bodies of inserts, which the engine reads. Emptied at startup. */
   readonly temporaryDirectory: string;
-  /** Undefined if rows can also arrive in another way than through `run`. */
+  /** Undefined if rows can also arrive by means other than `run`. */
   readonly inserts?: InsertCounter | undefined;
-  /** `format` applies to a query that names none. Rejects with an `EngineException`. */
+  /** Runs a statement. `format` applies to a query that does not name one. Rejects with an `EngineException`. */
   run(lane: Lane, statement: EngineStatement, format: string): Promise<EngineResult>;
   close(): void;
 }
@@ -35,7 +35,9 @@ export interface Engine {
 /** Inserts have their own queue, so that slow reads never hold up delivery. */
 type Lane = 'insert' | 'other';
 
-/** The sum of both, with room for the front's own files, is less than THREADPOOL_SIZE. */
+/**
+ * Together with the limit for other statements, and with room for the front's own files, this must be less than THREADPOOL_SIZE.
+ */
 const INSERTS_RUNNING_MAX = 4;
 const OTHERS_RUNNING_MAX = 8;
 const WAITING_MAX = 200;
@@ -48,7 +50,7 @@ const toException = (error: unknown): EngineException => {
     : new EngineException(Number(code), message, { cause: error });
 };
 
-/** The engine records its process in a file of the folder, which it keeps locked. */
+/** Returns the process that holds the folder. The engine records it in a file in the folder, which it keeps locked. */
 const holderOf = async (directory: string): Promise<string | undefined> => {
   const status = await readFile(path.join(directory, 'status'), 'utf8').catch(() => '');
   return /^PID: (\d+)/m.exec(status)?.[1];
@@ -58,12 +60,12 @@ const openSession = async (directory: string, options: SessionOptions): Promise<
   try {
     return new Session(directory, options);
   } catch (error) {
-    // The engine writes its own message (code 76, when the folder is locked) only to stderr.
+    // The engine writes its own message (code 76 if the folder is locked) only to stderr.
     const holder = await holderOf(directory);
     const inUse = holder !== undefined && isAlive(Number(holder));
     throw new EngineStartError(
       inUse
-        ? `the ClickHouse data in ${directory} is in use by process ${holder}: stop it, or choose another data folder`
+        ? `the ClickHouse data in ${directory} is in use by process ${holder}; stop that process or choose another data folder`
         : `the ClickHouse engine cannot open ${directory}: ${error instanceof Error ? error.message : String(error)}`,
       { cause: error, inUse },
     );
@@ -81,11 +83,11 @@ const isAlive = (pid: number): boolean => {
 const readTableFunctions = (session: Session): ReadonlySet<string> =>
   new Set(session.query('SELECT lower(name) FROM system.table_functions', 'TSVRaw').trim().split('\n'));
 
-/** Opens ClickHouse on a folder. Only one process at a time can, because the engine locks it. */
+/** Opens ClickHouse on a folder. Only one process at a time can do this, because the engine locks the folder. */
 export const openEngine = async (dataDir: string, configFile?: string): Promise<Engine> => {
   const root = path.resolve(dataDir);
   if (/[*?{}[\]]/.test(root)) {
-    throw new EngineStartError(`the data folder's path must not contain any of * ? { } [ ], which ${root} does`);
+    throw new EngineStartError(`the path of the data folder must not contain any of * ? { } [ ], but ${root} does`);
   }
   const directory = path.join(root, 'engine');
   const temporaryDirectory = path.join(root, 'tmp');
@@ -97,7 +99,7 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
   await ignoreInGit(root, ['config', 'curl.conf', 'engine', 'tmp']);
   const config = await writeEngineConfig(path.join(root, 'config'), configFile);
   const options = { connectionArgs: [`--config-file=${config}`] };
-  // Holds the lock, and keeps the engine running between statements.
+  // Holds the lock and keeps the engine running between statements.
   const keeper = await openSession(directory, options);
   await rm(temporaryDirectory, { recursive: true, force: true });
   await mkdir(temporaryDirectory, { mode: 0o700 });
@@ -107,10 +109,10 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
     other: createGate(OTHERS_RUNNING_MAX, WAITING_MAX),
   };
 
-  // With its own configuration, the engine may be part of a cluster, whose other servers also insert.
+  // With its own configuration file, the engine may be part of a cluster with other servers that also insert.
   const inserts = configFile === undefined ? createInsertCounter() : undefined;
   const runNow = async (text: string, format: string): Promise<EngineResult> => {
-    // A connection takes 0.3 ms, and isolates the settings of each statement.
+    // Opening a connection takes 0.3 ms and isolates the settings of each statement.
     const session = new Session(directory, options);
     try {
       const result = await session.queryAsync(text, { format });

@@ -3,7 +3,7 @@ import { EngineException, exception } from './engine-exception.ts';
 import { GateFullError } from './concurrency-limit.ts';
 import { StatementError } from './statement.ts';
 
-/** HTTP statuses of ClickHouse's exceptions, as in its own server (ClickHouse src/Server/HTTP/exceptionCodeToHTTPStatus.cpp). */
+/** HTTP statuses for ClickHouse's exceptions, as on its own server (ClickHouse src/Server/HTTP/exceptionCodeToHTTPStatus.cpp). */
 const CODES_BY_STATUS: readonly (readonly [status: number, codes: readonly number[]])[] = [
   [400, [6, 8, 15, 25, 26, 27, 36, 37, 38, 41, 44, 53, 62, 72, 117, 123, 167, 168, 223, 321, 376, 427, 441, 675, 676]],
   [401, [194]],
@@ -29,7 +29,7 @@ const asException = (error: unknown): EngineException => {
   return exception(1001, 'STD_EXCEPTION', error instanceof Error ? error.message : String(error));
 };
 
-/** Responds like ClickHouse's server: status, code in a header, text. */
+/** Responds like the ClickHouse server: a status, the code in a header, and text. */
 export const answerException = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,7 +37,7 @@ export const answerException = (
   error: unknown,
 ): void => {
   const { code, message } = asException(error);
-  // The rest of the body was not read, so the connection cannot be reused.
+  // The rest of the body has not been read, so the connection cannot be reused.
   if (!request.complete) response.setHeader('Connection', 'close');
   response.setHeader('X-ClickHouse-Exception-Code', code);
   response.setHeader('Content-Type', 'text/plain; charset=UTF-8');

@@ -7,7 +7,7 @@ import { onTestFinished, describe, expect, test } from 'vitest';
 import type { Engine } from './engine.ts';
 import { createHttpFront } from './http-front.ts';
 
-/** Responds to every statement with its text. test/integration/logstore-engine.test.ts tests the real engine. */
+/** Responds to every statement with its own text. test/integration/logstore-engine.test.ts covers the real engine. */
 const engine: Engine = {
   version: '26.7',
   rules: { tableFunctions: new Set(), hasClusters: false },
@@ -18,7 +18,7 @@ const engine: Engine = {
 
 const credentials = { user: 'standin', password: 'secret' };
 
-/** Sends a request to a front with this access. Returns status and text of the response. */
+/** Sends a request to a front with this access. Returns the status and text of the response. */
 const ask = async (fromElsewhere: boolean, headers: OutgoingHttpHeaders = {}, path = '/?query=SELECT+1') => {
   const access = { fromElsewhere, credentials };
   const server = createHttpFront(engine, access).listen(0, '127.0.0.1');
@@ -34,17 +34,17 @@ const answered = { status: 200, body: 'SELECT 1' };
 const authorization = `Basic ${Buffer.from('standin:secret').toString('base64')}`;
 
 describe('a front for this machine', () => {
-  test.for(['127.0.0.1:8123', 'localhost', '[::1]:8123'])('responds under %s', async (host) => {
+  test.for(['127.0.0.1:8123', 'localhost', '[::1]:8123'])('responds to the host %s', async (host) => {
     expect(await ask(false, { host, authorization })).toEqual(answered);
   });
 
-  test.for(['clickhouse', 'rebound.example.com:8123', '10.0.0.1'])('refuses requests for %s', async (host) => {
+  test.for(['clickhouse', 'rebound.example.com:8123', '10.0.0.1'])('refuses the host %s', async (host) => {
     expect(await ask(false, { host, authorization })).toMatchObject({ status: 403 });
   });
 });
 
 describe('a front for other machines', () => {
-  test.for(['clickhouse', '10.0.0.1:8123', 'localhost'])('responds under %s', async (host) => {
+  test.for(['clickhouse', '10.0.0.1:8123', 'localhost'])('responds to the host %s', async (host) => {
     expect(await ask(true, { host, authorization })).toEqual(answered);
   });
 
@@ -61,7 +61,7 @@ describe('a front with a user', () => {
     expect(await ask(true, { authorization })).toEqual(answered);
   });
 
-  test('refuses others like the server', async () => {
+  test('refuses other users like the server does', async () => {
     const { status, body } = await ask(true);
     expect(status).toBe(403);
     expect(body).toContain('(AUTHENTICATION_FAILED) (version 26.7 (embedded))');

@@ -23,23 +23,23 @@ import type { EngineStatement } from './statement.ts';
 
 /**
  * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl use:
- * `/ping`; `POST /` with the query in the body, or in `?query=` with an insert's data in the body; `param_…`, settings and
- * `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status.
+ * `/ping`; `POST /` with the query in the body, or with the query in `?query=` and an insert's data in the body; `param_…`,
+ * settings and `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status.
  *
  * Not supported: sessions, multipart parameters, progress headers, several users, and statements that leave the engine
  * (`check-statement.ts`). In addition, readers can wait for the next insert (`insert-counter.ts`).
  */
 
-/** For bodies of inserts. A delivered batch has at most about 20 MiB. */
+/** Limits the bodies of inserts. A delivered batch has no more than about 20 MiB. */
 const INSERT_BYTES_MAX = 256 * 1024 * 1024;
-/** For queries, including the data of an insert in the text of its query. */
+/** Limits queries, including an insert's data in the text of its query. */
 const QUERY_BYTES_MAX = 16 * 1024 * 1024;
 /** ClickHouse's `http_max_uri_size`. */
 const HEAD_BYTES_MAX = 1024 * 1024;
 /** ClickHouse's `keep_alive_timeout` in 26.7. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** URL parameters that are not settings of the engine. */
+/** URL parameters that are not engine settings. */
 const NO_SETTINGS: ReadonlySet<string> = new Set([
   ...['query', 'query_id', 'database', 'default_format', 'user', 'password', 'role', 'quota_key'],
   ...['wait_end_of_query', 'buffer_size', 'compress', 'decompress', 'stacktrace', 'client_protocol_version'],
@@ -48,14 +48,17 @@ const NO_SETTINGS: ReadonlySet<string> = new Set([
 
 /** The clients that have access. */
 export interface FrontAccess {
-  /** True: programs on other machines, too, under any name of this one. False: only programs on this machine. */
+  /**
+   * If true, programs on other machines also have access, under any name of this machine. If false, only programs on this machine
+   * do.
+   */
   readonly fromElsewhere: boolean;
   /** The only user. */
   readonly credentials: Credentials;
 }
 
 /**
- * Refuses pages in a browser: a browser marks its requests with Origin or Sec-Fetch-Site, and after DNS rebinding Host has a
+ * Refuses pages in a browser. A browser marks its requests with Origin or Sec-Fetch-Site, and after DNS rebinding, Host has a
  * foreign name.
  */
 const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
@@ -65,7 +68,7 @@ const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess)
   }
   return fromElsewhere || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
     ? undefined
-    : 'The embedded engine only responds to programs on this machine, under a loopback address.';
+    : 'The embedded engine only responds to programs on this machine that use a loopback address.';
 };
 
 const limitBytes = (max: number): Transform => {
@@ -79,7 +82,7 @@ const limitBytes = (max: number): Transform => {
   });
 };
 
-/** Writes the decompressed body to `target`, up to a limit. Rejects if the client breaks off. */
+/** Writes the decompressed body to `target`, up to a limit. Rejects if the client disconnects. */
 const receiveBody = async (request: IncomingMessage, bytesMax: number, target: Writable): Promise<void> => {
   const limiter = limitBytes(bytesMax);
   if (request.headers['content-encoding'] === 'gzip') await pipeline(request, createGunzip(), limiter, target);
@@ -90,8 +93,8 @@ const readQuery = async (request: IncomingMessage): Promise<string> => {
   const whole = new PassThrough();
   const [bytes] = await Promise.all([buffer(whole), receiveBody(request, QUERY_BYTES_MAX, whole)]);
   if (!isUtf8(bytes)) {
-    const advice = "send an insert's binary data as the body, and the query as ?query=";
-    throw exception(36, 'BAD_ARGUMENTS', `the query is not valid UTF-8: ${advice}`);
+    const advice = "send an insert's binary data in the body and the query in ?query=";
+    throw exception(36, 'BAD_ARGUMENTS', `the query is not valid UTF-8; ${advice}`);
   }
   return bytes.toString('utf8');
 };
@@ -113,14 +116,14 @@ const statementOf = (request: IncomingMessage, search: URLSearchParams, query: s
   };
 };
 
-/** The data of an insert: the text after its format, then the body if that has not been read yet. */
+/** The data of an insert: the text after its format, followed by the body if it has not been read yet. */
 interface InsertData {
   readonly query: string;
   readonly head: InsertHead;
   readonly hasBody: boolean;
 }
 
-/** Passes the data to the engine in a file, so that data is never part of the SQL. */
+/** Passes the data to the engine in a file, so that it never becomes part of the SQL. */
 const insert = async (
   engine: Engine,
   request: IncomingMessage,
@@ -184,7 +187,7 @@ const answerQuery = async (
     throw exception(
       164,
       'READONLY',
-      'Cannot execute query in readonly mode: send statements that change something with POST',
+      'Cannot execute query in readonly mode; use POST for statements that change something',
     );
   }
   const defaultFormat = search.get('default_format') ?? 'TabSeparated';
@@ -211,7 +214,7 @@ const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: 
     clearTimeout(timer);
     leave?.();
   });
-  if (leave === undefined) response.writeHead(503).end('Too many programs are waiting for the next insert.\n');
+  if (leave === undefined) response.writeHead(503).end('Too many programs are already waiting for the next insert.\n');
 };
 
 const answer = async (
@@ -233,7 +236,7 @@ const answer = async (
   const { inserts } = engine;
   const isWait = pathname === INSERTS_PATH && request.method === 'GET' && inserts !== undefined;
   if (!isWait && (pathname !== '/' || (request.method !== 'POST' && request.method !== 'GET'))) {
-    response.writeHead(404).end('Not found: send queries to POST /, or GET /?query=.\n');
+    response.writeHead(404).end('Not found. Send queries to POST / or GET /?query=.\n');
     return;
   }
   response.setHeader('X-ClickHouse-Query-Id', searchParams.get('query_id') ?? randomUUID());
@@ -253,7 +256,7 @@ const answer = async (
   }
 };
 
-/** Creates the server. It does not listen yet. */
+/** Creates the server without listening. */
 export const createHttpFront = (engine: Engine, access: FrontAccess): Server =>
   createServer({ maxHeaderSize: HEAD_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     // A client that disconnects must not stop the server.

@@ -28,7 +28,7 @@ test('an existing .gitignore is kept', async () => {
   expect(await gitignore()).toBe('!keep\n');
 });
 
-test('a folder with other files is not ignored', async () => {
+test('a folder that contains other files is not ignored', async () => {
   await writeFile(path.join(folder, 'package.json'), '{}');
   await ignoreInGit(folder, OWN);
   expect(await readdir(folder)).toEqual(['package.json']);

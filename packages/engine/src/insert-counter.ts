@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 
-/** Maximum of concurrent waits. Each open page and each `standin tail` has one. */
+/** The maximum number of concurrent waits. Each open page and each `standin tail` has one. */
 const WAITING_MAX = 500;
 
 /** Notifies readers of the embedded engine of inserts (see `INSERTS_PATH`). */
 export interface InsertCounter {
-  /** Identifies the inserts so far and the process. The mark of another process is never the current one. */
+  /** Identifies this process and its inserts so far. The mark of another process is never the current one. */
   mark(): string;
   /** Records that an insert has ended, successfully or not. */
   count(): void;
-  /** Calls back when the mark has changed. Returns a function that ends the wait. `undefined`: too many are waiting. */
+  /** Calls back when the mark has changed. Returns a function that ends the wait, or `undefined` if too many are waiting. */
   whenPast(mark: string, callback: () => void): (() => void) | undefined;
-  /** Calls back all waiting readers, and later ones immediately. */
+  /** Calls back all waiting readers immediately, and later ones as soon as they wait. */
   close(): void;
 }
 

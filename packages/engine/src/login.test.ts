@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('each new login has a different password of 256 bits', () => {
+test('each new login has a different 256-bit password', () => {
   const [one, other] = [newLogin(), newLogin()];
   expect(one).toEqual({ user: 'default', password: expect.stringMatching(/^[\w-]{43}$/) as string });
   expect(one.password).not.toBe(other.password);
@@ -22,7 +22,7 @@ test('a login is read from two files, without trailing line breaks', async () =>
   expect(await readLogin(folder)).toEqual({ user: 'standin', password: 'se cret' });
 });
 
-test('a login without a password is refused', async () => {
+test('a login without a password is rejected', async () => {
   await writeFile(path.join(folder, 'username'), 'standin');
   await expect(readLogin(folder)).rejects.toThrow(`cannot read the login in ${folder}`);
   await writeFile(path.join(folder, 'password'), '\n');

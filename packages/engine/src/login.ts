@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_USER, EngineStartError, type Credentials } from './engine-process.ts';
 
-/** As long as a SHA-256, so that it cannot be guessed. */
+/** As long as a SHA-256 digest, so that it cannot be guessed. */
 const PASSWORD_BYTES = 32;
 
 /** Creates a new, random login. */
@@ -15,18 +15,21 @@ export const newLogin = (): Credentials => ({
 const readText = (folder: string, name: string): Promise<string> =>
   readFile(path.join(folder, name), 'utf8').then((text) => text.trim());
 
-/** Reads the login from the files `username` and `password`, the layout of a mounted Secret. Rejects with an `EngineStartError`. */
+/**
+ * Reads the login from the files `username` and `password`, which is the layout of a mounted Secret. Rejects with an
+ * `EngineStartError`.
+ */
 export const readLogin = async (folder: string): Promise<Credentials> => {
   const [user, password] = await Promise.all(['username', 'password'].map((name) => readText(folder, name))).catch(
     (error: unknown) => {
       throw new EngineStartError(`cannot read the login in ${folder}: ${String(error)}`, { cause: error });
     },
   );
-  if (!user || !password) throw new EngineStartError(`username and password in ${folder} must not be empty`);
+  if (!user || !password) throw new EngineStartError(`the username and password in ${folder} must not be empty`);
   return { user, password };
 };
 
-/** Writes a login for curl (`curl -K FILE`) to a file that only its owner can read. Returns the file. */
+/** Writes a login for curl (`curl -K FILE`) to a file that only its owner can read. Returns the path of the file. */
 export const writeCurlLogin = async (folder: string, { user, password }: Credentials): Promise<string> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = path.join(folder, 'curl.conf');

@@ -9,9 +9,9 @@ import { createHttpFront } from './http-front.ts';
 import { newLogin, readLogin, writeCurlLogin } from './login.ts';
 
 /**
- * The embedded ClickHouse engine as a separate process. To run it by hand: `npm run clickhouse -- --port 8123 --data DIR`. As a
- * child of `startEmbeddedEngine`, it reports over the IPC channel and ends when the channel closes, so it never outlives its
- * parent.
+ * The embedded ClickHouse engine as a separate process. To run it manually, use `npm run clickhouse -- --port 8123 --data DIR`.
+ * As a child of `startEmbeddedEngine`, it reports over the IPC channel and exits when the channel closes, so it never outlives
+ * its parent.
  */
 
 const LOOPBACK = '127.0.0.1';
@@ -19,10 +19,10 @@ const SHUTDOWN_MS_MAX = 5_000;
 
 const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse] [--login DIR] [--config FILE]
 
-Runs the embedded ClickHouse engine with its HTTP interface, until Ctrl+C. Port 0 takes any free one. With another --host than a
-loopback address (0.0.0.0: all of this machine's) it also responds to programs on other machines. --config names a configuration file of
-ClickHouse's own, such as one with clusters. --login names a folder with the files username and password, such as a mounted Secret;
-without it, each start creates a new password and prints the name of its file.
+Runs the embedded ClickHouse engine with its HTTP interface until you press Ctrl+C. Port 0 selects a free port. If --host is not a
+loopback address (0.0.0.0 means all addresses of this machine), the engine also responds to programs on other machines. --config names
+a ClickHouse configuration file, such as one with clusters. --login names a folder that contains the files username and password, such
+as a mounted Secret. Without --login, each start creates a new password and prints the name of the file that contains it.
 `;
 
 interface Arguments {
@@ -50,14 +50,15 @@ const readArguments = (): Arguments => {
       process.exit(0);
     }
     const port = Number(values.port);
-    if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`--port ${values.port} is not a port`);
+    if (!Number.isInteger(port) || port < 0 || port > 65_535)
+      throw new Error(`--port ${values.port} is not a valid port`);
     return { host: values.host, port, data: values.data, login: values.login, config: values.config };
   } catch (error) {
     throw new EngineStartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 };
 
-/** The login from a parent over the IPC channel, or from a folder. Undefined: neither. */
+/** Returns the login from a parent over the IPC channel or from a folder, or undefined if there is neither. */
 const givenLogin = async ({ login }: Arguments): Promise<Credentials | undefined> => {
   if (!process.send) return login === undefined ? undefined : readLogin(login);
   const [credentials] = (await once(process, 'message')) as [Credentials];
@@ -75,7 +76,7 @@ const listen = async (
     const busy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     throw new EngineStartError(
       busy
-        ? `port ${port} is in use: choose another for ClickHouse`
+        ? `port ${port} is in use; choose another port for ClickHouse`
         : `cannot listen on ${host} port ${port}: ${String(error)}`,
       { cause: error },
     );
@@ -91,12 +92,14 @@ const report = (message: EngineMessage, curlFile?: string): void => {
   } else {
     const curl = curlFile === undefined ? 'curl' : `curl -K ${curlFile}`;
     process.stdout.write(
-      `ClickHouse listens on ${message.url}\n\n  ${curl} '${message.url}/' --data-binary 'SELECT version()'\n  ${curl} '${message.url}/?database=standin' --data-binary 'SELECT received_at, method, path, status FROM log ORDER BY received_at DESC LIMIT 10 FORMAT PrettyCompact'\n\nCtrl+C stops it.\n`,
+      `ClickHouse is listening on ${message.url}\n\n  ${curl} '${message.url}/' --data-binary 'SELECT version()'\n  ${curl} '${message.url}/?database=standin' --data-binary 'SELECT received_at, method, path, status FROM log ORDER BY received_at DESC LIMIT 10 FORMAT PrettyCompact'\n\nPress Ctrl+C to stop it.\n`,
     );
   }
 };
 
-/** The engine's destructors crash while statements run. Acknowledged data is in its files. */
+/**
+ * Ends the process without the engine's destructors, which crash while statements are running. Acknowledged data is in its files.
+ */
 const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
 
 const main = async (): Promise<void> => {
@@ -115,7 +118,7 @@ const main = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
     engine.inserts?.close();
-    // Running statements finish; idle connections are closed.
+    // Running statements finish. Idle connections are closed.
     server.close(() => {
       engine.close();
       if (curlFile !== undefined) rmSync(curlFile, { force: true });
@@ -127,7 +130,7 @@ const main = async (): Promise<void> => {
   const onSignal = (): void => (stopping ? endAtOnce() : stop());
   process.on('SIGTERM', onSignal);
   if (process.send) {
-    // Ctrl+C reaches the whole process group. The parent still has rows to deliver, and stops this process when it is done.
+    // Ctrl+C reaches the whole process group. The parent still has rows to deliver, and it stops this process when it is done.
     process.on('SIGINT', () => undefined);
     process.on('disconnect', stop);
   } else {
@@ -136,7 +139,7 @@ const main = async (): Promise<void> => {
   report({ url }, curlFile);
 };
 
-// Must come before the first use of the pool. A parent has already set it.
+// Must be set before the pool is first used. A parent has already set it.
 process.env['UV_THREADPOOL_SIZE'] ??= String(THREADPOOL_SIZE);
 
 main().catch((error: unknown) => {

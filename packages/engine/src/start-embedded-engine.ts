@@ -10,7 +10,7 @@ import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
 import type { Credentials, EngineMessage } from './engine-process.ts';
 import { newLogin } from './login.ts';
 
-/** For `openLogStore`. The password is new at each start. */
+/** The address and login for `openLogStore`. The password is new at each start. */
 export interface EngineAddress {
   readonly url: string;
   readonly username: string;
@@ -18,9 +18,9 @@ export interface EngineAddress {
 }
 
 export interface EmbeddedEngineOptions {
-  /** Created if missing. Only one engine at a time can use it. */
+  /** Created if it does not exist. Only one engine at a time can use it. */
   readonly dataDir: string;
-  /** 0, the default, selects any free port. */
+  /** 0, the default, selects a free port. */
   readonly port?: number | undefined;
   /** A ClickHouse configuration file, such as one with `remote_servers`. */
   readonly configFile?: string | undefined;
@@ -28,26 +28,26 @@ export interface EmbeddedEngineOptions {
 }
 
 export interface EmbeddedEngine extends EngineAddress {
-  /** The id of the current process. It changes when the engine has crashed and restarted. */
+  /** The id of the current process. It changes when the engine crashes and restarts. */
   readonly pid: number | undefined;
   /** Finishes running statements, then ends the process. */
   stop(): Promise<void>;
 }
 
 /**
- * Settings of the engine's allocator, jemalloc: freed memory returns to the system within a second, and few threads have their
+ * Settings for jemalloc, the engine's allocator: freed memory returns to the system within a second, and few threads have their
  * own arenas.
  */
 const MALLOC_CONF = 'narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
-/** For a cold start with a large folder. Usually below 0.5 s. */
+/** Allows for a cold start with a large folder. A start usually takes less than 0.5 s. */
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 10_000;
 const RESTART_BACKOFF = { baseMs: 500, capMs: 30_000 };
 
-/** Logs the output of the process after it has started. Before that, the output is part of the error message. */
+/** Logs the process output after startup. Before that, the output is part of the error message. */
 const logLines = (child: ChildProcess, ready: Promise<unknown>, logger: Logger | undefined): void => {
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
@@ -69,7 +69,7 @@ const untilExit = async (child: ChildProcess): Promise<void> => {
 /** Resolves with the engine's URL, or throws an `EngineStartError`. */
 const firstWord = async (child: ChildProcess): Promise<string> => {
   const ended = once(child, 'exit').then(([code, signal]): EngineMessage => {
-    return { error: `the ClickHouse engine ended at its start (${String(signal ?? code)})` };
+    return { error: `the ClickHouse engine exited during startup (${String(signal ?? code)})` };
   });
   const said = once(child, 'message').then(([message]) => message as EngineMessage);
   const late: EngineMessage = { error: `the ClickHouse engine was not ready within ${START_MS_MAX / 1000} s` };
@@ -85,15 +85,15 @@ const launch = async (
 ): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
-    // Not the parent's arguments: the loaders or --inspect of a test runner are not for the engine. Its JavaScript only passes
-    // bytes through.
+    // Does not inherit the parent's arguments, because the loaders or --inspect of a test runner are not for the engine. The
+    // engine's JavaScript only passes bytes through.
     execArgv: ['--optimize-for-size'],
     env: { MALLOC_CONF, ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  child.on('error', (error) => logger?.error({ err: error }, 'clickhouse engine process'));
+  child.on('error', (error) => logger?.error({ err: error }, 'clickhouse engine process error'));
   const ready = firstWord(child);
-  // A child that has ended reports that itself.
+  // A child that has exited reports that itself.
   child.send(login, () => undefined);
   logLines(child, ready, logger);
   try {
@@ -114,7 +114,7 @@ const terminate = async (child: ChildProcess): Promise<void> => {
 
 /**
  * Runs ClickHouse on a folder, in a separate process behind its HTTP interface on the loopback address. The process ends with
- * this one. After a crash it restarts on the same port, which is a short outage for clients. Rejects with an `EngineStartError`
+ * this one. If it crashes, it restarts on the same port, which clients see as a short outage. Rejects with an `EngineStartError`
  * if the folder or the port is in use.
  */
 export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promise<EmbeddedEngine> => {
@@ -132,7 +132,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
     for (;;) {
       await untilExit(child);
       if (isStopping()) return;
-      logger?.error({ code: child.exitCode, signal: child.signalCode }, 'clickhouse engine ended, restarting');
+      logger?.error({ code: child.exitCode, signal: child.signalCode }, 'clickhouse engine exited, restarting');
       await delay(exponentialMs(failures, RESTART_BACKOFF), undefined, { signal: stopping.signal }).catch(
         () => undefined,
       );
@@ -141,7 +141,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
         ({ child } = await launch({ ...options, port }, login));
         failures = 0;
       } catch (error) {
-        logger?.error({ err: error }, 'clickhouse engine failed to start');
+        logger?.error({ err: error }, 'could not start the clickhouse engine');
         failures++;
       }
     }
@@ -157,7 +157,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
       stopping.abort();
       await terminate(child);
       await running;
-      // A restart was in progress.
+      // A restart is in progress.
       await terminate(child);
     },
   };

@@ -5,7 +5,7 @@ const plain = { query: 'SELECT 1', database: undefined, settings: [], params: []
 
 describe('engineText', () => {
   test.each([
-    ['a query alone', {}, 'SELECT 1'],
+    ['only a query', {}, 'SELECT 1'],
     ['a database', { database: 'a`b' }, 'USE `a\\`b`; SELECT 1'],
     ['settings', { settings: [['async_insert', '0']] }, "SET async_insert = '0'; SELECT 1"],
     ['a parameter', { params: [['x', "a\\t'b"]] }, "SET param_x = 'a\\\\t\\'b'; SELECT 1"],
@@ -14,7 +14,7 @@ describe('engineText', () => {
     expect(engineText({ ...plain, ...part })).toBe(text);
   });
 
-  test('refuses an invalid setting name', () => {
+  test('rejects an invalid setting name', () => {
     expect(() => engineText({ ...plain, settings: [["a='1'; DROP", 'x']] })).toThrow(StatementError);
   });
 });
@@ -35,7 +35,7 @@ describe('an insert with data', () => {
     [' \r\n 1,2', ' 1,2'],
     [' 1,2', '1,2'],
     ['\n\n1', '\n1'],
-  ])('after the format in %j has the data %j', (rest, data) => {
+  ])('with the text %j after its format has the data %j', (rest, data) => {
     const sql = 'INSERT INTO log FORMAT CSV';
     expect(dataIn(`${sql}${rest}`, { end: sql.length })).toBe(data);
   });
@@ -45,6 +45,6 @@ test.each([
   ['SELECT 1 FORMAT JSONEachRow', 'JSONEachRow'],
   ['SELECT 1\nformat CSV ; ', 'CSV'],
   ['SELECT 1', undefined],
-])('the format of %j is %s', (query, format) => {
+])('the format in %j is %s', (query, format) => {
   expect(formatOf(query)).toBe(format);
 });

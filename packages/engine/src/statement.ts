@@ -1,13 +1,13 @@
 import type { InsertHead } from './check-statement.ts';
 
-/** A statement for the engine. The URL parameters of ClickHouse's HTTP interface become SQL before the query. */
+/** A statement for the engine. The URL parameters of ClickHouse's HTTP interface become SQL in front of the query. */
 export interface EngineStatement {
   readonly query: string;
   readonly database: string | undefined;
   readonly settings: readonly (readonly [name: string, value: string])[];
-  /** Values in the encoding of the HTTP interface: TSV escapes. */
+  /** Values in the HTTP interface's encoding, which uses TSV escapes. */
   readonly params: readonly (readonly [name: string, value: string])[];
-  /** As with GET: only reads, but may still change settings. */
+  /** Whether the statement may only read, as with GET. It may still change settings. */
   readonly readOnly: boolean;
 }
 
@@ -27,8 +27,8 @@ const assignments = (prefix: string, pairs: EngineStatement['settings']): string
   });
 
 /**
- * Returns one text for one connection. chdb keeps settings and parameters as long as the connection, and only parameters that are
- * set in SQL, not through its `queryBind`, are separate from those of other connections.
+ * Returns one text for one connection. chdb keeps settings and parameters for the lifetime of the connection. Only parameters
+ * that are set in SQL, not through its `queryBind`, are separate from those of other connections.
  */
 export const engineText = (statement: EngineStatement): string => {
   const changes = [
@@ -45,16 +45,16 @@ export const engineText = (statement: EngineStatement): string => {
 
 export const isInsert = (query: string): boolean => /^\s*INSERT\s/i.test(query);
 
-/** Returns the same insert with its data in a file: the only input of chdb that preserves binary data. */
+/** Returns the same insert with its data in a file, which is the only chdb input that preserves binary data. */
 export const insertFromFile = (query: string, { start, fileAt, end }: InsertHead, path: string): string =>
   `${query.slice(start, fileAt)}FROM INFILE ${quote(path)} COMPRESSION 'none' ${query.slice(fileAt, end)}`;
 
-/** Returns the text after an insert's format. The data begins on the next line, or after the space. */
+/** Returns the text after an insert's format. The data begins on the next line or after the space. */
 export const dataIn = (query: string, { end }: Pick<InsertHead, 'end'>): string => {
   const rest = query.slice(end);
   return /^[\s;]*$/.test(rest) ? '' : rest.replace(/^[ \t\f\v]*(\r?\n)?/, '');
 };
 
-/** The format that the query names, otherwise `undefined`. */
+/** Returns the format that the query names, or `undefined` if it names none. */
 export const formatOf = (query: string): string | undefined =>
   /\sFORMAT\s+([A-Za-z0-9_]+)[\s;]*$/i.exec(query)?.[1] ?? undefined;

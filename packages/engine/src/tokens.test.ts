@@ -6,13 +6,13 @@ const kindsOf = (sql: string): string[] => [...tokensOf(sql)].map(({ kind, text 
 describe('tokensOf', () => {
   test.for([
     ['words and signs', 'SELECT a.b', ['word SELECT', 'word a', 'sign .', 'word b']],
-    ['comments as white space', 'a/**/b -- c\nd /* "x */', ['word a', 'word b', 'word d']],
+    ['comments as whitespace', 'a/**/b -- c\nd /* "x */', ['word a', 'word b', 'word d']],
     ['a comment at the end', 'a --', ['word a']],
     ['a string', "'it''s \\' -- /* ' x", ["string it''s \\' -- /* ", 'word x']],
-    ['names in both quotes', '"a""b" `c``d`', ['name a"b', 'name c`d']],
+    ['names in either kind of quotes', '"a""b" `c``d`', ['name a"b', 'name c`d']],
     ['a bit string', "x'4a' b'01' xx'4'", ["string x'4a'", "string b'01'", 'word xx', 'string 4']],
     ['numbers', '1e-5 .5 0x1p-3 1-1', ['number 1e-5', 'number .5', 'number 0x1p-3', 'number 1', 'sign -', 'number 1']],
-    ['a comment right behind a number', '1--x\n2', ['number 1', 'number 2']],
+    ['a comment directly after a number', '1--x\n2', ['number 1', 'number 2']],
     ['an arrow', 'x->y', ['word x', 'sign -', 'sign >', 'word y']],
   ] as const)('reads %s', ([, sql, tokens]) => {
     expect(kindsOf(sql)).toEqual(tokens);
@@ -28,17 +28,17 @@ describe('tokensOf', () => {
   test.for([
     ['a heredoc', 'SELECT $$x$$'],
     ['a comment of two slashes', 'SELECT 1 // x'],
-    ['a comment behind #', 'SELECT 1 # x'],
+    ['a comment after #', 'SELECT 1 # x'],
     ['a nested comment', '/* a /* b */ c */ SELECT 1'],
     ['typographic quotes', 'SELECT ‘x’'],
     ['a backslash in a name', 'SELECT `fi\\x6ce`(1)'],
     ['a backslash elsewhere', 'SELECT 1\\G'],
-    ['a hexadecimal string with more in it', "SELECT x'41\\' INTO OUTFILE '"],
-    ['a number with half an exponent', "SELECT 1e--file('x')"],
-    ['an open string', "SELECT 'x"],
+    ['a hexadecimal string that contains something else', "SELECT x'41\\' INTO OUTFILE '"],
+    ['a number with an incomplete exponent', "SELECT 1e--file('x')"],
+    ['an unclosed string', "SELECT 'x"],
     ['a string that ends in an escape', "SELECT 'x\\"],
-    ['an open name', 'SELECT `x'],
-    ['an open comment', 'SELECT 1 /* x'],
+    ['an unclosed name', 'SELECT `x'],
+    ['an unclosed comment', 'SELECT 1 /* x'],
     ['NUL', "SELECT 'a\0b'"],
   ])('refuses %s', ([, sql]) => {
     expect(() => [...tokensOf(sql ?? '')]).toThrow(/^Code: 62\. .*\(position \d+\) \(SYNTAX_ERROR\)$/);

@@ -1,6 +1,6 @@
 import { exception } from './engine-exception.ts';
 
-/** A significant token of SQL. `text` of a quoted name or a string is the text between the quotes. */
+/** A significant SQL token. For a quoted name or a string, `text` is the text between the quotes. */
 export interface Token {
   readonly kind: 'word' | 'name' | 'string' | 'number' | 'sign';
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Token {
 
 const BLANK = /[ \t\n\r\f\v]*/y;
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
-/** Also matches `1e-5` and `0x1p-3`. A sign belongs to a number only if a digit follows. */
+/** Also matches `1e-5` and `0x1p-3`. A sign is part of a number only if a digit follows. */
 const NUMBER = /(?:\d|\.\d)(?:[eEpP][+-](?=\d)|[A-Za-z0-9_.])*/y;
 const BIT_STRING = /[xXbB]'[0-9A-Fa-f]*'/y;
 const STRING_STOP = /['\\]/g;
@@ -23,8 +23,8 @@ const syntaxError = (at: number, message: string): Error =>
   exception(62, 'SYNTAX_ERROR', `${message} (position ${at + 1})`);
 
 /**
- * The position after the closing quote of the text that begins at `start`. A doubled quote, or one after a backslash, is part of
- * the text.
+ * Returns the position after the closing quote of the text that begins at `start`. A quote that is doubled or follows a backslash
+ * is part of the text.
  */
 const endOfQuoted = (sql: string, start: number): number => {
   const quote = sql.charAt(start);
@@ -38,7 +38,7 @@ const endOfQuoted = (sql: string, start: number): number => {
   }
 };
 
-/** The position after whitespace and comments. */
+/** Returns the position after whitespace and comments. */
 const skipBlank = (sql: string, from: number): number => {
   let at = from;
   for (;;) {
@@ -51,15 +51,15 @@ const skipBlank = (sql: string, from: number): number => {
       const end = sql.indexOf('*/', at + 2);
       const inner = sql.indexOf('/*', at + 2);
       if (end < 0) throw syntaxError(at, 'The comment is not closed');
-      if (inner >= 0 && inner < end) throw syntaxError(inner, 'Nested comments are not allowed: remove the inner one');
+      if (inner >= 0 && inner < end) throw syntaxError(inner, 'Nested comments are not allowed; remove the inner one');
       at = end + 2;
     } else return at;
   }
 };
 
 /**
- * Splits SQL like ClickHouse's lexer (src/Parsers/Lexer.cpp), or throws an `EngineException`. Refuses ambiguous syntax: heredocs,
- * `//` and `#` comments, nested comments, typographic quotes, backslashes in names. Lazy, because data may follow an INSERT.
+ * Splits SQL like ClickHouse's lexer (src/Parsers/Lexer.cpp), or throws an `EngineException`. Rejects ambiguous syntax: heredocs,
+ * `//` and `#` comments, nested comments, typographic quotes, and backslashes in names. Lazy, because data may follow an INSERT.
  */
 export function* tokensOf(sql: string): Generator<Token, undefined> {
   const nul = sql.indexOf('\0');
@@ -92,17 +92,18 @@ const readToken = (sql: string, start: number): Token => {
   const word = match(WORD);
   if (word !== undefined) {
     const next = sql.charAt(start + word.length);
-    if (/^[xb]$/i.test(word) && next === "'") throw syntaxError(start, 'The string contains more than digits');
+    if (/^[xb]$/i.test(word) && next === "'")
+      throw syntaxError(start, 'The string contains characters other than digits');
     return token('word', word);
   }
   const number = match(NUMBER);
   if (number !== undefined) {
-    // ClickHouse would read the sign as part of the number, and the rest would not be a comment.
+    // ClickHouse would read the sign as part of the number, so the rest would not be a comment.
     if (/[eEpP]$/.test(number) && /[+-]/.test(sql.charAt(start + number.length)))
-      throw syntaxError(start, 'The number has no exponent');
+      throw syntaxError(start, 'The number has an incomplete exponent');
     return token('number', number);
   }
   const sign = match(SIGN);
   if (sign !== undefined && !sql.startsWith('//', start)) return token('sign', sign);
-  throw syntaxError(start, `${JSON.stringify(char)} is only allowed in quotes here`);
+  throw syntaxError(start, `${JSON.stringify(char)} is allowed only inside quotes here`);
 };

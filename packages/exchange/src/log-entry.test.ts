@@ -19,7 +19,7 @@ describe('toLogEntry', () => {
   test.each([
     ['plain text', '7465787400', 'utf8'],
     ['nothing', '', 'utf8'],
-    ['a byte order mark, which stays', 'efbbbf61', 'utf8'],
+    ['a byte order mark, which is kept', 'efbbbf61', 'utf8'],
     ['all of Unicode', 'f09f9880c3a9', 'utf8'],
     ['a byte that is not UTF-8', '61ff', 'base64'],
     ['a surrogate in UTF-8', 'eda080', 'base64'],

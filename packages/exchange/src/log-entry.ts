@@ -3,13 +3,13 @@ import type { Action, HeaderPair, LogRow, Method, Outcome } from '@standin/contr
 /**
  * A log entry as users and programs see it: one line of `standin logs -o json`. Fields are only added, never removed.
  *
- * Bytes on the wire are represented without loss. A body is UTF-8 text if it is valid UTF-8, otherwise base64. In `target`,
- * `path`, `query`, header names and values, each character is one byte (latin1): `é` may be one byte E9, and the UTF-8 bytes `C3
- * A9` of a client read `Ã©`.
+ * Bytes on the wire are represented without loss. A body is UTF-8 text if it is valid UTF-8, and base64 otherwise. In `target`,
+ * `path`, `query`, header names and header values, each character is one byte (latin1): `é` is the byte E9, and the UTF-8 bytes
+ * `C3 A9` appear as `Ã©`.
  */
 export interface LogEntry {
   readonly id: string;
-  /** RFC 3339 in UTC with microseconds: when the request's head had arrived. */
+  /** When the request head had arrived, as RFC 3339 in UTC with microseconds. */
   readonly receivedAt: string;
   readonly namespace: string;
   readonly project: string;
@@ -17,7 +17,7 @@ export interface LogEntry {
   readonly method: Method;
   readonly path: string;
   readonly query: string;
-  /** 0 when no response was recorded. */
+  /** 0 if no response was recorded. */
   readonly status: number;
   readonly durationMs: number;
   readonly request: {
@@ -33,7 +33,7 @@ export interface LogEntry {
     readonly headers: readonly HeaderPair[];
     readonly body: string;
     readonly bodyEncoding: BodyEncoding;
-    /** Only a part of the body was stored. `bodyBytes` is its true size. */
+    /** Whether only a part of the body was stored. `bodyBytes` is its full size. */
     readonly truncated: boolean;
     readonly trailers: readonly HeaderPair[];
     readonly bodyBytes: number;
@@ -49,18 +49,18 @@ export interface LogEntry {
   readonly clientAddress: string;
   readonly upstreamUrl: string;
   readonly upstreamError: string;
-  /** From the arrival of the head to the end of the request. */
+  /** Milliseconds from the arrival of the head to the end of the request. */
   readonly requestMs: number;
-  /** From dialling the upstream to the first byte of its response; 0 if there was none. */
+  /** Milliseconds from dialling the upstream to the first byte of its response, or 0 if there was none. */
   readonly upstreamFirstByteMs: number;
-  /** RFC 3339: when the entry expires. */
+  /** When the entry expires, as RFC 3339. */
   readonly expiresAt: string;
 }
 
-/** An entry with the beginnings of its bodies. A UTF-8 body ends at the end of a character. */
+/** An entry with the beginnings of its bodies. A UTF-8 body ends at a character boundary. */
 export interface EntryPreview {
   readonly entry: LogEntry;
-  /** Stored bytes of each body. Less than the true size if the capture was cut. */
+  /** The number of stored bytes of each body. Less than the full size if the capture was truncated. */
   readonly requestBodyBytes: number;
   readonly responseBodyBytes: number;
   /** How many of these bytes `entry` contains. */
@@ -68,18 +68,18 @@ export interface EntryPreview {
   readonly responseBodyBytesShown: number;
 }
 
-/** Identifies the version of the row of an entry. */
+/** Identifies a version of an entry's row. */
 export interface RowVersion {
   readonly projectUid: string;
   readonly namespace: string;
   readonly project: string;
-  /** Increases when the whole exchange is recorded. */
+  /** Increases when the complete exchange is recorded. */
   readonly version: number;
 }
 
 export type BodyEncoding = 'utf8' | 'base64';
 
-/** The fields of an entry in a list. Cheap to read, because it needs no headers and bodies. */
+/** The fields of an entry in a list. They are cheap to read, because they include neither headers nor bodies. */
 export interface LogSummary {
   readonly id: string;
   readonly receivedAt: string;
@@ -93,7 +93,7 @@ export interface LogSummary {
   readonly durationMs: number;
   readonly outcome: Outcome;
   readonly projectUid: string;
-  /** Stored bytes of both bodies. */
+  /** The number of stored bytes of both bodies. */
   readonly bodyBytes: number;
   /** When ClickHouse stored the row, by its own clock, in milliseconds since the epoch. */
   readonly insertedAtMs: number;
@@ -113,11 +113,11 @@ export const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: Bod
   }
 };
 
-/** The bytes of a body as they were on the wire. */
+/** Returns the bytes of a body as they were on the wire. */
 export const bodyBytesOf = (part: { readonly body: string; readonly bodyEncoding: BodyEncoding }): Buffer =>
   Buffer.from(part.body, part.bodyEncoding);
 
-/** Microseconds since the epoch as RFC 3339 with microseconds. */
+/** Formats microseconds since the epoch as RFC 3339 with microseconds. */
 export const formatTime = (us: number): string => {
   const milliseconds = Math.floor(us / 1000);
   const micros = String(us - milliseconds * 1000).padStart(3, '0');
@@ -126,7 +126,7 @@ export const formatTime = (us: number): string => {
 
 const isoTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$/;
 
-/** The inverse of `formatTime`. Accepts any RFC 3339 time and keeps its microseconds. `undefined` if the text is not such a time. */
+/** Parses any RFC 3339 time and keeps its microseconds. Returns `undefined` if the text is not such a time. */
 export const parseTime = (text: string): number | undefined => {
   const match = isoTime.exec(text);
   if (!match) return undefined;

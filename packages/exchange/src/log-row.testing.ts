@@ -3,15 +3,15 @@ import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
 import type { LogRow } from '@standin/contract';
 import fc from 'fast-check';
 
-/** Any string of bytes, as Node returns headers and targets. Long enough to leave the code path for short strings. */
+/** Generates any string of bytes, as Node returns headers and targets. Long enough to leave the code path for short strings. */
 const latin1 = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
-/** Any Unicode text without lone surrogates, which have no UTF-8. */
+/** Generates any Unicode text without lone surrogates, which have no UTF-8 encoding. */
 const text = fc.string({ unit: 'binary', maxLength: 60 });
 const pairs = fc.array(fc.tuple(latin1, latin1), { maxLength: 8 });
 const body = fc.uint8Array({ maxLength: 1_000 }).map((bytes) => Buffer.from(bytes));
 const count = fc.maxSafeNat();
 
-/** Any row that a gateway could record, and many that no gateway would. */
+/** Generates any row that a gateway could record, and many that no gateway would. */
 export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
   id: fc.uuid(),
   version: fc.constantFrom(1 as const, 2 as const),
@@ -54,13 +54,13 @@ export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
   quotaPermit: count,
 });
 
-/** A UUIDv7 of this time. */
+/** Returns a UUIDv7 for this time. */
 const newId = (ms: number): string => {
   const time = ms.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 };
 
-/** An ordinary row, received now, with these changes. */
+/** Returns an ordinary row that is received now, with these changes. */
 export const newLogRow = (changes: Partial<LogRow> = {}): LogRow => {
   const receivedAtUs = changes.receivedAtUs ?? Date.now() * 1000;
   return {

@@ -1,9 +1,9 @@
 /** One problem in an object that was sent. */
 export interface ApiCause {
-  /** `FieldValueInvalid`, `FieldValueRequired`, … */
+  /** For example `FieldValueInvalid` or `FieldValueRequired`. */
   readonly reason?: string;
   readonly message?: string;
-  /** `spec.json.headers[0].name` */
+  /** For example `spec.json.headers[0].name`. */
   readonly field?: string;
 }
 
@@ -17,19 +17,22 @@ export interface ApiStatus {
 }
 
 export interface ApiErrorFields {
-  /** HTTP status; 0 when there was no response. */
+  /** The HTTP status, or 0 if there was no response. */
   readonly status: number;
-  /** The reason that Kubernetes returned (`NotFound`, `Conflict`, `Expired`, …), or `Unreachable` when there was no response. */
+  /** The reason that Kubernetes returned (`NotFound`, `Conflict`, `Expired`, …), or `Unreachable` if there was no response. */
   readonly reason: string;
-  /** `PATCH /apis/…` */
+  /** For example `PATCH /apis/…`. */
   readonly request: string;
   /** The delay in the server's `Retry-After` header. */
   readonly retryAfterMs?: number;
-  /** The problems per field, if the server refuses an object. */
+  /** The problems per field, if the server rejects an object. */
   readonly causes?: readonly ApiCause[];
 }
 
-/** A failed call to the API server. `message` is the server's own sentence, which names the object or the missing permission. */
+/**
+ * Thrown when a call to the API server fails. `message` is the server's own sentence, which names the object or the missing
+ * permission.
+ */
 export class ApiError extends Error implements ApiErrorFields {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -52,11 +55,11 @@ const causeText = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const code = (error as NodeJS.ErrnoException).code;
   if (error.message !== '') return error.message;
-  // An AggregateError (IPv4 and IPv6 both refused) has a code and no message.
+  // An AggregateError (IPv4 and IPv6 both refused) has a code but no message.
   return code ?? error.name;
 };
 
-/** There was no response: the connection was refused, reset, timed out or not trusted. */
+/** Returns the error for a call that got no response because the connection was refused, reset, timed out or not trusted. */
 export const unreachable = (server: string, request: string, cause: unknown): ApiError =>
   new ApiError(
     `the Kubernetes API server at ${server} did not respond: ${causeText(cause)}`,
@@ -64,7 +67,7 @@ export const unreachable = (server: string, request: string, cause: unknown): Ap
     { cause },
   );
 
-/** Seconds, or an HTTP date (RFC 9110 §10.2.3). */
+/** Parses a number of seconds or an HTTP date (RFC 9110 §10.2.3). */
 const parseRetryAfterMs = (value: string | undefined, now: Date): number | undefined => {
   if (value === undefined) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now.getTime();
@@ -76,7 +79,7 @@ const parseStatus = (body: string): ApiStatus => {
     const parsed: unknown = JSON.parse(body);
     return typeof parsed === 'object' && parsed !== null ? parsed : {};
   } catch {
-    // A proxy in between responds with its own text.
+    // A proxy between the client and the server responds with its own text.
     return body === '' ? {} : { message: body.slice(0, 500) };
   }
 };
@@ -88,7 +91,7 @@ export interface RefusedAnswer {
   readonly now: Date;
 }
 
-/** Converts a response that is not 2xx to an error. */
+/** Converts a response that is not 2xx into an error. */
 export const refused = (request: string, answer: RefusedAnswer): ApiError => {
   const status = parseStatus(answer.body);
   const detailSeconds = status.details?.retryAfterSeconds;
@@ -104,7 +107,10 @@ export const refused = (request: string, answer: RefusedAnswer): ApiError => {
   });
 };
 
-/** `resourceVersion` or `continue` is older than the oldest version that the server has kept: list again. */
+/**
+ * Whether `resourceVersion` or `continue` is older than the oldest version that the server has kept, so that the client must list
+ * again.
+ */
 export const isExpired = (error: unknown): boolean => error instanceof ApiError && error.status === 410;
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409;

@@ -1,12 +1,12 @@
 /** Time and randomness, so that tests can control them. */
 export interface Clock {
-  /** Monotonic, milliseconds: for durations and deadlines, which must not follow corrections of the system clock. */
+  /** Monotonic milliseconds, for durations and deadlines, which must not follow corrections of the system clock. */
   now(): number;
-  /** The time of day, for timestamps that others read. */
+  /** Returns the time of day, for timestamps that others read. */
   date(): Date;
-  /** From 0 to 1, 1 excluded. */
+  /** Returns a number from 0 up to, but not including, 1. */
   random(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
+  /** Resolves after `ms`, or immediately when `signal` aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -15,10 +15,10 @@ import { resourcePath } from './resource-path.ts';
 /** `kubectl apply` keeps a second copy of the whole object in it. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** A custom resource of Standin as the API server returns it. */
+/** A Standin custom resource as the API server returns it. */
 export type CustomResource = KubeObject & { readonly spec?: unknown; readonly status?: unknown };
 
-/** All objects of a kind, in one namespace or all. */
+/** Returns the path of all objects of a kind, in one namespace or in all of them. */
 export const collectionPath = (kind: Kind, namespace?: string): string =>
   resourcePath({ ...resourceOf(kind), namespace });
 
@@ -27,7 +27,7 @@ export const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: s
 
 const resourceOf = (kind: Kind) => ({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural });
 
-/** Converts a custom resource for the port, without the parts that only take memory. */
+/** Converts a custom resource for the port, without the parts that only take up memory. */
 export const toResourceObject = (kind: Kind, object: CustomResource): ResourceObject => {
   const { metadata, spec, status } = object;
   const annotations = Object.fromEntries(
@@ -53,14 +53,14 @@ export const toResourceObject = (kind: Kind, object: CustomResource): ResourceOb
 };
 
 /**
- * `current` with the spec, labels and annotations of `desired`, for a PUT. Its resourceVersion makes that a compare-and-swap.
- *
- * `undefined`: there is no difference. A PUT would still record this client as the field manager, which is a change.
+ * Returns `current` with the spec, labels and annotations of `desired`, for a PUT. Its resourceVersion makes that PUT a
+ * compare-and-swap. Returns `undefined` if there is no difference, because a PUT would still record this client as the field
+ * manager, which is a change.
  */
 export const replacementOf = (current: CustomResource, desired: DesiredObject): CustomResource | undefined => {
   const { apiVersion, kind, spec } = desired;
   const { labels = {}, annotations = {} } = desired.metadata;
-  // Keep kubectl's annotation, or its next apply could not tell what was removed. Keep owners and finalizers, too.
+  // Keep kubectl's annotation, because its next apply could otherwise not tell what was removed. Keep owners and finalizers too.
   const lastApplied = current.metadata.annotations?.[LAST_APPLIED];
   const kept = lastApplied === undefined ? {} : { [LAST_APPLIED]: lastApplied };
   const metadata = { ...current.metadata, labels, annotations: { ...annotations, ...kept } };

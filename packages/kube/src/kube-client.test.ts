@@ -28,7 +28,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('makes calls with the tokens of other users over shared connections, without its own credentials', async () => {
+  it("makes calls with other users' tokens over shared connections, without its own credentials", async () => {
     const own = clientFor(server);
     own.config.loadFromClusterAndUser(
       { name: 'c', server: server.url, skipTLSVerify: true },
@@ -44,12 +44,12 @@ describe('KubeClient', () => {
     const sent = server.requests.map(({ headers }) => headers.authorization);
     expect(new Set(sent.slice(0, -1))).toEqual(new Set(['Bearer anna', 'Bearer berta']));
     expect(sent.at(-1)).toBe('Bearer own-token');
-    // At most eight shared connections, and the one of the own call.
+    // The shared connections (up to eight), and the one for its own call.
     expect(server.connections).toBeLessThanOrEqual(9);
     await Promise.all([shared.close(), own.close()]);
   });
 
-  it('repeats a refused write after the delay that the server requests', async () => {
+  it('repeats a rejected write after the delay that the server requests', async () => {
     const times: number[] = [];
     server.script = (_, response) => {
       times.push(performance.now());
@@ -83,7 +83,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('gives up after six attempts with the message of the server', async () => {
+  it("gives up after six attempts with the server's message", async () => {
     server.script = (_, response) => fail(response, 503, 'Overloaded');
     const client = clientFor(server, { clock: hurried });
     await expect(client.get('/x')).rejects.toBeInstanceOf(ApiError);
@@ -102,7 +102,7 @@ describe('KubeClient', () => {
     await server.start();
   });
 
-  it('ends a call without a response in time', async () => {
+  it('ends a call that gets no response in time', async () => {
     server.script = () => undefined;
     const client = clientFor(server);
     await expect(client.get('/x', { once: true, timeoutMs: 50 })).rejects.toMatchObject({ reason: 'Unreachable' });
@@ -128,7 +128,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('limits the rate of writes, but not of reads or calls in the own lane', async () => {
+  it('limits the rate of writes, but not of reads or of calls in its own lane', async () => {
     const client = clientFor(server, { writeRate: { qps: 20, burst: 5 } });
     const startedAt = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => client.get('/x')));
@@ -136,12 +136,12 @@ describe('KubeClient', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     const writesFrom = performance.now();
     await Promise.all(Array.from({ length: 15 }, () => client.mergePatch('/x', {})));
-    // 5 at once, 10 more at 20 per second.
+    // 5 immediately, then 10 more at 20 per second.
     expect(performance.now() - writesFrom).toBeGreaterThan(450);
     await client.close();
   });
 
-  it('counts requests like client-go', async () => {
+  it('counts requests like client-go does', async () => {
     const registry = new Registry();
     const client = clientFor(server, { registry });
     await client.get('/x');
@@ -205,7 +205,7 @@ describe('KubeClient', () => {
         users: [{ name: 'u', user }],
       });
 
-    it('re-reads a rotated token file when the server refuses the old token', async () => {
+    it('re-reads a rotated token file when the server rejects the old token', async () => {
       const path = join(folder, 'config');
       await writeFile(path, kubeconfig({ tokenFile: 'token' }));
       await writeFile(join(folder, 'token'), 'first\n');

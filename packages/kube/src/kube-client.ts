@@ -14,23 +14,23 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 const MERGE_PATCH = 'application/merge-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** At this rate, an operator with 10,000 objects writes its first statuses in 200 s and leaves capacity of the API server to others. */
+/** At this rate, an operator with 10,000 objects writes its first statuses in 200 s and leaves API server capacity to others. */
 const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
 
 const TIMEOUT_MS_DEFAULT = 30_000;
 const ATTEMPTS_MAX_DEFAULT = 6;
 const RETRY_BACKOFF = { baseMs: 100, capMs: 3_000 };
-/** A server may ask for a longer wait. Then the call fails, and the caller's own retry waits instead. */
+/** A server may ask for a longer wait. In that case the call fails, and the caller's own retry waits instead. */
 const RETRY_AFTER_MS_MAX = 30_000;
 
 export interface CallOptions {
   readonly query?: Query;
   readonly signal?: AbortSignal;
-  /** For the whole response of one attempt. */
+  /** The limit for the whole response to one attempt. */
   readonly timeoutMs?: number;
   /** `own` also bypasses the write rate limit. */
   readonly lane?: Lane;
-  /** One attempt only: the caller retries by itself. */
+  /** Whether to make only one attempt, because the caller retries by itself. */
   readonly once?: boolean;
 }
 
@@ -45,12 +45,12 @@ export interface RequestOptions extends CallOptions {
 export interface KubeClientOptions {
   readonly config: SharedConnectionConfig;
   readonly registry?: Registry | undefined;
-  /** For writes in the `shared` lane. */
+  /** Limits writes in the `shared` lane. */
   readonly writeRate?: RateLimit | undefined;
   readonly clock?: Clock | undefined;
-  /** How often a repeatable call is attempted. A waiting user needs an error earlier than a controller. */
+  /** The maximum number of attempts for a repeatable call. A waiting user needs an error earlier than a controller does. */
   readonly attemptsMax?: number | undefined;
-  /** For the whole response of one attempt. A call can override it. */
+  /** The limit for the whole response to one attempt. A call can override it. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -58,13 +58,13 @@ export interface KubeClientOptions {
  * JSON over HTTP to the API server, with features that client-node lacks: shared connections, bounded retries with backoff, a
  * rate limit for writes, and metrics. All methods reject with `ApiError`, or with the signal's reason when it aborts.
  *
- * Retries network errors, 429 and 5xx of repeatable calls (all but POST). Retries 429 and 5xx with `Retry-After` of all calls,
- * because the server says that it did nothing. A retried conditional write can conflict with its own first attempt and fail with
- * `Conflict`.
+ * Retries repeatable calls (all but POST) after network errors, 429 and 5xx. Retries all calls after 429 and 5xx with
+ * `Retry-After`, because the server states that it did nothing. A retried conditional write can conflict with its own first
+ * attempt and fail with `Conflict`.
  */
 export class KubeClient {
   readonly config: SharedConnectionConfig;
-  /** `https://HOST:PORT` */
+  /** For example `https://HOST:PORT`. */
   readonly server: string;
   readonly #clock: Clock;
   readonly #attemptsMax: number;
@@ -94,12 +94,15 @@ export class KubeClient {
     return this.request({ ...options, method: 'PUT', path, body });
   }
 
-  /** Sends a JSON merge patch (RFC 7396): `null` removes a field, lists are replaced. Custom resources do not support strategic merge. */
+  /**
+   * Sends a JSON merge patch (RFC 7396), in which `null` removes a field and lists are replaced. Custom resources do not support
+   * strategic merge patches.
+   */
   mergePatch<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
     return this.request({ ...options, method: 'PATCH', path, body, contentType: MERGE_PATCH });
   }
 
-  /** Server-side apply. The body can be JSON, because JSON is YAML. */
+  /** Sends a server-side apply. The body can be JSON, because JSON is YAML. */
   applyPatch<T>(path: string, body: unknown, fieldManager: string, options: CallOptions = {}): Promise<T> {
     const query = { ...options.query, fieldManager, force: true };
     return this.request({ ...options, query, method: 'PATCH', path, body, contentType: APPLY_PATCH });
@@ -126,8 +129,8 @@ export class KubeClient {
   }
 
   /**
-   * Opens a watch and returns the bytes of the response, one JSON event per line. No rate limit, no retry. Rejects and ends with
-   * `ApiError`. A pause of `idleMs` is an error, too, because a half-open connection looks like a quiet one.
+   * Opens a watch and returns the bytes of the response, with one JSON event per line. Has no rate limit and no retries. Rejects
+   * and ends with `ApiError`. A pause of `idleMs` is also an error, because a half-open connection looks like a quiet one.
    */
   async watch(
     path: string,
@@ -148,7 +151,7 @@ export class KubeClient {
   #retryDelayMs(error: unknown, options: RequestOptions, attempt: number): number | undefined {
     if (options.once === true || attempt + 1 >= this.#attemptsMax || !(error instanceof ApiError)) return undefined;
     if (error.status === 401 && attempt === 0) {
-      // The token was rotated in the meantime.
+      // The token has been rotated in the meantime.
       this.config.forgetToken();
       return 0;
     }
@@ -158,7 +161,7 @@ export class KubeClient {
     if (options.method === 'POST' && !didNothing) return undefined;
     if ((error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX) return undefined;
     const backoff = backoffMs(attempt, RETRY_BACKOFF, () => this.#clock.random());
-    // Callers that were refused together get the same Retry-After. The added backoff spreads them.
+    // Callers that were rejected together get the same Retry-After. The added backoff spreads them out.
     return (error.retryAfterMs ?? 0) + backoff;
   }
 

@@ -7,23 +7,23 @@ import { parse } from 'yaml';
 
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
-/** Shared calls queue for one of these connections. An API server does not close them early, so they stay open. */
+/** Shared calls queue for one of these connections. An API server does not close connections early, so they stay open. */
 const SHARED_CONNECTIONS_MAX = 8;
-/** Go's default, too. */
+/** The same as Go's default. */
 const IDLE_CONNECTION_MS = 90_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A peer that disappeared is detected after this time plus ten probes of one second each (libuv). */
+/** A peer that has disappeared is detected after this time plus ten probes of one second each (libuv). */
 const TCP_KEEPALIVE_MS = 10_000;
-/** The kubelet renews a projected token long before it expires. client-go re-reads it once a minute, too. */
+/** The kubelet renews a projected token long before it expires. client-go re-reads it once a minute too. */
 const TOKEN_FILE_MAX_AGE_MS = 10_000;
 
 /**
- * `shared`: ordinary calls, over a few kept-alive connections. `own`: watches, which occupy a connection each, and the renewal of
- * a lease, which must not wait behind other calls.
+ * `shared` is for ordinary calls over a few kept-alive connections. `own` is for watches, which occupy a connection each, and for
+ * the renewal of a lease, which must not wait behind other calls.
  */
 export type Lane = 'shared' | 'own';
 
-/** The credentials and connections of a call. */
+/** The credentials and connections for a call. */
 interface Authenticated {
   readonly headers: Readonly<Record<string, string>>;
   readonly dispatcher: Dispatcher | undefined;
@@ -37,7 +37,7 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
     allowH2: false,
   };
   if (options.type === 'proxy') {
-    // The same TLS options; undici's types have no `| undefined`.
+    // These are the same TLS options, but undici's types do not allow `undefined`.
     const { uri, requestTls, connect } = options as {
       uri: string;
       requestTls: buildConnector.BuildOptions;
@@ -51,7 +51,7 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
 };
 
 /**
- * A KubeConfig whose calls share connections. client-node 2.0.1 makes a dispatcher, and with it a TLS connection, per call
+ * A KubeConfig whose calls share connections. client-node 2.0.1 creates a dispatcher, and with it a TLS connection, for each call
  * (notes/kubernetes.md §3). The dispatchers are rebuilt when the CA or the client certificate changes on disk.
  */
 export class SharedConnectionConfig extends KubeConfig {
@@ -61,12 +61,15 @@ export class SharedConnectionConfig extends KubeConfig {
   #tokenFile: string | undefined;
   #token: { readonly value: string; readonly readAt: number } | undefined;
 
-  /** client-node reads the token file of a kubeconfig once, and under a name that kubectl does not use. */
+  /**
+   * Sets the token file to re-read. client-node reads the token file of a kubeconfig only once, and under a name that kubectl
+   * does not use.
+   */
   setTokenFile(path: string): void {
     this.#tokenFile = path;
   }
 
-  /** After a 401: the next call reads the token file again. */
+  /** Makes the next call read the token file again. Called after a 401. */
   forgetToken(): void {
     this.#token = undefined;
   }
@@ -88,7 +91,7 @@ export class SharedConnectionConfig extends KubeConfig {
 
   /** Returns the credentials for a call to this URL, and the connections that it uses. */
   async authenticate(url: string, lane?: Lane): Promise<Authenticated> {
-    // The method does not matter: only the headers and the dispatcher are read.
+    // The method does not matter, because only the headers and the dispatcher are read.
     const context = new RequestContext(url, HttpMethod.GET);
     await this.applySecurityAuthentication(context, lane);
     return { headers: context.getHeaders(), dispatcher: context.getDispatcher() };
@@ -131,7 +134,10 @@ export class SharedConnectionConfig extends KubeConfig {
   }
 }
 
-/** The same cluster without its user's credentials. Its connections carry no identity of their own, such as a client certificate. */
+/**
+ * Returns the same cluster without its user's credentials. Its connections carry no identity of their own, such as a client
+ * certificate.
+ */
 export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectionConfig => {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current cluster');
@@ -140,7 +146,10 @@ export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectio
   return anonymous;
 };
 
-/** Makes calls with one user's bearer token, over the connections of an `anonymousConfig`. Many of these share it, and it stays open. */
+/**
+ * Makes calls with one user's bearer token over the connections of an `anonymousConfig`, which many of these share and which
+ * stays open.
+ */
 class TokenConfig extends SharedConnectionConfig {
   readonly #shared: SharedConnectionConfig;
   readonly #token: string;
@@ -170,7 +179,7 @@ interface RawKubeconfig {
   readonly users?: readonly { readonly name?: string; readonly user?: { readonly tokenFile?: string } }[];
 }
 
-/** `tokenFile` of the current user, in kubectl's spelling. */
+/** Returns the current user's `tokenFile`, in kubectl's spelling. */
 const tokenFileOf = (path: string, userName: string | undefined): string | undefined => {
   const raw = parse(readFileSync(path, 'utf8')) as RawKubeconfig | null;
   const file = raw?.users?.find((user) => user.name === userName)?.user?.tokenFile;
@@ -179,12 +188,12 @@ const tokenFileOf = (path: string, userName: string | undefined): string | undef
 };
 
 export interface LoadOptions {
-  /** Default: `KUBECONFIG`, `~/.kube/config`, or the pod's own ServiceAccount, in this order. */
+  /** Defaults to `KUBECONFIG`, then `~/.kube/config`, then the pod's own ServiceAccount. */
   readonly kubeconfigPath?: string;
   readonly context?: string;
 }
 
-/** Throws if the file cannot be read or does not contain the context. */
+/** Loads the configuration. Throws if the file cannot be read or does not contain the context. */
 export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig => {
   const config = new SharedConnectionConfig();
   const path = options.kubeconfigPath;

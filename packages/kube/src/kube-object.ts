@@ -1,4 +1,4 @@
-/** Fields of every Kubernetes object. The caller parses the rest. */
+/** The fields that every Kubernetes object has. The caller parses the rest. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -22,6 +22,6 @@ export interface KubeList<T> {
   readonly items: readonly T[] | null;
 }
 
-/** `namespace/name`, or `name` of a cluster-scoped object. */
+/** Returns `namespace/name`, or `name` for a cluster-scoped object. */
 export const objectKey = ({ metadata }: KubeObject): string =>
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;

@@ -28,7 +28,7 @@ const kubeconfig = async (user: unknown, cluster: object = {}): Promise<string> 
 const tokenOf = async (user: unknown): Promise<string | undefined> =>
   (await readKubeToken({ kubeconfigPath: await kubeconfig(user) }))?.token;
 
-it('is returned with the API server and the certificate authority, regardless of the form of the kubeconfig', async () => {
+it('the token is returned with the API server and the certificate authority, regardless of the form of the kubeconfig', async () => {
   const read = async (cluster: object) =>
     (await readKubeToken({ kubeconfigPath: await kubeconfig({ token: 'abc' }, cluster) })) ?? {};
   await writeFile(path.join(folder, 'ca.crt'), 'PEM');
@@ -42,16 +42,16 @@ it('is returned with the API server and the certificate authority, regardless of
   expect(await read({})).toMatchObject({ cluster: { caSha256: '' } });
 });
 
-it('is the token of the user', async () => {
+it('the token belongs to the current user', async () => {
   expect(await tokenOf({ token: 'abc' })).toBe('abc');
 });
 
-it('is read from a file', async () => {
+it('the token is read from a file', async () => {
   await writeFile(path.join(folder, 'token'), 'from-file\n');
   expect(await tokenOf({ tokenFile: 'token' })).toBe('from-file');
 });
 
-it('comes from a credential plugin', async () => {
+it('the token comes from a credential plugin', async () => {
   const credential = {
     apiVersion: 'client.authentication.k8s.io/v1',
     kind: 'ExecCredential',
@@ -66,12 +66,12 @@ it('comes from a credential plugin', async () => {
   expect(await tokenOf({ exec })).toBe('made');
 });
 
-it('is undefined for a server without encryption, as without a kubeconfig', async () => {
+it('the token is undefined for a server without encryption, as without a kubeconfig', async () => {
   const file = await kubeconfig({ token: 'abc' });
   await writeFile(file, (await readFile(file, 'utf8')).replace('https:', 'http:'));
   expect(await readKubeToken({ kubeconfigPath: file })).toBeUndefined();
 });
 
-it('is undefined for a user who authenticates in another way', async () => {
+it('the token is undefined for a user who authenticates in a different way', async () => {
   expect(await readKubeToken({ kubeconfigPath: await kubeconfig({ username: 'a', password: 'b' }) })).toBeUndefined();
 });

@@ -5,15 +5,15 @@ import { loadConfig, type LoadOptions } from './kube-config.ts';
 
 /** The identity of a cluster in a kubeconfig: its API server and the certificate authority that the client trusts. */
 export interface KubeClusterIdentity {
-  /** URL of the API server. */
+  /** The URL of the API server. */
   readonly server: string;
-  /** SHA-256 of the PEM of its certificate authority, hexadecimal. Empty: the machine's authorities. */
+  /** The SHA-256 of the PEM of its certificate authority, in hexadecimal. Empty if the machine's authorities are used. */
   readonly caSha256: string;
 }
 
 export interface KubeToken {
   readonly token: string;
-  /** Name of the kubeconfig's context. */
+  /** The name of the kubeconfig context. */
   readonly context: string;
   readonly cluster: KubeClusterIdentity;
 }
@@ -24,16 +24,16 @@ const identityOf = ({ server, caData, caFile }: Cluster): KubeClusterIdentity =>
 };
 
 /**
- * Returns the bearer token that a kubeconfig's current user sends. Runs credential plugins. `undefined`: the user authenticates
- * in another way, for example with a client certificate, or not at all: without a kubeconfig, the client is anonymous at
- * http://localhost:8080.
+ * Returns the bearer token that a kubeconfig's current user sends. Runs credential plugins. Resolves with `undefined` if the user
+ * authenticates in a different way, for example with a client certificate, or not at all. Without a kubeconfig, the client is
+ * anonymous at http://localhost:8080.
  *
  * Rejects if there is no usable kubeconfig, or if a plugin fails.
  */
 export const readKubeToken = async (options: LoadOptions = {}): Promise<KubeToken | undefined> => {
   const config = loadConfig(options);
   const cluster = config.getCurrentCluster();
-  // A token is never sent without encryption. The client would report that even to a user who has no token.
+  // A token is never sent without encryption. The client would report that error even to a user who has no token.
   if (cluster === null || cluster.server.startsWith('http:')) return undefined;
   const { headers } = await config.authenticate(cluster.server);
   await config.close();

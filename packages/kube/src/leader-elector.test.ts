@@ -6,10 +6,10 @@ import { until } from '../testing/until.ts';
 import { LEADER_URL_ANNOTATION, firstEpoch, microTime, type Leader, type Lease } from './lease.ts';
 import { LeaderElector, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 
-/** Shorter than the defaults, with room for a busy machine. */
+/** Shorter than the defaults, but long enough for a busy machine. */
 const FAST = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 100 };
 
-/** One Lease with compare-and-swap. */
+/** A server with one Lease and compare-and-swap. */
 class LeaseServer {
   lease: Lease | undefined;
   version = 0;
@@ -119,7 +119,7 @@ describe('LeaderElector', () => {
     await expect(registry.metrics()).resolves.toContain('leader_election_master_status{name="standin-operator"} 0');
   });
 
-  it('lets one process lead, and gives the others its address', async () => {
+  it('lets one process lead and gives the others its address', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const b = join('b');
@@ -147,7 +147,7 @@ describe('LeaderElector', () => {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: 'standin-operator', namespace: 'standin-system' },
-      // A clock that is hours ahead must have no effect.
+      // A clock that is hours ahead must not have any effect.
       spec: {
         holderIdentity: 'dead',
         leaseDurationSeconds: 1,
@@ -167,7 +167,7 @@ describe('LeaderElector', () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const lastWrite = () => Date.parse(leases.lease?.spec.renewTime ?? '');
-    // A hanging request is worse than a refused one.
+    // A hanging request is worse than a rejected one.
     server.script = () => undefined;
     await until('the end of the term', () => !leading(a));
     expect(Date.now() - lastWrite()).toBeLessThan(FAST.leaseDurationMs - 300);
@@ -212,7 +212,7 @@ describe('LeaderElector', () => {
     expect(leading(a)).toBe(true);
   });
 
-  it('releases the lease when its work fails, and leads again', async () => {
+  it('releases the lease when its work fails, then leads again', async () => {
     let runs = 0;
     const a = join('a', {}, () => {
       runs += 1;
@@ -249,7 +249,7 @@ describe('LeaderElector', () => {
 });
 
 describe('lease values', () => {
-  it('have times with six decimal digits', () => {
+  it('have times with six decimal places', () => {
     expect(microTime(new Date(0))).toBe('1970-01-01T00:00:00.000000Z');
   });
 

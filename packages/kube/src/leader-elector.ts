@@ -19,16 +19,16 @@ import { leaderMetrics } from './metrics.ts';
 export interface LeaderElectorOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Name of the Lease. */
+  /** The name of the Lease. */
   readonly name: string;
-  /** Identifies this process to users: the name of the pod. A UUID is added, so that a restarted process has a new identity. */
+  /** Identifies this process to users, as the pod name. A UUID is added, so that a restarted process has a new identity. */
   readonly identity: string;
-  /** The address of this process while it leads. */
+  /** This process's address while it leads. */
   readonly url?: string | undefined;
   readonly leaseDurationMs?: number;
   /**
-   * A leader that could not renew for this long stops leading. Shorter than the lease's duration, so it stops before another
-   * candidate starts.
+   * A leader that has not been able to renew for this long stops leading. This is shorter than the lease duration, so the leader
+   * stops before another candidate starts.
    */
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
@@ -39,16 +39,16 @@ export interface LeaderElectorOptions {
 
 /** One period of leadership. */
 export interface Term {
-  /** Grows with every term of any process. */
+  /** Increases with every term of any process. */
   readonly epoch: number;
-  /** Aborts when leadership is lost or released. All work of the leader must end then. */
+  /** Aborts when leadership is lost or released. All the leader's work must end then. */
   readonly signal: AbortSignal;
 }
 
 export interface LeaderCallbacks {
   /**
-   * Leads until `term.signal` aborts, then must end within the lease's duration, because another process may lead after that.
-   * Resolving earlier has no effect. A rejection releases leadership. The next term of this process starts only after it has
+   * Leads until `term.signal` aborts, and must then end within the lease duration, because another process may lead after that.
+   * Resolving earlier has no effect. A rejection releases leadership. The next term of this process starts only after this has
    * settled.
    */
   readonly onStartedLeading: (term: Term) => Promise<void>;
@@ -58,16 +58,14 @@ export interface LeaderCallbacks {
   readonly signal: AbortSignal;
 }
 
-/** The duration of a released lease: the shortest that the API server accepts. */
+/** The duration of a released lease, which is the shortest that the API server accepts. */
 const RELEASED_SECONDS = 1;
 
 /**
  * Leader election on a Lease, with client-go's algorithm. A candidate decides whether a lease has expired by the time when it
- * last saw the lease change, on its own monotonic clock. So the clocks of the machines need not agree. All writes are
- * compare-and-swap.
- *
- * At most one process leads, provided that work stops when the signal of its term aborts. A process that was frozen may run for a
- * moment before it notices. Anything that must not happen twice needs the epoch or a resourceVersion.
+ * last saw the lease change, on its own monotonic clock, so the machines' clocks need not agree. All writes are compare-and-swap.
+ * No more than one process leads at a time, provided that work stops when the term's signal aborts. A process that was frozen may
+ * run for a moment before it notices. Anything that must not happen twice needs the epoch or a resourceVersion.
  */
 export class LeaderElector {
   readonly identity: string;
@@ -92,7 +90,7 @@ export class LeaderElector {
     this.#setMaster(0);
   }
 
-  /** The current leader, as last seen. Undefined when there is none, or nothing has been seen yet. */
+  /** Returns the current leader as last seen, or undefined if there is none or nothing has been seen yet. */
   leader(): Leader | undefined {
     return leaderOf(this.#observed?.lease);
   }
@@ -109,7 +107,7 @@ export class LeaderElector {
       } catch (error) {
         failures += 1;
         if (failures % 30 === 1) {
-          this.#options.logger.warn({ lease: this.#options.name, err: error }, 'joining the leader election failed');
+          this.#options.logger.warn({ lease: this.#options.name, err: error }, 'could not join the leader election');
         }
       }
       // Jitter as in client-go, so that the candidates do not call in step.
@@ -117,7 +115,7 @@ export class LeaderElector {
     }
   }
 
-  /** If this process now holds the lease, resolves with the lease and the time before it was written. */
+  /** Resolves with the lease and the time before it was written if this process now holds the lease. */
   async #tryAcquire(callbacks: LeaderCallbacks): Promise<{ lease: Lease; since: number } | undefined> {
     const call = this.#call(this.#deadlineMs / 2, callbacks.signal);
     this.#observe(await this.#store.read(call), callbacks);
@@ -160,12 +158,12 @@ export class LeaderElector {
     const lease = await this.#renewUntilLost(acquired, { term, callbacks });
     this.#setMaster(0);
     logger.info({ lease: name, identity: this.identity, epoch }, 'no longer leading');
-    // Releases the lease, and can lead again, only after all work of this term has ended.
+    // Release the lease and become able to lead again only after all work of this term has ended.
     await work;
     if (lease !== undefined) await this.#release(lease, callbacks);
   }
 
-  /** Resolves with the lease if this process still holds it (it stops on request), or with undefined if the lease is lost. */
+  /** Resolves with the lease if this process still holds it and stops on request, or with undefined if the lease is lost. */
   async #renewUntilLost(
     acquired: { lease: Lease; since: number },
     { term, callbacks }: { term: AbortController; callbacks: LeaderCallbacks },
@@ -183,7 +181,7 @@ export class LeaderElector {
         if (renewed === 'lost') return undefined;
         if (renewed === 'failed') continue;
         lease = renewed;
-        // The time before the write was sent: other candidates count from when they see it, which is later.
+        // Use the time before the write was sent. Other candidates count from when they see the write, which is later.
         deadline.moveTo(startedAt);
       }
     } finally {
@@ -226,14 +224,14 @@ export class LeaderElector {
         this.#observe(written, callbacks);
         return written;
       }
-      // Another write came first: an annotation, an own attempt whose response was lost, a new leader, or the deletion of the
-      // lease.
+      // Another write came first: an annotation, one of this process's attempts whose response was lost, a new leader, or the
+      // deletion of the lease.
       const current = await this.#store.read(call);
       this.#observe(current, callbacks);
       if (current !== undefined && current.spec.holderIdentity !== this.identity) return 'lost';
       return (await this.#store.write(this.#held(current ?? withoutVersion(lease), {}), call)) ?? 'failed';
     } catch (error) {
-      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'renewing the lease failed');
+      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'could not renew the lease');
       return 'failed';
     }
   }
@@ -247,12 +245,12 @@ export class LeaderElector {
       const written = await this.#store.write({ ...lease, metadata, spec: released }, this.#call(2_000));
       if (written !== undefined) this.#observe(written, callbacks);
     } catch (error) {
-      // The lease expires by itself.
-      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'releasing the lease failed');
+      // The lease will expire by itself.
+      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'could not release the lease');
     }
   }
 
-  /** The lease as held by this process, with the current renewal time. */
+  /** Returns the lease as held by this process, with the current renewal time. */
   #held(lease: Lease | undefined, spec: Partial<Lease['spec']>): Lease {
     const { name, namespace, url } = this.#options;
     return {
@@ -286,7 +284,7 @@ export class LeaderElector {
   }
 
   #call(timeoutMs: number, signal?: AbortSignal): CallOptions {
-    // Own connections, no rate limit, no retries: a renewal must not wait behind status writes.
+    // Use separate connections, no rate limit and no retries, because a renewal must not wait behind status writes.
     return { lane: 'own', once: true, timeoutMs, ...(signal && { signal }) };
   }
 

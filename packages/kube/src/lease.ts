@@ -2,10 +2,10 @@ import { isConflict, isNotFound } from './api-error.ts';
 import type { CallOptions, KubeClient } from './kube-client.ts';
 import { resourcePath } from './resource-path.ts';
 
-/** The address of the leader. Followers return it to their clients. */
+/** The leader's address. Followers return it to their clients. */
 export const LEADER_URL_ANNOTATION = 'standin.dev/leader-url';
 
-/** coordination.k8s.io/v1 Lease, limited to the fields in use. */
+/** A coordination.k8s.io/v1 Lease, limited to the fields in use. */
 export interface Lease {
   readonly apiVersion: 'coordination.k8s.io/v1';
   readonly kind: 'Lease';
@@ -24,12 +24,15 @@ export interface Lease {
   };
 }
 
-/** The API server requires six digits. It responds to a plain Date with 400, and no process ever leads. */
+/**
+ * Formats a time with the six decimal places that the API server requires. It responds to a plain Date with 400, so no process
+ * would ever lead.
+ */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
 /**
- * A new Lease's transitions start at the seconds since 2026 instead of 0, because epochs must grow with every leader even if the
- * Lease is deleted. The value fits the field's 32 bits until 2094.
+ * Returns the first value for a new Lease's transitions: the seconds since 2026 instead of 0, because epochs must increase with
+ * every leader even if the Lease is deleted. The value fits the field's 32 bits until 2094.
  */
 export const firstEpoch = (now: Date): number => Math.max(1, Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1_000));
 
@@ -38,14 +41,14 @@ export interface Leader {
   readonly url: string | undefined;
 }
 
-/** The holder of a lease. Undefined when there is none. */
+/** Returns the holder of a lease, or undefined if there is none. */
 export const leaderOf = (lease: Lease | undefined): Leader | undefined => {
   const identity = lease?.spec.holderIdentity;
   if (identity === undefined || identity === '') return undefined;
   return { identity, url: lease?.metadata.annotations?.[LEADER_URL_ANNOTATION] };
 };
 
-/** The annotations of a lease with this address of the leader, or with none. */
+/** Returns the annotations of a lease with this leader address, or without one. */
 export const annotationsWith = (
   lease: Lease | undefined,
   leaderUrl: string | undefined,
@@ -57,13 +60,13 @@ export const annotationsWith = (
   >;
 };
 
-/** For a lease that must be created again. */
+/** Prepares a lease that must be created again. */
 export const withoutVersion = ({ metadata: { name, namespace, annotations }, ...lease }: Lease): Lease => ({
   ...lease,
   metadata: { name, namespace, ...(annotations && { annotations }) },
 });
 
-/** One Lease: read, and written by compare-and-swap only. */
+/** Reads one Lease, and writes it only by compare-and-swap. */
 export class LeaseStore {
   readonly #client: KubeClient;
   readonly #collection: string;
@@ -76,7 +79,7 @@ export class LeaseStore {
     this.#path = resourcePath({ ...collection, name });
   }
 
-  /** Undefined if there is none. Rejects with `ApiError`. */
+  /** Resolves with undefined if there is no lease. Rejects with `ApiError`. */
   async read(options: CallOptions): Promise<Lease | undefined> {
     try {
       return await this.#client.get<Lease>(this.#path, options);
@@ -86,14 +89,14 @@ export class LeaseStore {
     }
   }
 
-  /** Undefined if another process wrote first. Rejects with `ApiError`. */
+  /** Resolves with undefined if another process wrote first. Rejects with `ApiError`. */
   async write(lease: Lease, options: CallOptions): Promise<Lease | undefined> {
     try {
       return lease.metadata.resourceVersion === undefined
         ? await this.#client.create<Lease>(this.#collection, lease, options)
         : await this.#client.replace<Lease>(this.#path, lease, options);
     } catch (error) {
-      // NotFound: deleted in the meantime.
+      // NotFound means that the lease was deleted in the meantime.
       if (isConflict(error) || isNotFound(error)) return undefined;
       throw error;
     }

@@ -2,14 +2,14 @@ import { isExpired } from './api-error.ts';
 import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
 
-/** client-go's page size. Pages are small, and other requests to etcd can run between them. */
+/** client-go's page size. Pages are small, so other requests to etcd can run between them. */
 const PAGE_SIZE_DEFAULT = 500;
 
 export interface ListOptions {
   readonly query?: Query | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly pageSize?: number | undefined;
-  /** One attempt per page. */
+  /** Whether to make only one attempt per page. */
   readonly once?: boolean | undefined;
 }
 
@@ -40,7 +40,7 @@ const listPages = async <T extends KubeObject>(
 
 /**
  * Reads the whole list, page by page, at one resourceVersion. If a continue token expires before the end (etcd keeps about five
- * minutes), reads one list without pages, as client-go does. Rejects with `ApiError`.
+ * minutes), reads one list without pages, like client-go. Rejects with `ApiError`.
  */
 export const listAll = async <T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,

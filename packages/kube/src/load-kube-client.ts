@@ -3,7 +3,10 @@ import { loadConfig, type LoadOptions } from './kube-config.ts';
 
 interface LoadClientOptions extends LoadOptions, Omit<KubeClientOptions, 'config'> {}
 
-/** Creates a client for the cluster of a kubeconfig, or of the pod that this process runs in. Connects at the first call. */
+/**
+ * Creates a client for the cluster in a kubeconfig, or for the cluster that this process's pod runs in. Connects at the first
+ * call.
+ */
 export const loadKubeClient = (options: LoadClientOptions = {}): KubeClient =>
   new KubeClient({
     config: loadConfig(options),

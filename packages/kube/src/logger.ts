@@ -1,4 +1,4 @@
-/** The logger that this package needs, such as pino. The message is constant, variables are keys. */
+/** A logger that this package can use, such as pino. The message is constant; variables are keys. */
 export interface KubeLogger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

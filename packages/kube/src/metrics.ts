@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** Creates metrics once per registry. Several clients, reflectors or queues of one process share them. */
+/** Creates metrics once per registry, so that several clients, reflectors or queues in one process can share them. */
 const perRegistry = <T>(create: (registry: Registry) => T): ((registry: Registry) => T) => {
   const created = new WeakMap<Registry, T>();
   return (registry) => {
@@ -15,17 +15,17 @@ const perRegistry = <T>(create: (registry: Registry) => T): ((registry: Registry
 export const clientMetrics = perRegistry((registry) => ({
   requests: new Counter({
     name: 'rest_client_requests_total',
-    help: 'HTTP requests to the Kubernetes API server, by status code, method and host; code <error>: no response.',
+    help: 'HTTP requests to the Kubernetes API server, by status code, method and host. The code is <error> if there was no response.',
     labelNames: ['code', 'method', 'host'],
     registers: [registry],
   }),
 }));
 
-/** The state of a reflector that the staleness gauge needs. */
+/** The reflector state that the staleness gauge needs. */
 export interface StalenessProbe {
   readonly resource: string;
   readonly namespace: string;
-  /** Undefined before the first response. */
+  /** Returns undefined before the first response. */
   secondsSinceContact(): number | undefined;
   size(): number;
 }
@@ -35,7 +35,7 @@ export const reflectorMetrics = perRegistry((registry) => {
   const labelNames = ['resource', 'namespace'] as const;
   new Gauge({
     name: 'standin_reflector_last_sync_seconds',
-    help: 'Seconds since the API server last sent anything (list, event or bookmark). A healthy watch stays below 90.',
+    help: 'Seconds since the API server last sent anything (list, event or bookmark). Stays below 90 for a healthy watch.',
     labelNames,
     registers: [registry],
     collect() {
@@ -60,7 +60,7 @@ export const reflectorMetrics = perRegistry((registry) => {
     reflectors,
     lists: new Counter({
       name: 'standin_reflector_lists_total',
-      help: 'Full lists: the first one, and one after every gap that a watch cannot close.',
+      help: 'Full lists: the first one, and one after each gap that a watch cannot close.',
       labelNames,
       registers: [registry],
     }),
@@ -79,14 +79,14 @@ export const reflectorMetrics = perRegistry((registry) => {
   };
 });
 
-/** controller-runtime's and client-go's names, so that existing dashboards work. */
+/** Uses the metric names of controller-runtime and client-go, so that existing dashboards work. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** The state of a queue that the queue's gauges need. */
+/** The queue state that the gauges need. */
 export interface QueueProbe {
   readonly name: string;
   depth(): number;
-  /** For each running item, the seconds since its start. */
+  /** Returns the seconds since the start of each running item. */
   runningSeconds(): number[];
 }
 
@@ -104,12 +104,14 @@ export const workQueueMetrics = perRegistry((registry) => {
         for (const queue of queues) this.set({ name: queue.name, controller: queue.name }, value(queue));
       },
     });
-  perQueue('workqueue_depth', 'Items that wait for a worker.', (queue) => queue.depth());
-  perQueue('workqueue_unfinished_work_seconds', 'Seconds of work in progress, summed over workers.', (queue) =>
+  perQueue('workqueue_depth', 'Items waiting for a worker.', (queue) => queue.depth());
+  perQueue('workqueue_unfinished_work_seconds', 'Seconds of work in progress, added up over all workers.', (queue) =>
     queue.runningSeconds().reduce((sum, seconds) => sum + seconds, 0),
   );
-  perQueue('workqueue_longest_running_processor_seconds', 'Seconds that the longest running worker has run.', (queue) =>
-    Math.max(0, ...queue.runningSeconds()),
+  perQueue(
+    'workqueue_longest_running_processor_seconds',
+    'Seconds that the longest-running worker has been running.',
+    (queue) => Math.max(0, ...queue.runningSeconds()),
   );
   const queueCounter = (name: string, help: string) =>
     new Counter({ name, help, labelNames: ['name', 'controller'], registers });
@@ -121,14 +123,14 @@ export const workQueueMetrics = perRegistry((registry) => {
     new Gauge({ name, help, labelNames: ['controller'], registers });
   controllerCounter(
     'controller_runtime_terminal_reconcile_errors_total',
-    'Reconciliations that failed and are not retried. There are none: every failure is retried.',
+    'Reconciliations that failed and are not retried. Always 0, because every failure is retried.',
   );
   return {
     queues,
     adds: queueCounter('workqueue_adds_total', 'Items added.'),
     retries: queueCounter('workqueue_retries_total', 'Items added again after a failure.'),
     waited: queueHistogram('workqueue_queue_duration_seconds', 'Seconds that an item waited for a worker.'),
-    worked: queueHistogram('workqueue_work_duration_seconds', 'Seconds that a worker took for an item.'),
+    worked: queueHistogram('workqueue_work_duration_seconds', 'Seconds that a worker took to process an item.'),
     reconciles: new Counter({
       name: 'controller_runtime_reconcile_total',
       help: 'Reconciliations by result.',
@@ -144,14 +146,14 @@ export const workQueueMetrics = perRegistry((registry) => {
       registers,
     }),
     maxConcurrent: controllerGauge('controller_runtime_max_concurrent_reconciles', 'Workers.'),
-    active: controllerGauge('controller_runtime_active_workers', 'Workers that are busy.'),
+    active: controllerGauge('controller_runtime_active_workers', 'Busy workers.'),
   };
 });
 
 export const leaderMetrics = perRegistry((registry) => ({
   master: new Gauge({
     name: 'leader_election_master_status',
-    help: '1 while this process leads.',
+    help: '1 while this process is the leader.',
     labelNames: ['name'],
     registers: [registry],
   }),

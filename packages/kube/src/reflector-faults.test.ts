@@ -9,18 +9,18 @@ import type { KubeObject } from './kube-object.ts';
 import { Reflector } from './reflector.ts';
 
 /**
- * A small API server with a history that can be compacted, as in etcd: it responds with 410 to versions older than `compacted`.
- * All pages of a list show the version of its first page.
+ * A small API server with a history that can be compacted, like etcd's. It responds with 410 to versions older than `compacted`.
+ * All pages of a list show the version of the first page.
  */
 class HistoryServer {
   readonly objects = new Map<string, KubeObject>();
   readonly #history: { readonly version: number; readonly line: string }[] = [];
-  /** What each list with pages found, by its version. */
+  /** The objects that each paged list found, by its version. */
   readonly #snapshots = new Map<number, readonly KubeObject[]>();
   readonly #watches = new Set<ServerResponse>();
   #version = 1;
   #compacted = 0;
-  /** The statuses of the next requests, which fail. */
+  /** The statuses with which the next requests fail. */
   failures: number[] = [];
   /** Called before each page after the first. */
   beforeNextPage: () => void = () => undefined;
@@ -114,12 +114,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 const STEPS_MAX = 40;
-/** All backoffs are a hundredth: 5 s, the longest, is 50 ms. */
+/** Divides all backoffs by 100, so the longest one (5 s) takes 50 ms. */
 const IMPATIENT_CLOCK = {
   ...systemClock,
   sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
 };
-/** Each step causes at most one backoff, so all of them together take 2 s (40 × 50 ms). The rest is for a slow machine. */
+/** Each step causes at most one backoff, so all of them together take 2 s (40 × 50 ms). The rest allows for a slow machine. */
 const AGREEMENT_MS_MAX = 10_000;
 
 describe('Reflector under faults', () => {
@@ -171,14 +171,14 @@ describe('Reflector under faults', () => {
       await until('agreement', () => wanted().sort().join() === got().sort().join(), AGREEMENT_MS_MAX);
       expect([...reflector.list()]).toHaveLength(api.objects.size);
     } finally {
-      // An open watch would keep the hooks from closing the client.
+      // An open watch would prevent the hooks from closing the client.
       stop.abort();
       await running;
       api.cut();
     }
   };
 
-  it('converges to the state of the server and reports every difference', { timeout: 60_000 }, async () => {
+  it("converges to the server's state and reports every difference", { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS_MAX, size: 'max' }), async (steps) => {
         const api = new HistoryServer();
@@ -189,13 +189,13 @@ describe('Reflector under faults', () => {
     );
   });
 
-  it('converges to the state of the server if objects change between two pages of a list', async () => {
+  it("converges to the server's state if objects change between two pages of a list", async () => {
     const api = new HistoryServer();
     for (const each of ['a', 'b', 'c']) api.put(each);
     let changes = 0;
     api.beforeNextPage = () => {
       changes += 1;
-      // Moves the others forward, and adds one at the end.
+      // Move the others forward and add one at the end.
       api.remove('a');
       api.put('d');
     };

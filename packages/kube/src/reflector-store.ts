@@ -2,16 +2,16 @@ import { objectKey, type KubeObject } from './kube-object.ts';
 
 /**
  * Receives the changes that a reflector finds. Callbacks should only record what to do. A callback that throws is logged and
- * counted, never fatal.
+ * counted, but it is never fatal.
  */
 export interface ReflectorHandler<T extends KubeObject> {
-  /** A new or changed object. */
+  /** Called for a new or changed object. */
   put(object: T): void;
-  /** A deleted object, in its last known state. */
+  /** Called with the last known state of a deleted object. */
   remove(object: T): void;
 }
 
-/** The last known objects, by `namespace/name`. Reports only differences to its handler. */
+/** Holds the last known objects, by `namespace/name`. Reports only differences to its handler. */
 export class ReflectorStore<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handler: ReflectorHandler<T>;
@@ -36,7 +36,7 @@ export class ReflectorStore<T extends KubeObject> {
     const key = objectKey(object);
     const known = this.#objects.get(key);
     if (known !== undefined && known.metadata.resourceVersion === object.metadata.resourceVersion) return;
-    // Deleted and created again in a gap: the handler must not take the new object for the old one.
+    // The object was deleted and created again in a gap. The handler must not mistake the new object for the old one.
     if (known !== undefined && known.metadata.uid !== object.metadata.uid) this.#handler.remove(known);
     this.#objects.set(key, object);
     this.#handler.put(object);

@@ -14,7 +14,7 @@ const object = (name: string, resourceVersion: number, uid = `uid-${name}`): Kub
 const isWatch = ({ query }: SeenRequest): boolean => query.get('watch') === 'true';
 const isList = (request: SeenRequest): boolean => !isWatch(request);
 
-/** A scripted cluster. `objects` are listed at `version`; watches stay open in `watches`. */
+/** A scripted cluster. Lists return `objects` at `version`. Open watches are in `watches`. */
 class Cluster {
   objects: KubeObject[] = [];
   version = 1;
@@ -89,7 +89,7 @@ describe('Reflector', () => {
   const watching = (count: number) => until(`watch ${count}`, () => cluster.watches.length >= count);
   const tellings = (count: number) => until(`${count} tellings`, () => told.length >= count);
 
-  it('reports the listed objects, then the changes', async () => {
+  it('reports the listed objects and then the changes', async () => {
     cluster.objects = [object('a', 1), object('b', 1)];
     const reflector = start();
     await reflector.synced;
@@ -104,7 +104,7 @@ describe('Reflector', () => {
     expect(reflector.get('ns/a')?.metadata.resourceVersion).toBe('3');
   });
 
-  it('requests pages, bookmarks, and a random timeout of the watch', async () => {
+  it('requests pages, bookmarks, and a random watch timeout', async () => {
     start();
     await watching(1);
     const [list, watch] = server.requests;
@@ -133,7 +133,7 @@ describe('Reflector', () => {
     ],
     ['an ERROR event 500', (watches: Cluster) => watches.send('ERROR', { kind: 'Status', code: 500 })],
     ['a malformed line', (watches: Cluster) => watches.watch.write('{"type":"ADD\n')],
-  ] as const)('lists again after %s, and reports the deletions in the gap', async ([, fault]) => {
+  ] as const)('lists again after %s and reports the deletions in the gap', async ([, fault]) => {
     cluster.objects = [object('a', 1), object('b', 1)];
     start();
     await watching(1);
@@ -155,7 +155,7 @@ describe('Reflector', () => {
     expect(server.count('GET', isList)).toBe(2);
   });
 
-  it('survives failed lists, and has no state before the first successful one', async () => {
+  it('survives failed lists and has no state before the first successful one', async () => {
     cluster.objects = [object('a', 1)];
     server.script = (request, response) => {
       if (server.requests.length <= 3) fail(response, 500, 'InternalError');
@@ -204,7 +204,7 @@ describe('Reflector', () => {
     start();
     await watching(1);
     await server.stop();
-    // Long enough for the backoff to reach its cap.
+    // Long enough for the backoff to reach its maximum.
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     cluster.objects = [];
     await server.start();
@@ -259,7 +259,7 @@ describe('Reflector', () => {
     expect(told).toEqual(['put a 1', 'remove a', 'put a 8']);
   });
 
-  it('restarts a watch that ends immediately with growing pauses', async () => {
+  it('restarts a watch that ends immediately, with increasing pauses', async () => {
     server.script = (request, response) => {
       if (isWatch(request)) response.writeHead(200).end();
       else cluster.list(response);
@@ -269,7 +269,7 @@ describe('Reflector', () => {
     expect(server.count('GET', isWatch)).toBeLessThan(8);
   });
 
-  it('stops immediately, also during a pause, and sends no more requests', async () => {
+  it('stops immediately, even during a pause, and sends no further requests', async () => {
     server.script = (_, response) => fail(response, 500, 'InternalError');
     const reflector = start();
     await until('some failures', () => server.requests.length >= 3);
@@ -281,7 +281,7 @@ describe('Reflector', () => {
     expect(server.requests).toHaveLength(requests);
   });
 
-  it('reports the time since the last message from the server', async () => {
+  it("reports the time since the server's last message", async () => {
     const registry = new Registry();
     start({ registry });
     await watching(1);

@@ -10,30 +10,33 @@ import { reflectorMetrics } from './metrics.ts';
 import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
 import { watchEvents } from './watch-events.ts';
 
-/** The server ends a watch after this time. It is random, so that many clients do not reconnect together (client-go: 5 to 10 min). */
+/**
+ * The server ends a watch after this time. It is random, so that many clients do not reconnect at once (client-go uses 5 to 10
+ * min).
+ */
 const WATCH_SECONDS = { min: 240, max: 300 };
 /** The server sends a bookmark about once a minute. A longer pause means that the connection is dead. */
 const IDLE_MS_DEFAULT = 90_000;
 /** The longest pause between requests to an unavailable server, so that its return is noticed within two seconds. */
 const AWAY_BACKOFF = { baseMs: 100, capMs: 1_500 };
-/** For a refusal (403, 404, …) that only a change of RBAC or CRDs ends. */
+/** For a rejection (403, 404, …) that only a change to RBAC or CRDs can end. */
 const REFUSED_BACKOFF = { baseMs: 100, capMs: 5_000 };
-/** A watch that was shorter and delivered nothing counts as a failure. Otherwise its restart would be a busy loop. */
+/** A watch that is shorter than this and delivers nothing counts as a failure. Otherwise, restarting it would be a busy loop. */
 const SHORT_WATCH_MS = 1_000;
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
   /** The collection: `resourcePath` without a name. */
   readonly path: string;
-  /** Plural name of the resource, for logs and metrics. */
+  /** The plural name of the resource, for logs and metrics. */
   readonly resource: string;
   readonly namespace?: string | undefined;
-  /** labelSelector, fieldSelector. */
+  /** For example labelSelector or fieldSelector. */
   readonly query?: Query | undefined;
   readonly handler: ReflectorHandler<T>;
   /** Called before an object is stored. It should drop fields that are not needed, because they stay in memory. */
   readonly transform?: ((object: T) => T) | undefined;
-  /** Called each time the server refuses (403, 404, …), which only a change of RBAC or CRDs ends. */
+  /** Called each time the server rejects a request (403, 404, …) for a reason that only a change to RBAC or CRDs can end. */
   readonly onRefused?: ((error: unknown) => void) | undefined;
   readonly logger: KubeLogger;
   readonly registry?: Registry | undefined;
@@ -47,24 +50,23 @@ interface Ending {
   readonly reason: 'ended' | 'expired' | 'refused' | 'away' | 'broken';
   readonly resume: string | undefined;
   readonly error?: unknown;
-  /** Nothing is wrong: continue immediately. */
+  /** Whether nothing is wrong, so that the reflector continues immediately. */
   readonly healthy: boolean;
-  /** The watch was open for a while, so earlier failures no longer count. */
+  /** Whether the watch was open for a while, so that earlier failures no longer count. */
   readonly lasted?: boolean;
 }
 
-/** TypeScript assumes that the condition of the loop stays true. */
+/** Needed because TypeScript assumes that the loop condition stays true. */
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 /**
- * Keeps a local copy of one kind up to date, in one namespace or all, while it runs. It recovers from every failure in between:
- * it resumes the watch if that closes the gap, and lists again if not. Either way it reports the differences (including
- * deletions). There is one list or watch at a time.
- *
- * Not promised: every intermediate state of an object, or that a change is reported only once.
+ * Keeps a local copy of one kind up to date, in one namespace or in all of them, while it runs. Recovers from every failure in
+ * between: it resumes the watch if that closes the gap, and lists again otherwise. Either way, it reports the differences,
+ * including deletions. Only one list or watch runs at a time. It does not promise to report every intermediate state of an
+ * object, or to report a change only once.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
-  /** Resolves when the first full list is in the store. Rejects if the reflector is stopped before. */
+  /** Resolves when the first full list is in the store. Rejects if the reflector is stopped before that. */
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions<T>;
   readonly #clock: Clock;
@@ -87,7 +89,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     this.synced = promise.then(() => undefined);
     this.#settleSynced = { resolve: () => resolve(undefined), reject };
-    // Callers do not have to wait for it.
+    // Callers do not have to wait for this promise.
     this.synced.catch(() => undefined);
   }
 
@@ -100,14 +102,14 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return this.#store.values();
   }
 
-  /** Seconds since the API server last sent anything. Undefined before its first response. */
+  /** Returns the seconds since the API server last sent anything, or undefined before its first response. */
   secondsSinceContact(): number | undefined {
     return this.#contactAt === undefined ? undefined : (this.#clock.now() - this.#contactAt) / 1_000;
   }
 
   /** Lists and watches until `signal` aborts, then resolves. Never rejects because of the server. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#running) throw new Error('the reflector is running already');
+    if (this.#running) throw new Error('the reflector is already running');
     this.#running = true;
     const probe = {
       ...this.#labels,
@@ -138,7 +140,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
         lastReason = ending.reason;
         continue;
       }
-      // A server that comes back often refuses requests for a moment. That is a new problem, not the twentieth failure.
+      // A server that becomes available again often rejects requests for a moment. That is a new problem, not the twentieth
+      // failure.
       if (ending.reason !== lastReason || ending.lasted === true) failures = 0;
       lastReason = ending.reason;
       if (ending.reason === 'refused') this.#guard(() => this.#options.onRefused?.(ending.error));
@@ -176,7 +179,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { client, path, query, idleMs = IDLE_MS_DEFAULT } = this.#options;
     const timeoutSeconds =
       WATCH_SECONDS.min + Math.round(this.#clock.random() * (WATCH_SECONDS.max - WATCH_SECONDS.min));
-    // Ends the connection when this method returns in the middle of a stream.
+    // Ends the connection if this method returns in the middle of a stream.
     const leave = new AbortController();
     const position = { at: from, events: 0 };
     try {
@@ -198,7 +201,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return { reason: 'ended', resume: position.at, healthy };
   }
 
-  /** Reads an open watch to its end. Returns early if the server sends ERROR. Moves `position` with every event. */
+  /** Reads an open watch to its end. Returns early if the server sends ERROR. Moves `position` forward with every event. */
   async #follow(bytes: AsyncIterable<Buffer>, position: { at: string; events: number }): Promise<Ending | undefined> {
     this.#contactAt = this.#clock.now();
     const { transform } = this.#options;
@@ -222,8 +225,9 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * `resume`: the position of a watch that was open. A watch that could not be opened at all needs a new list: a server that was
-   * unavailable may have been restored from a backup, and a watch from a version that it does not have would wait silently.
+   * Classifies the end of a watch. `resume` is the position of a watch that was open. A watch that could not be opened at all
+   * needs a new list, because a server that was unavailable may have been restored from a backup, and a watch from a version that
+   * it does not have would wait silently.
    */
   #classify(error: unknown, resume: string | undefined): Ending {
     if (!(error instanceof ApiError)) {
@@ -241,10 +245,10 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #logRestart(ending: Ending, failures: number): void {
     const fields = { ...this.#labels, reason: ending.reason, failures, err: ending.error };
-    // The first failure is normal. A lasting one is logged about once a minute.
+    // The first failure is normal. A persistent one is logged about once a minute.
     if (failures === 3 || (failures > 0 && failures % 40 === 0))
       this.#options.logger.warn(fields, 'watch keeps failing');
-    else this.#options.logger.debug(fields, 'watch restarts');
+    else this.#options.logger.debug(fields, 'watch restarting');
   }
 
   #guard(callback: () => void): void {

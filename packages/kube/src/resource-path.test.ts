@@ -15,7 +15,7 @@ describe('resourcePath', () => {
       { ...DEPLOYMENTS, namespace: 'a', name: 'b', subresource: 'scale' },
       '/apis/apps/v1/namespaces/a/deployments/b/scale',
     ],
-  ])('of %j is %s', (resource, path) => {
+  ])('for %j is %s', (resource, path) => {
     expect(resourcePath(resource)).toBe(path);
   });
 
@@ -23,11 +23,11 @@ describe('resourcePath', () => {
     (['version', 'plural', 'namespace', 'name', 'subresource'] as const).flatMap((part) =>
       ['', '.', '..'].map((value): [keyof ResourcePath, string] => [part, value]),
     ),
-  )('refuses the %s %j', (part, value) => {
+  )('rejects the %s %j', (part, value) => {
     expect(() => resourcePath({ ...PODS, namespace: 'a', name: 'b', [part]: value })).toThrow(SourceError);
   });
 
-  test.each(['', '.', '..'])('refuses a custom resource with the name %j', (name) => {
+  test.each(['', '.', '..'])('rejects a custom resource with the name %j', (name) => {
     expect(() => objectPath({ kind: 'Project', namespace: 'a', name })).toThrow(SourceError);
   });
 

@@ -1,6 +1,6 @@
 import { SourceError } from '@standin/contract';
 
-/** A resource and its location. Without `namespace`: cluster-scoped, or all namespaces. */
+/** A resource and its location. Without `namespace`, it is cluster-scoped or covers all namespaces. */
 export interface ResourcePath {
   /** Empty for the core group. */
   readonly group: string;
@@ -11,12 +11,12 @@ export interface ResourcePath {
   readonly subresource?: string | undefined;
 }
 
-/** Values that a part must not have. URL encoding keeps `.` and `..`, and URL parsers resolve them. */
+/** Values that a part must not have, because URL encoding keeps `.` and `..`, and URL parsers resolve them. */
 const STEPS: ReadonlySet<string> = new Set(['', '.', '..']);
 
 /**
- * `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE`. Every part is encoded, so that no name can change the path.
- * Throws a `SourceError` for a part that is empty, `.` or `..`.
+ * Returns `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE`. Encodes every part, so that no name can change the
+ * path. Throws a `SourceError` for a part that is empty, `.` or `..`.
  */
 export const resourcePath = (path: ResourcePath): string => {
   const parts = path.group === '' ? ['api', path.version] : ['apis', path.group, path.version];
@@ -26,6 +26,6 @@ export const resourcePath = (path: ResourcePath): string => {
   if (path.subresource !== undefined) parts.push(path.subresource);
   const step = parts.find((part) => STEPS.has(part));
   if (step !== undefined)
-    throw new SourceError('Invalid', `${JSON.stringify(step)} is not a valid name in Kubernetes: use another name`);
+    throw new SourceError('Invalid', `${JSON.stringify(step)} is not a valid Kubernetes name; use another name`);
   return `/${parts.map(encodeURIComponent).join('/')}`;
 };

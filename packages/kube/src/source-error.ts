@@ -21,11 +21,11 @@ const kindOf = ({ status }: ApiError): SourceErrorKind => {
   }
 };
 
-/** Converts an error of the API server to the port's error and keeps its message. Returns any other error unchanged. */
+/** Converts an API server error to the port's error, keeping its message. Returns any other error unchanged. */
 export const toSourceError = (error: unknown): unknown =>
   error instanceof ApiError ? new SourceError(kindOf(error), error.message, { cause: error }) : error;
 
-/** Runs a call to the API server; rejects with `SourceError`. */
+/** Runs a call to the API server. Rejects with `SourceError`. */
 export const asSourceError = async <T>(call: Promise<T>): Promise<T> => {
   try {
     return await call;

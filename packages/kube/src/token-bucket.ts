@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 export interface RateLimit {
   /** Average calls per second. */
   readonly qps: number;
-  /** Calls that may start at once after a pause. */
+  /** The number of calls that may start at once after a pause. */
   readonly burst: number;
 }
 
@@ -11,7 +11,7 @@ export interface RateLimit {
 export class TokenBucket {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
-  /** May be negative: waiting callers have reserved tokens. */
+  /** Can be negative, because waiting callers have reserved tokens. */
   #tokens: number;
   #refilledAt: number;
 
@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#refilledAt = clock.now();
   }
 
-  /** Resolves when the caller may proceed, or immediately when `signal` aborts (its call then fails by itself). */
+  /** Resolves when the caller may proceed, or immediately when `signal` aborts (the call then fails by itself). */
   async take(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     this.#tokens = Math.min(this.#limit.burst, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#limit.qps);

@@ -18,7 +18,7 @@ const collect = async (chunks: readonly Buffer[]): Promise<unknown[]> => {
 const event = (name: string) => ({ type: 'ADDED', object: { metadata: { name, resourceVersion: '1' } } });
 
 describe('watchEvents', () => {
-  it('returns the same events, however the bytes are split', async () => {
+  it('returns the same events, regardless of how the bytes are split', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }),
@@ -35,7 +35,7 @@ describe('watchEvents', () => {
   });
 
   it.for(['{"type":"ADDED","obj\n', 'null\n', '{"type":"ADDED","object":{}}\n', '{"type":"NEW","object":{}}\n'])(
-    'refuses the line %s',
+    'rejects the line %s',
     async (line) => {
       await expect(collect([Buffer.from(line)])).rejects.toBeInstanceOf(MalformedWatchError);
     },

@@ -7,7 +7,7 @@ import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 const queueOf = (reconcile: WorkQueueOptions<string>['reconcile'], options: Partial<WorkQueueOptions<string>> = {}) =>
   new WorkQueue<string>({ name: 'test', logger: recordingLogger(), reconcile, ...options });
 
-/** A reconciler whose runs end when the test decides. */
+/** Returns a reconciler whose runs end when the test decides. */
 const gated = () => {
   const runs: { key: string; end: () => void }[] = [];
   const reconcile = (key: string) =>
@@ -18,7 +18,7 @@ const gated = () => {
 };
 
 describe('WorkQueue', () => {
-  it('processes a waiting key once, however often it was added', async () => {
+  it('processes a waiting key once, regardless of how often it was added', async () => {
     const { runs, reconcile } = gated();
     const queue = queueOf(reconcile);
     queue.add('busy');
@@ -31,7 +31,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('never processes a key concurrently, and processes it again if it was added during the run', async () => {
+  it('never processes a key concurrently, but processes it again if it was added during the run', async () => {
     const { runs, reconcile } = gated();
     const queue = queueOf(reconcile, { concurrency: 4 });
     queue.add('a');
@@ -57,7 +57,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('backs off per key, doubling, up to the cap, and forgets failures after a success', async () => {
+  it('backs off per key, doubling the delay up to the maximum, and forgets failures after a success', async () => {
     const times: number[] = [];
     const queue = queueOf(
       () => {
@@ -70,7 +70,7 @@ describe('WorkQueue', () => {
     await until('five attempts', () => times.length === 5);
     const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     [20, 40, 80, 80].forEach((expected, index) => {
-      // By the other clock, timers may fire a millisecond early.
+      // Measured with the other clock, timers may fire a millisecond early.
       expect(pauses[index]).toBeGreaterThanOrEqual(expected - 2);
       expect(pauses[index]).toBeLessThan(expected + 60);
     });
@@ -120,7 +120,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('stops after running reconciliations have ended, and starts no more', async () => {
+  it('stops after running reconciliations have ended and starts no new ones', async () => {
     const { runs, reconcile } = gated();
     const queue = queueOf(reconcile);
     queue.add('a');
@@ -137,7 +137,7 @@ describe('WorkQueue', () => {
     expect(queue.size).toBe(0);
   });
 
-  it('exposes the metrics of controller-runtime', async () => {
+  it("exposes controller-runtime's metrics", async () => {
     const registry = new Registry();
     const queue = queueOf((key) => (key === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve(undefined)), {
       registry,

@@ -5,7 +5,7 @@ import type { KubeLogger } from './logger.ts';
 import { workQueueMetrics, type QueueProbe } from './metrics.ts';
 
 export interface ReconcileResult {
-  /** Reconcile this key again after this time, although nothing failed. */
+  /** Reconcile this key again after this time, even though nothing failed. */
   readonly requeueAfterMs?: number;
 }
 
@@ -13,12 +13,12 @@ export interface ReconcileResult {
 const BACKOFF_DEFAULT = { baseMs: 5, capMs: 1_000_000 };
 
 export interface WorkQueueOptions<Key extends string> {
-  /** The label of all metrics. */
+  /** The label on all metrics. */
   readonly name: string;
   /** The number of workers. A key never runs on two of them at once. */
   readonly concurrency?: number;
   /**
-   * Reconciles the actual with the desired state of `key`. It receives the key, not the event. An error means a retry with
+   * Reconciles the actual state of `key` with its desired state. Receives the key, not the event. An error causes a retry with
    * backoff. `signal` aborts when the queue stops.
    */
   readonly reconcile: (key: Key, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
@@ -29,8 +29,8 @@ export interface WorkQueueOptions<Key extends string> {
 }
 
 /**
- * A keyed work queue with controller-runtime's rules. A key waits at most once, runs on one worker at a time, and runs again if
- * it was added while it ran. Failures back off per key; a success resets the backoff.
+ * A keyed work queue with controller-runtime's rules. A key waits only once, runs on one worker at a time, and runs again if it
+ * was added while it was running. Failures back off per key. A success resets the backoff.
  */
 export class WorkQueue<Key extends string = string> {
   readonly #options: WorkQueueOptions<Key>;
@@ -38,10 +38,10 @@ export class WorkQueue<Key extends string = string> {
   readonly #concurrency: number;
   readonly #metrics: ReturnType<typeof workQueueMetrics> | undefined;
   readonly #labels: { readonly name: string; readonly controller: string };
-  /** Keys that wait for a worker, in order, with their time of arrival. */
+  /** Keys waiting for a worker, in order, with their arrival times. */
   readonly #waiting = new Map<Key, number>();
   readonly #running = new Map<Key, number>();
-  /** Keys that were added while they ran. */
+  /** Keys that were added while they were running. */
   readonly #again = new Set<Key>();
   readonly #failures = new Map<Key, number>();
   readonly #delayed = new Map<Key, { readonly dueAt: number; readonly timer: NodeJS.Timeout }>();
@@ -64,12 +64,12 @@ export class WorkQueue<Key extends string = string> {
     this.#metrics?.queues.add(this.#probe);
   }
 
-  /** Keys that wait, run, or will run after a delay. */
+  /** The number of keys that are waiting, are running, or will run after a delay. */
   get size(): number {
     return this.#waiting.size + this.#running.size + this.#delayed.size;
   }
 
-  /** Adds a key, and cancels its pending delay: a change does not wait for a backoff. */
+  /** Adds a key and cancels its pending delay, because a change does not wait for a backoff. */
   add(key: Key): void {
     if (this.#stopping.signal.aborted) return;
     this.#cancelDelay(key);
@@ -102,7 +102,7 @@ export class WorkQueue<Key extends string = string> {
 
   /** Accepts no more work, drops waiting keys, and resolves when the running reconciliations have ended. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new DOMException('the work queue stops', 'AbortError'));
+    this.#stopping.abort(new DOMException('the work queue is stopping', 'AbortError'));
     for (const key of [...this.#delayed.keys()]) this.#cancelDelay(key);
     this.#waiting.clear();
     this.#again.clear();

@@ -21,7 +21,7 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
 };
 
-/** A scripted API server, for behaviour that is rare in a real one and cannot be triggered on demand. */
+/** A scripted API server, for behaviour that is rare on a real one and cannot be triggered on demand. */
 export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
   connections = 0;
@@ -47,7 +47,7 @@ export class FakeApiServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Listens. After a stop, uses the same port again. */
+  /** Starts listening. After a stop, uses the same port again. */
   async start(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
@@ -90,7 +90,7 @@ export const json = (
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 };
 
-/** A Kubernetes Status. */
+/** Returns a Kubernetes Status. */
 export const fail = (
   response: ServerResponse,
   code: number,
@@ -108,7 +108,7 @@ const configFor = (server: string): SharedConnectionConfig => {
 export const clientFor = (server: FakeApiServer, options: Partial<KubeClientOptions> = {}): KubeClient =>
   new KubeClient({ config: configFor(server.url), ...options });
 
-/** Collects the log lines. */
+/** Collects log lines. */
 export const recordingLogger = (): KubeLogger & { readonly lines: { level: string; message: string }[] } => {
   const lines: { level: string; message: string }[] = [];
   const log = (level: string) => (_: object, message: string) => void lines.push({ level, message });

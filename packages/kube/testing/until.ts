@@ -1,4 +1,4 @@
-/** Resolves when the condition holds; rejects after the time. */
+/** Resolves when the condition is true. Rejects after the timeout. */
 export const until = async (what: string, condition: () => boolean, timeoutMs = 5_000): Promise<void> => {
   const deadline = performance.now() + timeoutMs;
   while (!condition()) {

@@ -12,7 +12,7 @@ const failure = (code: string): LogStoreError =>
   new LogStoreError(`code ${code}`, { kind: 'retryable', code, cause: undefined });
 const UNAVAILABLE = failure('ECONNREFUSED');
 
-/** Returns what is logged while ClickHouse gives these responses, one after the other. The last one must end the check. */
+/** Returns the messages that are logged while ClickHouse gives these responses in turn. The last response must end the check. */
 const linesOf = async (
   answers: readonly (SchemaState | LogStoreError)[],
   options: Partial<CheckSchemaOptions> = {},
@@ -22,7 +22,7 @@ const linesOf = async (
   const left = [...answers];
   const schema = (): Promise<SchemaState> => {
     const answer = left.shift();
-    if (answer === undefined) throw new Error('the schema was read once more than expected');
+    if (answer === undefined) throw new Error('the schema was read more often than expected');
     return answer instanceof LogStoreError ? Promise.reject(answer) : Promise.resolve(answer);
   };
   const { signal } = new AbortController();
@@ -42,11 +42,11 @@ test.for([
     false,
     ['log tables missing', 'log tables older than this version', 'log tables up to date'],
   ],
-  // The process creates the tables itself.
+  // In this case, the process creates the tables itself.
   [[MISSING], true, []],
   [[OLDER], true, []],
-  [[failure('497')], false, ['needs SELECT on the table migrations']],
-] as const)('with migrations %j and migrate %s, the log has %j', async ([answers, migrates, expected]) => {
+  [[failure('497')], false, ['needs SELECT on the migrations table']],
+] as const)('with migrations %j and migrate %s, the log contains %j', async ([answers, migrates, expected]) => {
   const lines = await linesOf(answers, { migrates });
   expect(lines).toEqual(expected.map((part) => expect.stringContaining(part) as string));
 });

@@ -5,25 +5,25 @@ import type { LogStore } from './log-store.ts';
 import type { SchemaState } from './schema-state.ts';
 
 export interface CheckSchemaOptions {
-  /** The name of the process, for the log line: `gateway`. */
+  /** The name of the process for the log line, such as `gateway`. */
   readonly process: string;
-  /** The process brings the tables up to date itself before it needs them. */
+  /** Whether the process itself brings the tables up to date before it needs them. */
   readonly migrates: boolean;
   readonly logger: Logger;
   /** Stops the check. */
   readonly signal: AbortSignal;
-  /** How often the check runs again while ClickHouse is unavailable or the tables are older. */
+  /** How often to repeat the check while ClickHouse is unavailable or the tables are older. */
   readonly retryMs?: number;
 }
 
 const RETRY_MS = 30_000;
-/** ACCESS_DENIED */
+/** The ClickHouse error code ACCESS_DENIED. */
 const DENIED = '497';
 
 const REMEDY =
-  'gateways and operator create them if clickhouse.migrate is true, otherwise see docs/upgrade.md; this process keeps working as far as possible';
+  'the gateways and the operator create them if clickhouse.migrate is true (otherwise, see docs/upgrade.md); this process keeps working as far as possible';
 
-/** The log line about the tables, and what an administrator must do. Undefined: nothing. */
+/** Returns the log line about the tables, with what an administrator must do, or undefined if nothing is wrong. */
 const problemOf = (
   state: SchemaState,
   { process, migrates }: CheckSchemaOptions,
@@ -34,7 +34,7 @@ const problemOf = (
     case 'newer':
       return {
         message: 'log tables newer than this version',
-        reason: `upgrade this ${process}: it works with them, but does not use new columns`,
+        reason: `upgrade this ${process}; it works with these tables, but does not use new columns`,
       };
     case 'missing':
       return migrates ? undefined : { message: 'log tables missing', reason: REMEDY };
@@ -44,8 +44,9 @@ const problemOf = (
 };
 
 /**
- * Compares the log's tables with those of this version at start. Logs one line that says what to do if they differ, and another
- * when they are up to date. Waits while ClickHouse is unavailable. Never fails: the work itself fails if it is not possible.
+ * Compares the log tables with those that this version expects, at startup. If they differ, logs one line that says what to do,
+ * and another one when they are up to date. Waits while ClickHouse is unavailable. Never fails, because the work itself fails if
+ * it is not possible.
  */
 export const checkSchema = async (store: Pick<LogStore, 'schema'>, options: CheckSchemaOptions): Promise<void> => {
   const { migrates, logger, signal, retryMs = RETRY_MS } = options;
@@ -61,10 +62,13 @@ export const checkSchema = async (store: Pick<LogStore, 'schema'>, options: Chec
       if (problem === undefined || migrates || state.kind === 'newer') return;
     } catch (error) {
       if (error instanceof LogStoreError && error.code === DENIED) {
-        logger.warn({ reason: error.message }, 'log tables not checked, the user needs SELECT on the table migrations');
+        logger.warn(
+          { reason: error.message },
+          'could not check the log tables, the user needs SELECT on the migrations table',
+        );
         return;
       }
-      logger.debug({ err: error }, 'checking the log tables failed, retrying');
+      logger.debug({ err: error }, 'could not check the log tables, retrying');
     }
     await delay(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
   }

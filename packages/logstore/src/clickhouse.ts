@@ -9,7 +9,7 @@ export interface ClickHouseAddress {
   readonly username: string;
   readonly password: string;
   readonly database: string;
-  /** Longest wait for a response, in milliseconds. Default: slightly longer than the limit of any read. */
+  /** The longest time to wait for a response, in milliseconds. The default is slightly longer than the limit of any read. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -17,26 +17,26 @@ interface Statement {
   readonly sql: string;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly settings?: ClickHouseSettings;
-  /** Body of an insert; `sql` ends with its FORMAT. */
+  /** The body of an insert, whose `sql` ends with its FORMAT. */
   readonly body?: Buffer;
-  /** `false`: not in the database, to create it. */
+  /** If `false`, the statement does not run in the database. Used to create it. */
   readonly inDatabase?: boolean;
 }
 
 interface Answer {
   readonly bytes: Buffer;
-  /** Only from the embedded engine: marks the inserts before the statement ran. See `INSERTS_PATH`. */
+  /** Marks the inserts before the statement ran. Only the embedded engine returns it. See `INSERTS_PATH`. */
   readonly insertMark: string | undefined;
 }
 
-/** The calls that the log store makes, over one HTTP client for both the embedded engine and a server. */
+/** The calls that the log store makes, through one HTTP client for both the embedded engine and a server. */
 export interface ClickHouse {
-  /** Runs a statement and returns the whole response. `operation` completes the sentence "could not …". */
+  /** Runs a statement and returns the whole response. `operation` completes the sentence "Could not …". */
   run(operation: string, statement: Statement): Promise<Buffer>;
-  /** Like `run`, and also returns the mark that a reader needs to wait for the next insert. */
+  /** Works like `run`, and also returns the mark that a reader needs to wait for the next insert. */
   ask(operation: string, statement: Statement): Promise<Answer>;
   /**
-   * Resolves after the embedded engine has finished an insert after `mark`. Rejects if the engine is unavailable or hangs, and
+   * Resolves after the embedded engine has finished an insert after `mark`. Rejects if the engine is unavailable or hangs, or
    * when `signal` aborts.
    */
   nextInsert(mark: string, signal: AbortSignal): Promise<void>;
@@ -46,7 +46,7 @@ export interface ClickHouse {
 
 /** Longer than `max_execution_time` of any statement, so that the server's own error arrives first. */
 const REQUEST_TIMEOUT_MS = 35_000;
-/** A server closes idle connections after 3 s (Cloud, older versions: 10 s). The client must close them before. */
+/** A server closes idle connections after 3 s (10 s on older versions and in ClickHouse Cloud). The client must close them first. */
 const IDLE_SOCKET_TTL_MS = 2_500;
 const OPEN_CONNECTIONS_MAX = 10;
 
@@ -65,9 +65,10 @@ const newClient = (address: ClickHouseAddress, database: string) =>
     max_open_connections: OPEN_CONNECTIONS_MAX,
     // A busy event loop fires timers late (clickhouse-js #294), so stale sockets are also removed before each request.
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS, eagerly_destroy_stale_sockets: true },
-    // The response begins after the statement has ended, so that an exception is a status and never the end of a 200.
+    // The response begins after the statement has ended, so that an exception becomes a status and never appears at the end of a
+    // 200 response.
     clickhouse_settings: { wait_end_of_query: 1 },
-    // All failures are thrown, and the client's log lines would quote statements and parameters.
+    // All failures are thrown. The client's own log lines would quote statements and parameters.
     log: { level: ClickHouseLogLevel.OFF },
   });
 
@@ -102,11 +103,11 @@ export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
         const response = await fetch(url, { headers: { authorization }, signal: inTime });
         await response.body?.cancel();
         ({ status } = response);
-        if (!response.ok) throw new Error(`${url.pathname} answered ${status}`);
+        if (!response.ok) throw new Error(`${url.pathname} returned status ${status}`);
       }
     },
     async ping() {
-      // With credentials: without them, `/ping` succeeds for anyone, even on a different engine on the same port.
+      // Send credentials, because without them, `/ping` succeeds for any user, even on a different engine on the same port.
       const result = await client.ping({ select: true });
       if (!result.success) throw toLogStoreError('reach ClickHouse', result.error);
     },

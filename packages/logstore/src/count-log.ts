@@ -4,7 +4,7 @@ import { conditionsOf, LogFilterError } from './log-filter.ts';
 import type { CountFilter } from './log-filter.ts';
 import { decodeAll } from './run-query.ts';
 
-/** Classes of statuses. `5xx` also includes everything above; `none` are the entries without a response. */
+/** Classes of statuses. `5xx` also includes everything above it, and `none` contains the entries without a response. */
 export const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 export type StatusClass = (typeof STATUS_CLASSES)[number];
 
@@ -14,7 +14,10 @@ export interface HistogramRange {
   readonly to: Date;
   /** From 1 to `HISTOGRAM_BUCKETS_MAX`. */
   readonly buckets: number;
-  /** Reads one of this many blocks of rows and extrapolates: an estimate that takes about that fraction of the time. Default 1. */
+  /**
+   * Reads one of this many blocks of rows and extrapolates. The result is an estimate that takes about that fraction of the time.
+   * The default is 1.
+   */
   readonly oneIn?: number | undefined;
 }
 
@@ -26,12 +29,12 @@ export interface HistogramBucket {
 
 export const HISTOGRAM_BUCKETS_MAX = 120;
 
-/** The smallest part of a large column that ClickHouse reads: `index_granularity` of the table. */
+/** The smallest part of a large column that ClickHouse reads, which is the table's `index_granularity`. */
 const BLOCK_ROWS = 8_192;
-/** Selects blocks at random, because every n-th block could follow a rhythm of the traffic. */
+/** Selects blocks at random, because every n-th block could coincide with a pattern in the traffic. */
 const SAMPLED = `cityHash64(_part, intDiv(_part_offset, ${BLOCK_ROWS})) % {oneIn:UInt32} = 0`;
 
-/** Seconds. A count that would take longer fails, and the user is asked to narrow the search. */
+/** In seconds. A count that would take longer fails, and the user is asked to narrow the search. */
 const COUNT_EXECUTION_TIME_MAX = 10;
 
 const countSettings: ClickHouseSettings = {
@@ -41,8 +44,9 @@ const countSettings: ClickHouseSettings = {
 };
 
 /**
- * The rows that a filter selects, each once and in its highest version. Uses `FINAL`, because a count by id keeps all ids in
- * memory (500 ms instead of 70 on 10M rows). Conditions on what all copies of a row share are checked before the merge.
+ * Returns the rows that a filter selects, each one once and in its highest version. Uses `FINAL`, because a count by id keeps all
+ * ids in memory (500 ms instead of 70 on 10M rows). Conditions on values that all copies of a row share are checked before the
+ * merge.
  */
 const selected = (filter: CountFilter, more: readonly string[] = []): { from: string; params: object } => {
   const { frozen, final, params } = conditionsOf(filter);
@@ -62,8 +66,8 @@ const assertRange = ({ from, to, buckets, oneIn = 1 }: HistogramRange): void => 
   if (!Number.isInteger(buckets) || buckets < 1 || buckets > HISTOGRAM_BUCKETS_MAX) {
     throw new LogFilterError(`buckets must be an integer from 1 to ${HISTOGRAM_BUCKETS_MAX}`);
   }
-  if (!Number.isInteger(oneIn) || oneIn < 1) throw new LogFilterError('oneIn must be an integer of at least 1');
-  // Also true if one of the two is an invalid date.
+  if (!Number.isInteger(oneIn) || oneIn < 1) throw new LogFilterError('oneIn must be an integer of 1 or more');
+  // This is also true if one of the two dates is invalid.
   if (!(from.getTime() < to.getTime())) throw new LogFilterError('from must be before to');
 };
 

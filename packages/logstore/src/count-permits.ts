@@ -1,21 +1,26 @@
 import type { ClickHouse } from './clickhouse.ts';
 import { decodeAll } from './run-query.ts';
 
-/** Blocks of permits of one account's quota. */
+/** Selects blocks of permits of one account's quota. */
 export interface PermitFilter {
   readonly accountUid: string;
   readonly blocks: readonly string[];
-  /** A time of ClickHouse's clock. None of the blocks' requests was stored before. It only limits the rows to read. */
+  /**
+   * A time on ClickHouse's clock before which none of the blocks' requests was stored. It only limits the number of rows to read.
+   */
   readonly since: Date;
 }
 
-/** The log on every replica of every shard: each row comes once per replica. The query fails while a replica is unavailable. */
+/**
+ * The log on every replica of every shard, in which each row appears once per replica. The query fails if a replica is
+ * unavailable.
+ */
 const ALL_REPLICAS = 'clusterAllReplicas({cluster:String}, currentDatabase(), log_local)';
 
 /**
  * See `LogStore.permits`. In a cluster, one replica may lag behind, but a row is on most of them before its insert is
- * acknowledged. Expired rows also count until they are deleted. `received_at` is no condition: it comes from the clock of a
- * gateway, which may be wrong by any amount.
+ * acknowledged. Expired rows also count until they are deleted. There is no condition on `received_at`, because it comes from a
+ * gateway's clock, which may be wrong by any amount.
  */
 export const countPermits = async (
   { clickhouse, cluster }: { readonly clickhouse: ClickHouse; readonly cluster: string | undefined },
@@ -31,13 +36,15 @@ export const countPermits = async (
   return new Map(decodeAll(answer, (reader) => [reader.text(), reader.int64()] as const));
 };
 
-/** The accepted requests of an account in a month of its quota, and the permits that they spent. If the two differ, something is wrong. */
+/**
+ * An account's accepted requests in a month of its quota, and the permits that they spent. If the two differ, something is wrong.
+ */
 export interface SpentPermits {
   readonly requests: number;
   readonly permits: number;
 }
 
-/** Rows may arrive late at the end of a month, and a gateway's clock does not decide which month they count for. */
+/** Rows may arrive late at the end of a month, and a gateway's clock does not determine the month in which they count. */
 const EARLY_MS = 48 * 3_600_000;
 
 /** See `LogStore.spentPermits`. */

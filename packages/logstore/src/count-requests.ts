@@ -3,7 +3,7 @@ import type { ClickHouse } from './clickhouse.ts';
 import { decodeAll } from './run-query.ts';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
-/** Seconds. */
+/** In seconds. */
 const EXECUTION_TIME_MAX = 10;
 const HOUR_MS = 3_600_000;
 
@@ -17,7 +17,7 @@ export interface LogOwner {
 /** Counts of consecutive hours, oldest first. The last one ends now. */
 export type HourlyCounts = readonly number[];
 
-/** See `LogStore.requestsByHour`. Hours are counted back from now, so that the sum covers the last hours to the minute. */
+/** See `LogStore.requestsByHour`. Hours are counted back from the current time, so that the sum covers exactly the last hours. */
 export const countByHour = async (
   clickhouse: ClickHouse,
   projects: readonly LogOwner[],

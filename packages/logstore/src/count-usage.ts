@@ -10,7 +10,7 @@ export interface UsageRange {
 }
 
 export interface DayUsage {
-  /** UTC: `2026-11-21`. */
+  /** In UTC, for example `2026-11-21`. */
   readonly day: string;
   readonly requests: number;
 }
@@ -37,7 +37,7 @@ export interface Usage {
 const USAGE_ENDPOINTS_MAX = 100;
 
 const settings: ClickHouseSettings = {
-  // Seconds.
+  // In seconds.
   max_execution_time: 10,
   // Copies and versions of a row have the same partition key.
   do_not_merge_across_partitions_select_final: 1,
@@ -49,7 +49,7 @@ export const countUsage = async (
   { uid, namespace, name }: LogOwner,
   { from, to }: UsageRange,
 ): Promise<Usage> => {
-  // All columns are the same in every copy and version of a row, so conditions can be checked before the merge.
+  // All columns have the same value in every copy and version of a row, so conditions can be checked before the merge.
   const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {uid:String}
     AND namespace = {namespace:String} AND account = {name:String}
     AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;

@@ -1,9 +1,9 @@
 import type { Action, LogRow, Method, Outcome } from '@standin/contract';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 
-/** The inverse of `encodeRow`. Bodies are views of the reader's buffer. */
+/** Decodes a row that `encodeRow` has written. Bodies are views of the reader's buffer. */
 export const decodeRow = (reader: RowBinaryReader): LogRow => ({
-  // The properties of an object literal are evaluated in order: the order of LOG_COLUMNS.
+  // The properties of an object literal are evaluated in order, which is the order of LOG_COLUMNS.
   id: reader.uuid(),
   version: reader.uint8() as 1 | 2,
   receivedAtUs: reader.int64(),

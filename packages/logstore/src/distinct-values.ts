@@ -6,7 +6,7 @@ import { decodeAll } from './run-query.ts';
 import { HEADER_COLUMNS, PATTERN_COLUMNS } from './search/columns.ts';
 import { HEADER_PREFIXES, headerField, headerNameText } from '@standin/exchange/search';
 
-/** Fields whose values a search box can offer. `header` and `resp.header` are the names of headers, in lower case. */
+/** Fields whose values a search box can offer. For `header` and `resp.header`, the values are header names in lower case. */
 export type DistinctField = (typeof PLAIN_FIELDS)[number] | 'header' | 'resp.header' | `${HeaderPrefix}${string}`;
 type HeaderPrefix = keyof typeof HEADER_PREFIXES;
 
@@ -28,7 +28,7 @@ const PLAIN_FIELDS = [
 export interface DistinctOptions {
   /** Only values that begin with this text, ignoring case. */
   readonly prefix?: string | undefined;
-  /** At most `DISTINCT_LIMIT_MAX`. */
+  /** No more than `DISTINCT_LIMIT_MAX`. */
   readonly limit: number;
 }
 
@@ -36,7 +36,10 @@ const DISTINCT_LIMIT_MAX = 100;
 /** Longer values are not useful in a list of choices. */
 const VALUE_LENGTH_MAX = 200;
 
-/** A user who types does not wait. The values found in this time (seconds) and among this many values are good enough. */
+/**
+ * Limits for a user who is typing and does not want to wait. The values found in this time (in seconds) and among this many
+ * values are good enough.
+ */
 const distinctSettings: ClickHouseSettings = {
   max_execution_time: 1,
   timeout_overflow_mode: 'break',
@@ -50,7 +53,7 @@ interface Source {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The expression whose values are wanted, from the closed tables of the search language. */
+/** Returns the expression whose values are wanted, from the closed tables of the search language. */
 const sourceOf = (field: string): Source => {
   const plain = PLAIN_FIELDS.find((name) => name === field);
   if (plain === 'status') return { sql: "if(status = 0, 'none', toString(status))", latin1: false, params: {} };
@@ -65,7 +68,7 @@ const sourceOf = (field: string): Source => {
   }
   const header = headerField(field);
   if (header === undefined || !headerNameText.test(header.header)) {
-    throw new LogFilterError(`there is no field ${JSON.stringify(field)} with values to choose from`);
+    throw new LogFilterError(`the field ${JSON.stringify(field)} does not exist or has no values to choose from`);
   }
   const { names, values } = HEADER_COLUMNS[HEADER_PREFIXES[header.prefix].side];
   const sql = `arrayJoin(arrayFilter((v, n) -> lower(n) = {distinctHeader:String}, ${values}, ${names}))`;
@@ -84,7 +87,7 @@ export const distinctValues = async (
   }
   const source = sourceOf(field);
   const { frozen, final, params } = conditionsOf(filter);
-  // Copies of a row add no values, so nothing is merged here.
+  // Copies of a row do not add values, so nothing is merged here.
   const sql = `SELECT value FROM (SELECT ${source.sql} AS value FROM log WHERE ${[...frozen, ...final].join(' AND ')})
     WHERE startsWith(lower(value), lower(unhex({distinctPrefix:String}))) AND length(value) BETWEEN 1 AND ${VALUE_LENGTH_MAX}
     GROUP BY value ORDER BY count() DESC, value LIMIT {distinctLimit:UInt32} FORMAT RowBinary`;

@@ -17,14 +17,14 @@ describe('encodeRow', () => {
     );
   });
 
-  test('the same row always gives the same bytes, so a retry is identical', () => {
+  test('the same row always results in the same bytes, so a retry is identical', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => encodeRow(row).equals(encodeRow(structuredClone(row)))),
       { numRuns: 20 },
     );
   });
 
-  test('rows concatenate', () => {
+  test('rows can be concatenated', () => {
     fc.assert(
       fc.property(fc.array(anyLogRow, { maxLength: 4 }), (rows) => {
         const reader = new RowBinaryReader(Buffer.concat(rows.map(encodeRow)));
@@ -66,7 +66,7 @@ describe('RowBinary, byte for byte', () => {
     expect(new RowBinaryReader(Buffer.from(hex, 'hex')).int64()).toBe(value);
   });
 
-  test('a UUID is two little-endian halves, as documented for the format', () => {
+  test("a UUID is two little-endian halves, as the format's documentation states", () => {
     const uuid = '61f0c404-5cb3-11e7-907b-a6006ad3dba0';
     const hex = 'e711b35c04c4f061a0dbd36a00a67b90';
     expect(encoded(16, (buffer) => putUuid(buffer, uuid, 0))).toBe(hex);
@@ -81,14 +81,14 @@ describe('RowBinary, byte for byte', () => {
     ['日本', '06e697a5e69cac'],
     ['x'.repeat(41), `29${'78'.repeat(41)}`],
     ['é'.repeat(100), `c801${'c3a9'.repeat(100)}`],
-  ])('text %j is UTF-8', (text, hex) => {
+  ])('text %j is encoded as UTF-8', (text, hex) => {
     expect(encoded(textSize(text), (buffer) => putText(buffer, text, 0))).toBe(hex);
   });
 
   test.each([
     ['é\xff\x00', '03e9ff00'],
     ['\xe9'.repeat(130), `8201${'e9'.repeat(130)}`],
-  ])('latin1 %j is one byte per character', (text, hex) => {
+  ])('latin1 %j is encoded as one byte per character', (text, hex) => {
     expect(encoded(latin1Size(text), (buffer) => putLatin1(buffer, text, 0))).toBe(hex);
   });
 

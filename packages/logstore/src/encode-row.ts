@@ -18,7 +18,7 @@ import {
 /** id, version, received_at, expires_at, status, response_truncated, and six UInt64. */
 const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 6 * 8;
 
-/** The number of bytes that `putRow` writes. */
+/** Returns the number of bytes that `putRow` writes. */
 export const rowSize = (row: LogRow): number =>
   FIXED_SIZE +
   textSize(row.namespace) +
@@ -57,11 +57,9 @@ export const encodeRow = (row: LogRow): Buffer => {
 };
 
 /**
- * Writes one row as RowBinary, with columns in the order of `LOG_COLUMNS`. Returns the offset after it. The body of an insert is
- * a concatenation of rows.
- *
- * This is on the gateway's hot path, so it creates no intermediate objects. It writes the same bytes for the same row at every
- * call, because a retried batch must match the first one byte for byte.
+ * Writes one row as RowBinary, with columns in the order of `LOG_COLUMNS`. Returns the offset after the row. The body of an
+ * insert is a concatenation of rows. This is on the gateway's hot path, so it creates no intermediate objects. It writes the same
+ * bytes for the same row on every call, because a retried batch must match the first one byte for byte.
  */
 export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {
   let at = putUuid(buffer, row.id, offset);

@@ -10,7 +10,7 @@ interface Stand extends InsertFollower {
   /** Sets ClickHouse's response from now on: stamps, relative to T0, with the sum of their ids. */
   answer(nowMs: number, stamps: Readonly<Record<number, number>>): void;
   fail(error: Error | undefined): void;
-  /** Advances the clock of this process. */
+  /** Advances this process's clock. */
   elapse(ms: number): void;
   /** Behaves like the embedded engine, which announces inserts. */
   announce(): void;
@@ -66,7 +66,7 @@ const open = (follower: InsertFollower, projectUid = 'p'): InsertFeed =>
 /** Relative to T0. */
 const told = async (feed: InsertFeed): Promise<number[]> => (await feed.next()).map((stamp) => stamp - T0);
 
-test('starts empty, then reports later inserts', async () => {
+test('a feed starts empty, then reports later inserts', async () => {
   const stand = newStand();
   stand.answer(0, { [-1_000]: 1 });
   const feed = open(stand);
@@ -76,7 +76,7 @@ test('starts empty, then reports later inserts', async () => {
   feed.close();
 });
 
-test('reports a millisecond again only if its rows have changed', async () => {
+test('a feed reports a millisecond again only if its rows have changed', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -88,7 +88,7 @@ test('reports a millisecond again only if its rows have changed', async () => {
   feed.close();
 });
 
-test('shares polls between the readers of a project, and each reader receives everything', async () => {
+test("a project's readers share polls, and each reader receives everything", async () => {
   const stand = newStand();
   const feeds = Array.from({ length: 10 }, () => open(stand));
   const other = open(stand, 'another');
@@ -97,7 +97,7 @@ test('shares polls between the readers of a project, and each reader receives ev
   const others = stand.asked.length - before;
   await stand.polls(20);
   const polled = (uid: string): number => stand.asked.filter(({ projectUid }) => projectUid === uid).length;
-  // Two pollers take turns, however many readers there are.
+  // Two pollers take turns, regardless of the number of readers.
   expect(polled('p') - before).toBeGreaterThanOrEqual(8);
   expect(polled('p') - before).toBeLessThanOrEqual(12 + others);
   stand.answer(500, { 100: 1 });
@@ -105,7 +105,7 @@ test('shares polls between the readers of a project, and each reader receives ev
   for (const feed of [...feeds, other]) feed.close();
 });
 
-test('gives a later reader the inserts after its start, also during a poll', async () => {
+test('a later reader gets the inserts after its start, even during a poll', async () => {
   const stand = newStand();
   stand.answer(0, { [-10]: 1 });
   const first = open(stand);
@@ -119,7 +119,7 @@ test('gives a later reader the inserts after its start, also during a poll', asy
   second.close();
 });
 
-test('gives a slow reader every insert', async () => {
+test('a slow reader gets every insert', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -131,11 +131,11 @@ test('gives a slow reader every insert', async () => {
   feed.close();
 });
 
-test('looks back a little before the newest insert, and hardly a minute without inserts', async () => {
+test('a poll looks back to slightly before the newest insert, or about a minute if there are no inserts', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
-  // Before anything is known, it looks back as far as a running insert may have stamped rows.
+  // At first, it looks back as far as a running insert may have stamped rows.
   expect(stand.asked[0]).toEqual({ projectUid: 'p', sinceMs: undefined, lookBackMs: 60_000 });
   const since = async (): Promise<number> => {
     await stand.polls();
@@ -152,7 +152,7 @@ test('looks back a little before the newest insert, and hardly a minute without 
   feed.close();
 });
 
-test('looks further back every ten seconds, for slow inserts and replicas that lag', async () => {
+test('a poll looks further back every ten seconds, for slow inserts and replicas that lag', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -167,7 +167,7 @@ test('looks further back every ten seconds, for slow inserts and replicas that l
   await stand.polls();
   const wide = await wideSince();
   expect(wide.filter((ms) => ms === 900 - 60_000)).toHaveLength(1);
-  // A row that was inserted in the meantime and becomes visible only now.
+  // This row was inserted in the meantime and becomes visible only now.
   stand.answer(3_600_000, { 900: 1 });
   await stand.polls();
   stand.answer(3_600_000, { [3_600_000 - 500_000]: 9 });
@@ -176,7 +176,7 @@ test('looks further back every ten seconds, for slow inserts and replicas that l
   feed.close();
 });
 
-test('finds other rows despite rows stamped by a fast clock', async () => {
+test('a poll finds other rows despite rows stamped by a fast clock', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -189,7 +189,7 @@ test('finds other rows despite rows stamped by a fast clock', async () => {
   feed.close();
 });
 
-test('reports each failed poll and the recovery to every reader', async () => {
+test('each failed poll and the recovery are reported to every reader', async () => {
   const stand = newStand();
   const [first, second] = [open(stand), open(stand)];
   await told(first);
@@ -210,7 +210,7 @@ test('reports each failed poll and the recovery to every reader', async () => {
   second.close();
 });
 
-test('reports inserts found before a failure after it', async () => {
+test('inserts that were found before a failure are reported after it', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -226,7 +226,7 @@ test('reports inserts found before a failure after it', async () => {
   feed.close();
 });
 
-test('reports a poll that hangs, and still waits for it', async () => {
+test('a hanging poll is reported, but its result still counts', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const answer = Promise.withResolvers<Inserts>();
   const follower = createInsertFollower({ read: () => answer.promise, next: () => Promise.resolve() });
@@ -240,7 +240,7 @@ test('reports a poll that hangs, and still waits for it', async () => {
   vi.useRealTimers();
 });
 
-test('does not poll before the next insert if inserts are announced', async () => {
+test('a poll waits for the next insert if inserts are announced', async () => {
   const stand = newStand({ announces: true });
   const feed = open(stand);
   await told(feed);
@@ -252,7 +252,7 @@ test('does not poll before the next insert if inserts are announced', async () =
   feed.close();
 });
 
-test('polls once more after an announced insert, for inserts that began earlier', async () => {
+test('an announced insert is followed by one more poll, for inserts that began earlier', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const stand = newStand({ announces: true });
   const feed = open(stand);
@@ -270,7 +270,7 @@ test('polls once more after an announced insert, for inserts that began earlier'
   vi.useRealTimers();
 });
 
-test('stops polling when the last reader has left', async () => {
+test('polling stops when the last reader has left', async () => {
   const stand = newStand();
   const [first, second] = [open(stand), open(stand)];
   await told(first);

@@ -3,12 +3,12 @@ import type { LogFilter } from './log-filter.ts';
 import { LogStoreError } from './log-store-error.ts';
 import type { Inserts, InsertsFilter } from './read-inserts.ts';
 
-/** Reports new rows of the log to one reader. */
+/** Reports new rows in the log to one reader. */
 export interface InsertFeed {
   /**
-   * The milliseconds of `inserted_at` with rows that the reader has not received. They may also contain rows that it has
-   * received. The first call resolves with an empty list as soon as no later insert can be missed. Later calls resolve when there
-   * are new rows, when the log responds again after a failure, or when the feed is closed. Rejects for each failed poll.
+   * Resolves with the milliseconds of `inserted_at` that have rows which the reader has not received. They may also contain rows
+   * that it has received. The first call resolves with an empty list when no later insert can be missed. Later calls resolve when
+   * there are new rows, when the log responds again after a failure, or when the feed is closed. Rejects for each failed poll.
    */
   next(): Promise<readonly number[]>;
   close(): void;
@@ -25,22 +25,23 @@ export interface InsertSource {
   read(filter: InsertsFilter): Promise<Inserts>;
   /** See `ClickHouse.nextInsert`. */
   next(mark: string, signal: AbortSignal): Promise<void>;
-  /** `performance.now()`, except in tests. */
+  /** Returns the `performance.now()` time, except in tests. */
   readonly now?: () => number;
 }
 
 /**
- * An insert stamps its rows when it begins and shows them when it ends. Replicas lag and have their own clocks. So each poll
- * looks back from the newest insert, but hardly further than a minute: without inserts, it reads no rows.
+ * An insert stamps its rows when it begins and makes them visible when it ends. Replicas lag behind and have their own clocks.
+ * Each poll therefore looks back from the newest insert, but not much further than a minute, so that it reads no rows if there
+ * are no inserts.
  */
 const OVERLAP_MS = 3_000;
 const QUIET_MS = 60_000;
-/** At intervals, a poll looks further back than an insert may take (the client gives up after 35 s) … */
+/** At intervals, a poll looks further back than an insert can take (the client gives up after 35 s) … */
 const WIDE_OVERLAP_MS = 60_000;
 const WIDE_EVERY_MS = 10_000;
 /** … and further than the lag of a replica that serves reads (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s). */
 const WIDE_QUIET_MS = 600_000;
-/** A poll takes a few milliseconds. A poll that takes this long is reported as a failure, but still awaited. */
+/** A poll takes a few milliseconds. A poll that takes this long is reported as a failure, but the poller still waits for it. */
 const SILENCE_MS = 5_000;
 
 class Feed implements InsertFeed {
@@ -48,7 +49,7 @@ class Feed implements InsertFeed {
   readonly #onClose: (feed: Feed) => void;
   #stamps = new Set<number>();
   #failure: { readonly error: unknown } | undefined;
-  /** `next` must resolve, even with an empty list. */
+  /** Whether `next` must resolve, even with an empty list. */
   #isDue = false;
   #woken: PromiseWithResolvers<void> = Promise.withResolvers();
 
@@ -90,21 +91,24 @@ class Feed implements InsertFeed {
   }
 }
 
-/** Polls for all readers of one project. It only finds out when there are new rows; each reader does its own search. */
+/** Polls for all readers of one project. It only detects that there are new rows. Each reader does its own search. */
 class Poller {
   readonly #source: InsertSource;
   readonly #now: () => number;
   readonly #projectUid: LogFilter['projectUid'];
   readonly #feeds = new Set<Feed>();
   readonly #ended = new AbortController();
-  /** The sums of the last polls, as far back as a wide poll looks. */
+  /** The sums from the last polls, as far back as a wide poll looks. */
   readonly #idSums = new Map<number, bigint>();
-  /** The last poll and the newest insert, by ClickHouse's clock. Undefined: there was no poll yet. */
+  /** The last poll and the newest insert, by ClickHouse's clock. Undefined before the first poll. */
   #last: { readonly polledMs: number; readonly newestMs: number } | undefined;
   #widePollAt = 0;
-  /** There were inserts since the last wide poll. Another insert may have stamped rows before them that become visible only now. */
+  /**
+   * Whether there were inserts since the last wide poll. Another insert may have stamped rows before them that become visible
+   * only now.
+   */
   #hasNews = false;
-  /** There was a failure since the last successful poll. */
+  /** Whether a poll has failed since the last successful one. */
   #hasFailed = false;
 
   constructor(source: InsertSource, projectUid: LogFilter['projectUid']) {

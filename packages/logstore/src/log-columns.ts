@@ -1,6 +1,6 @@
 /**
- * The columns of the table `log` that a row contains, in the order in which `encodeRow` writes them. `migrations/` defines their
- * types; the integration test compares the two. Append only: a segment from an older gateway must stay readable.
+ * The columns of the `log` table that a row contains, in the order in which `encodeRow` writes them. `migrations/` defines their
+ * types, and an integration test compares the two. Append only, because a segment from an older gateway must stay readable.
  */
 export const LOG_COLUMNS = [
   'id',

@@ -16,7 +16,7 @@ const after = { id: '01931f3e-7c3a-7bbb-8ccc-0123456789ab', receivedAt: '2026-11
 const projectUid = 'u';
 
 describe('the project', () => {
-  test('is selected by its uid, or by an explicit request for all projects', () => {
+  test('is selected by its uid or by an explicit request for all projects', () => {
     expect(conditionsOf({ projectUid }).params).toEqual({ projectUid });
     expect(conditionsOf({ projectUid: EVERY_PROJECT })).toMatchObject({
       frozen: ['expires_at > now()'],
@@ -25,9 +25,9 @@ describe('the project', () => {
     });
   });
 
-  // The forms of a missing uid that types do not prevent: JSON, a spread, an optional chain.
+  // Ways in which a uid can be missing that types do not prevent: JSON, a spread, an optional chain.
   test.each([[{}], [{ projectUid: undefined }], [{ projectUid: null }], [{ projectUid: '' }], [{ projectUid: true }]])(
-    'is never all projects because its uid is missing: %j',
+    'is never all projects just because its uid is missing: %j',
     (filter) => {
       const named = { namespace: 'a', project: 'b', ...filter, limit: 1 } as unknown as LogFilter;
       expect(() => summariesQuery(named)).toThrow(LogFilterError);
@@ -48,7 +48,7 @@ describe('summariesQuery', () => {
     );
   });
 
-  test('every parameter in the SQL has a value, and every value a parameter', () => {
+  test('every parameter in the SQL has a value, and every value has a parameter', () => {
     const times = { since: new Date(0), until: new Date(1), insertedSince: new Date(2) };
     const names = { projectUid: 'u', namespace: 'n', project: 'p', endpoint: 'e', method: 'GET' } as const;
     const search: Filter = { kind: 'contains', field: 'body', text: 'x' };
@@ -88,6 +88,6 @@ describe('summariesQuery', () => {
   });
 });
 
-test.each([0, -1, 1.5, Number.NaN, LIST_LIMIT_MAX + 1])('a limit of %d is refused', (limit) => {
+test.each([0, -1, 1.5, Number.NaN, LIST_LIMIT_MAX + 1])('a limit of %d is rejected', (limit) => {
   expect(() => assertLimit(limit)).toThrow(LogFilterError);
 });

@@ -3,7 +3,7 @@ import { parseTime } from '@standin/exchange';
 import { compileFilter } from './search/compile-filter.ts';
 import type { Filter } from '@standin/exchange/search';
 
-/** Where a list continues. Any entry or summary can be a cursor. */
+/** The entry or summary after which a list continues. */
 export interface LogCursor {
   readonly id: string;
   readonly receivedAt: string;
@@ -14,14 +14,14 @@ export interface StatusRange {
   readonly max: number;
 }
 
-/** Replaces a project's uid for a reader who may see the whole log. It is a symbol, so that no input of a request can equal it. */
+/** Replaces a project's uid for a reader who may see the whole log. It is a symbol, so that no request input can equal it. */
 export const EVERY_PROJECT = Symbol('every project');
 
-/** Selects and orders entries. Missing conditions do not restrict the result, except the project, which is required. */
+/** Selects and orders entries. Missing conditions do not restrict the result, except for the project, which is required. */
 export interface LogFilter {
   /**
-   * The project's uid. It is safe against a recreated namespace, and the one condition that reads a single range. A uid from a status needs
-   * `namespace` and `project` as well (ADR 024).
+   * The project's uid. It is safe against a recreated namespace, and is the one condition that reads a single range. A uid from a
+   * status needs `namespace` and `project` as well (ADR 024).
    */
   readonly projectUid: string | typeof EVERY_PROJECT;
   readonly namespace?: string | undefined;
@@ -29,7 +29,7 @@ export interface LogFilter {
   readonly endpoint?: string | undefined;
   readonly method?: Method | undefined;
   readonly status?: number | StatusRange | undefined;
-  /** A search, parsed by `parseFilter` of `@standin/exchange/search`. */
+  /** A search that was parsed by `parseFilter` from `@standin/exchange/search`. */
   readonly search?: Filter | undefined;
   /** Received at this time or later. */
   readonly since?: Date | undefined;
@@ -42,16 +42,16 @@ export interface LogFilter {
   readonly order?: 'newest-first' | 'oldest-first' | undefined;
   /** Only entries after this one in the chosen order. */
   readonly after?: LogCursor | undefined;
-  /** At most `LIST_LIMIT_MAX`. */
+  /** No more than `LIST_LIMIT_MAX`. */
   readonly limit: number;
 }
 
-/** Selects entries without order or limit. */
+/** Selects entries without an order or a limit. */
 export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'order' | 'after' | 'limit'>;
 
 export const LIST_LIMIT_MAX = 10_000;
 
-/** Columns of a `LogSummary`, in the order in which `LogStore` decodes them, and the version of the row. */
+/** The columns of a `LogSummary` in the order in which `LogStore` decodes them, followed by the version of the row. */
 const SUMMARY_COLUMNS = [
   'id',
   'received_at',
@@ -89,11 +89,13 @@ const micros = (date: Date, field: string): number => {
 
 const timeParam = (name: string): string => `fromUnixTimestamp64Micro({${name}:Int64}, 'UTC')`;
 
-/** The conditions of a query. Values are never part of the SQL: all are parameters. */
+/** The conditions of a query. Values are never part of the SQL, because all of them are parameters. */
 export interface Conditions {
-  /** Conditions on values that all copies and versions of a row share. They can be checked before the merge. Never empty. */
+  /**
+   * Conditions on values that all copies and versions of a row share, so that they can be checked before the merge. Never empty.
+   */
   readonly frozen: readonly string[];
-  /** Conditions on values that only the whole exchange has. A row without a recorded response may satisfy them by mistake. */
+  /** Conditions on values that only the complete exchange has. A row without a recorded response may satisfy them by mistake. */
   readonly final: readonly string[];
   readonly params: Readonly<Record<string, unknown>>;
 }
@@ -121,7 +123,7 @@ const collectConditions = () => {
 /** Throws a `LogFilterError`. */
 export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
   const where = collectConditions();
-  // Merges delete expired rows some time after they expire.
+  // Merges delete expired rows only some time after they expire.
   where.add('expires_at > now()');
   addProject(where, filter.projectUid);
   if (filter.namespace !== undefined) where.add('namespace = {namespace:String}', { namespace: filter.namespace });
@@ -143,11 +145,11 @@ export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
   return where;
 };
 
-/** A missing uid must never select the rows of all projects. */
+/** Adds the project. A missing uid must never select the rows of all projects. */
 const addProject = (where: ReturnType<typeof collectConditions>, projectUid: LogFilter['projectUid']): void => {
   if (projectUid === EVERY_PROJECT) return;
   if (typeof projectUid !== 'string' || projectUid === '')
-    throw new LogFilterError('the filter has no project: set the uid of a project, or EVERY_PROJECT');
+    throw new LogFilterError("the filter has no project; set a project's uid or EVERY_PROJECT");
   where.add('project_uid = {projectUid:String}', { projectUid });
 };
 
@@ -165,7 +167,7 @@ const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFil
     const afterUs = parseTime(filter.after.receivedAt);
     if (afterUs === undefined || !uuidText.test(filter.after.id)) throw new LogFilterError('after is not a cursor');
     const compare = filter.order === 'oldest-first' ? '>' : '<';
-    // The second condition implies the first, but only the first gives the range of the primary key.
+    // The second condition implies the first, but only the first one narrows the range of the primary key.
     where.add(`received_at ${compare}= ${timeParam('afterUs')}`, { afterUs });
     where.add(`(received_at, id) ${compare} (${timeParam('afterUs')}, {afterId:UUID})`, { afterId: filter.after.id });
   }
@@ -180,9 +182,9 @@ export const assertLimit = (limit: number): void => {
 };
 
 /**
- * The summaries that a filter selects, in order. A row that was delivered twice comes twice, side by side, and the reader drops
- * the repetitions. `LIMIT 1 BY id` or a `version` in the order would make ClickHouse sort all rows instead of keeping the best
- * (500 ms instead of 70 on 10M rows).
+ * Returns the summaries that a filter selects, in order. A row that was delivered twice appears twice, side by side, and the
+ * reader drops the repetitions. `LIMIT 1 BY id` or `version` in the order would make ClickHouse sort all rows instead of keeping
+ * the first ones (500 ms instead of 70 on 10M rows).
  */
 export const summariesQuery = (filter: LogFilter): Query => {
   const { frozen, final, params } = conditionsOf(filter);

@@ -39,13 +39,13 @@ describe('toLogStoreError', () => {
     expect(error.message).toContain('insert 3 rows');
   });
 
-  test('its message is one short line, because ClickHouse may quote captured data', () => {
+  test('the message is one short line, because ClickHouse may quote captured data', () => {
     const { message } = toLogStoreError('insert', refused('27', `Cannot parse\n${'secret '.repeat(100)}`));
     expect(message).not.toContain('secret');
     expect(toLogStoreError('insert', refused('27', 'x'.repeat(10_000))).message.length).toBeLessThan(500);
   });
 
-  test('is not wrapped twice', () => {
+  test('an error is not wrapped twice', () => {
     const error = toLogStoreError('a', new Error('b'));
     expect(toLogStoreError('c', error)).toBe(error);
     expect(error).toBeInstanceOf(LogStoreError);

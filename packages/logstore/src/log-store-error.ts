@@ -1,22 +1,24 @@
 import { ClickHouseError } from '@clickhouse/client';
 
 /**
- * `retryable`: the server may accept the same bytes later; they are not the problem. `permanent`: the server read them and will
- * never accept them, so the batch must be bisected and its bad row quarantined.
- *
- * Only codes that blame the data are permanent. A missing table, a wrong password or an unknown code is retryable: a mistake in
- * the server's configuration must not quarantine good rows.
+ * `retryable`: the server may accept the same bytes later, because they are not the problem. `permanent`: the server has read
+ * them and will never accept them, so the batch must be bisected and its bad row quarantined. Only codes that blame the data are
+ * permanent. A missing table, a wrong password or an unknown code is retryable, because a mistake in the server configuration
+ * must not quarantine good rows.
  */
 export type LogStoreErrorKind = 'retryable' | 'permanent';
 
-/** See src/Common/ErrorCodes.cpp of ClickHouse. */
+/** See src/Common/ErrorCodes.cpp in ClickHouse. */
 const TIMEOUT_EXCEEDED = '159';
 
-/** A refused or failed call to ClickHouse. `cause` is the client's error. Its text may quote captured data, so do not log it. */
+/**
+ * Thrown when a call to ClickHouse is rejected or fails. `cause` is the client's error. Its text may quote captured data, so do
+ * not log it.
+ */
 export class LogStoreError extends Error {
   override readonly name = 'LogStoreError';
   readonly kind: LogStoreErrorKind;
-  /** ClickHouse's error code (`60`), or the system's (`ECONNREFUSED`, `ETIMEDOUT`). */
+  /** ClickHouse's error code (`60`) or the system's (`ECONNREFUSED`, `ETIMEDOUT`). */
   readonly code: string;
 
   constructor(message: string, fields: { kind: LogStoreErrorKind; code: string; cause: unknown }) {
@@ -25,13 +27,13 @@ export class LogStoreError extends Error {
     this.code = fields.code;
   }
 
-  /** The query took longer than it may. The same one fails again. */
+  /** Whether the query exceeded its time limit. The same query would fail again. */
   get isTooSlow(): boolean {
     return this.code === TIMEOUT_EXCEEDED;
   }
 }
 
-/** Codes with which ClickHouse refuses the data itself (src/Common/ErrorCodes.cpp). */
+/** Codes with which ClickHouse rejects the data itself (src/Common/ErrorCodes.cpp). */
 const DATA_ERRORS: ReadonlySet<string> = new Set([
   '6', // CANNOT_PARSE_TEXT
   '25', // CANNOT_PARSE_ESCAPE_SEQUENCE
@@ -60,7 +62,7 @@ const TOO_MANY_PARTS = '252';
 
 const kindOf = (code: string, message: string): LogStoreErrorKind => {
   if (DATA_ERRORS.has(code)) return 'permanent';
-  // One code has two causes: too many parts disappear when merges catch up, but too many partitions for one insert never do.
+  // This code has two causes. Too many parts disappear when merges catch up, but too many partitions for one insert never do.
   if (code === TOO_MANY_PARTS && /too many partitions/i.test(message)) return 'permanent';
   return 'retryable';
 };
@@ -68,7 +70,7 @@ const kindOf = (code: string, message: string): LogStoreErrorKind => {
 /** Long enough for the beginning of ClickHouse's message, short enough to exclude most of a quoted row. */
 const MESSAGE_LENGTH_MAX = 300;
 
-/** Converts any error of @clickhouse/client to a `LogStoreError`. */
+/** Converts any error from @clickhouse/client to a `LogStoreError`. */
 export const toLogStoreError = (operation: string, cause: unknown): LogStoreError => {
   if (cause instanceof LogStoreError) return cause;
   const text = cause instanceof Error ? cause.message : String(cause);

@@ -38,58 +38,71 @@ import type {
 } from './replay-results.ts';
 
 export interface InsertBatch {
-  /** Concatenated results of `encodeRow`. A retry sends exactly the same bytes. */
+  /** Concatenated results of `encodeRow`. A retry must send exactly the same bytes. */
   readonly rows: Buffer;
   readonly rowCount: number;
   /**
-   * Deduplication token. Within the server's window (10,000 batches), a known token is acknowledged and adds nothing, whatever
-   * the bytes. So one token always belongs to one sequence of bytes; a digest of the bytes is a good one.
+   * The deduplication token. Within the server's window (10,000 batches), a known token is acknowledged and adds nothing,
+   * regardless of the bytes. One token must therefore always belong to one sequence of bytes; a digest of the bytes is a good
+   * choice.
    */
   readonly token: string;
-  /** How many of `LOG_COLUMNS` each row has. Default: all. Columns are only appended, so rows of an older gateway have fewer. */
+  /**
+   * The number of `LOG_COLUMNS` in each row, which defaults to all of them. Columns are only appended, so rows from an older
+   * gateway have fewer.
+   */
   readonly columnCount?: number;
 }
 
-/** Access to the log of captured traffic. Every call rejects with a `LogStoreError`, or a `LogFilterError` for a bad filter. */
+/**
+ * Access to the log of captured traffic. Every call rejects with a `LogStoreError`, or with a `LogFilterError` for an invalid
+ * filter.
+ */
 export interface LogStore {
-  /** Creates the database and its tables, or brings them up to date. Safe at every start and in parallel. */
+  /** Creates the database and its tables, or brings them up to date. Safe to call at every start and in parallel. */
   migrate(): Promise<void>;
   /** Compares the tables with those that `migrate` creates. Changes nothing. */
   schema(): Promise<SchemaState>;
-  /** Resolves when the rows are on ClickHouse's disk (in a cluster: on a majority of the replicas). */
+  /** Resolves when the rows are on ClickHouse's disk (in a cluster, on a majority of the replicas). */
   insert(batch: InsertBatch): Promise<void>;
-  /** The fields of entries for a list, without headers and bodies. */
+  /** Returns the fields of entries for a list, without headers and bodies. */
   summaries(filter: LogFilter): Promise<LogSummary[]>;
   /**
-   * Reports which milliseconds of `inserted_at` have new rows, until the feed is closed. Readers of one project share polls; see
-   * `tailSummaries`.
+   * Reports which milliseconds of `inserted_at` have new rows, until the feed is closed. Readers of the same project share polls;
+   * see `tailSummaries`.
    */
   follow(options: FollowOptions): InsertFeed;
-  /** Whole entries for summaries, in their order, in bounded memory. Entries that have expired in the meantime are left out. */
+  /**
+   * Yields complete entries for summaries, in their order, using limited memory. Leaves out entries that have expired in the
+   * meantime.
+   */
   entries(summaries: readonly LogSummary[]): AsyncIterable<LogEntry>;
-  /** Whole entries, all of them in memory. Use `summaries` and `entries` for long lists. */
+  /** Returns complete entries, all of them in memory. Use `summaries` and `entries` for long lists. */
   list(filter: LogFilter): Promise<LogEntry[]>;
-  /** The number of entries. After 10 s, rejects with a `LogStoreError` with code 159. */
+  /** Returns the number of entries. Rejects with a `LogStoreError` with code 159 after 10 s. */
   count(filter: CountFilter): Promise<number>;
-  /** Entries by time and class of status, including empty buckets. Same time limit as `count`. */
+  /** Returns the number of entries by time and status class, including empty buckets. Has the same time limit as `count`. */
   histogram(filter: CountFilter, range: HistogramRange): Promise<HistogramBucket[]>;
   /**
-   * Values of a field for users to choose from, the most frequent first: those found within a second. Rare values may be missing
-   * from a large log.
+   * Returns values of a field for users to choose from, the most frequent first. Includes those found within a second, so rare
+   * values may be missing from a large log.
    */
   distinct(field: DistinctField, filter: CountFilter, options: DistinctOptions): Promise<string[]>;
-  /** `undefined` if the entry does not exist or has expired. */
+  /** Returns `undefined` if the entry does not exist or has expired. */
   get(id: string): Promise<LogEntry | undefined>;
   /**
-   * Like `get`, but the row as stored. The bodies are views of one buffer: nothing is decoded, so it takes no time, and the row
-   * can be sent to a worker.
+   * Works like `get`, but returns the row as stored. The bodies are views of one buffer. Nothing is decoded, so this takes no
+   * time, and the row can be sent to a worker.
    */
   row(id: string): Promise<LogRow | undefined>;
-  /** The version of the row that `get` and `row` read. Cheap, because it needs no bodies. */
+  /** Returns the version of the row that `get` and `row` read. Cheap, because it does not need the bodies. */
   version(id: string): Promise<RowVersion | undefined>;
-  /** Like `get`, with at most this many bytes of each body. A page shows the start of 10 MiB as fast as a single line. */
+  /**
+   * Works like `get`, but returns no more than this many bytes of each body. A page shows the start of 10 MiB as fast as a single
+   * line.
+   */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
-  /** The number of requests per project in each of the last hours, by the project's uid. */
+  /** Returns the number of requests per project in each of the last hours, by the project's uid. */
   requestsByHour(projects: readonly LogOwner[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   /**
    * When each project received its last request in the log, by the project's uid. With `insertedWithinMs`, only requests that were
@@ -97,35 +110,42 @@ export interface LogStore {
    */
   lastRequests(insertedWithinMs?: number): Promise<ReadonlyMap<string, Date>>;
   readonly replays: ReplayStore;
-  /** Requests of an account by day and by endpoint. Counts only requests that are still in the log. Same time limit as `count`. */
+  /**
+   * Returns an account's requests by day and by endpoint. Counts only requests that are still in the log. Has the same time limit
+   * as `count`.
+   */
   usage(account: LogOwner, range: UsageRange): Promise<Usage>;
   /**
-   * The number of requests that were accepted with permits of each block. Blocks without requests are missing. Same time limit as
-   * `count`. In a cluster, rejects while a replica is unavailable: it may have rows that the others do not.
+   * Returns the number of requests that were accepted with permits from each block. Blocks without requests are missing. Has the
+   * same time limit as `count`. In a cluster, rejects while a replica is unavailable, because it may have rows that the others do
+   * not.
    */
   permits(filter: PermitFilter): Promise<ReadonlyMap<string, number>>;
   /**
-   * The number of requests of an account that were accepted with permits of a month (`2026-11`), and the number of these permits.
-   * Same time limit as `count`.
+   * Returns the number of an account's requests that were accepted with a month's permits (`2026-11`), and the number of these
+   * permits. Has the same time limit as `count`.
    */
   spentPermits(accountUid: string, period: string): Promise<SpentPermits>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Results of replays. Every call takes the uid and the namespace of the project: a uid from a status may be that of another team's project. */
+/**
+ * Results of replays. Every call takes the uid and the namespace of the project: a uid from a status may be that of another team's
+ * project.
+ */
 export interface ReplayStore {
   /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
   insert(results: readonly ReplayResult[]): Promise<void>;
-  /** The whole result of one request. `undefined` if there is none, or none yet. */
+  /** Returns the complete result for one request, or `undefined` if there is none yet. */
   answer(key: ReplayKey & { readonly requestId: string }): Promise<ReplayAnswer | undefined>;
-  /** Results of a replay in the order of their requests. */
+  /** Returns a replay's results in the order of their requests. */
   results(filter: ReplayResultsFilter): Promise<ReplaySummary[]>;
-  /** All replays of one captured request, newest first. */
+  /** Returns all replays of one captured request, newest first. */
   ofRequest(request: ReplayedRequest, limit: number): Promise<ReplaySummary[]>;
-  /** The number of requests per response status; 0: without a response. */
+  /** Returns the number of requests per response status. Status 0 means that there was no response. */
   counts(key: ReplayKey): Promise<StatusCount[]>;
-  /** Requests of a replay that have a result and were received at this time or later. */
+  /** Returns the requests in a replay that have a result and were received at this time or later. */
   ids(key: ReplayKey & { readonly sinceUs: number }): Promise<string[]>;
 }
 
@@ -135,11 +155,14 @@ export interface LogStoreOptions extends ClickHouseAddress {
   readonly logger?: Logger | undefined;
 }
 
-/** Each insert sends every setting that "exactly once" depends on, because servers' defaults differ by version and profile. */
+/**
+ * Returns the settings for an insert. Each insert sends every setting that exactly-once delivery depends on, because server
+ * defaults differ by version and profile.
+ */
 const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   async_insert: 0,
   insert_deduplicate: 1,
-  // A segment that waited during a long outage may span many days.
+  // A segment that was waiting during a long outage may span many days.
   max_partitions_per_insert_block: '1000',
   ...(cluster !== undefined && {
     distributed_foreground_insert: 1,
@@ -148,7 +171,7 @@ const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   }),
 });
 
-/** Overrides `insert_deduplicate` since 26.2. Older servers reject it. */
+/** Overrides `insert_deduplicate` since 26.2. Older servers reject this setting. */
 const DEDUPLICATE_INSERT = 'deduplicate_insert';
 
 const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boolean> => {
@@ -158,8 +181,8 @@ const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boole
 };
 
 /**
- * Opens the log in a ClickHouse server or in the embedded engine (`startEmbeddedEngine`). Sends nothing before the first call,
- * and retries nothing: the caller decides by `LogStoreError.kind`.
+ * Opens the log on a ClickHouse server or in the embedded engine (`startEmbeddedEngine`). Sends nothing before the first call and
+ * retries nothing. The caller decides by `LogStoreError.kind`.
  */
 export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;

@@ -13,9 +13,9 @@ const CREATE_MIGRATIONS = `
   ENGINE = @engine@(@replica_everywhere_path@applied_at) ORDER BY number`;
 
 /**
- * `IF NOT EXISTS` is not atomic in ClickHouse. If two processes create the same table at once, one may get an error that the
- * table, its folder or its replica already exists. If two alter a replicated one, one may get an error that its metadata is not
- * up to date. A second attempt finds the table.
+ * `IF NOT EXISTS` is not atomic in ClickHouse. If two processes create the same table at once, one of them may get an error that
+ * the table, its folder or its replica already exists. If two alter a replicated table, one of them may get an error that its
+ * metadata is not up to date. A second attempt finds the table.
  */
 const RACE_CODES: ReadonlySet<string> = new Set(['57', '82', '84', '253', '76', '341', '517']);
 const ATTEMPTS_MAX = 5;
@@ -35,8 +35,8 @@ const withRetries = async (task: () => Promise<void>): Promise<void> => {
 };
 
 /**
- * Creates the database and brings its tables up to date. Any number of processes can call it at once, and at every start:
- * statements are idempotent, and migrations of a newer version are kept.
+ * Creates the database and brings its tables up to date. Any number of processes can call this at once and at every start,
+ * because statements are idempotent and migrations from a newer version are kept.
  */
 export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, logger?: Logger): Promise<void> => {
   const macros = macrosOf(target);
@@ -59,8 +59,8 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
 };
 
 /**
- * The statements that `migrate` runs on an empty server, as one text, for administrators who run them by hand (`clickhouse-client
- * --multiquery`). All of them can be repeated.
+ * Returns the statements that `migrate` runs on an empty server as one text, for administrators who run them manually
+ * (`clickhouse-client --multiquery`). All of them can be repeated.
  */
 export const migrationScript = async (target: MigrationTarget): Promise<string> => {
   const macros = macrosOf(target);

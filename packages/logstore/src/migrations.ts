@@ -2,19 +2,21 @@ import { readdir, readFile } from 'node:fs/promises';
 import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE } from '@standin/contract';
 
 /**
- * A numbered file of `migrations/`, ready to run. Migrations are applied in order, each statement is idempotent, and a released
+ * A numbered file in `migrations/`, ready to run. Migrations are applied in order, each statement is idempotent, and a released
  * file is never edited.
  */
 export interface Migration {
   readonly number: number;
-  /** `001_log` */
+  /** For example `001_log`. */
   readonly name: string;
   readonly statements: readonly string[];
 }
 
 export interface MigrationTarget {
   readonly database: string;
-  /** Name of a ClickHouse cluster: tables are replicated and created `ON CLUSTER`, with a Distributed table in front. */
+  /**
+   * The name of a ClickHouse cluster. If set, tables are replicated and created `ON CLUSTER`, with a Distributed table in front.
+   */
   readonly cluster?: string | undefined;
 }
 
@@ -47,15 +49,15 @@ export const macrosOf = ({ database, cluster }: MigrationTarget): Readonly<Recor
     cluster,
     on_cluster: `ON CLUSTER ${cluster}`,
     engine: 'ReplicatedReplacingMergeTree',
-    // {shard} and {replica} are macros of the server's own configuration.
+    // {shard} and {replica} are macros in the server's own configuration.
     replica_path: `'${root}/{table}/{shard}', '{replica}', `,
-    // One copy for the whole cluster.
+    // A single copy for the whole cluster.
     replica_everywhere_path: `'${root}/{table}', '{shard}-{replica}', `,
     log_local: 'log_local',
   };
 };
 
-/** Replaces `@name@`. An unknown macro is an error. */
+/** Replaces each `@name@`. An unknown macro is an error. */
 export const expandMacros = (sql: string, macros: Readonly<Record<string, string>>): string =>
   sql.replace(/@([a-z_]+)@/g, (whole, name: string) => {
     const value = macros[name];

@@ -2,9 +2,9 @@ import type { ClickHouse } from './clickhouse.ts';
 import { EVERY_PROJECT, type LogFilter } from './log-filter.ts';
 import { decodeAll, READ_SETTINGS } from './run-query.ts';
 
-/** Inserts since a point in time, without the rows. */
+/** Inserts since a point in time, without their rows. */
 export interface Inserts {
-  /** ClickHouse's clock at the time of the query. */
+  /** The time on ClickHouse's clock when the query ran. */
   readonly nowMs: number;
   /** For each millisecond of `inserted_at`, a sum over the ids of its rows. It changes when rows are added. */
   readonly idSums: ReadonlyMap<number, bigint>;
@@ -14,17 +14,17 @@ export interface Inserts {
 
 export interface InsertsFilter {
   readonly projectUid: LogFilter['projectUid'];
-  /** A time of ClickHouse's clock. Undefined: `lookBackMs` before its current time. */
+  /** A time on ClickHouse's clock. If undefined, `lookBackMs` before its current time. */
   readonly sinceMs?: number | undefined;
   readonly lookBackMs: number;
 }
 
-/** Marks the row of the result that has the clock and is not a group. */
+/** Marks the result row that contains the clock and is not a group. */
 const CLOCK = 1;
 
 /**
- * Reads `inserted_at` and `id` of the rows in question, and nothing of older ones (the index `inserted_at_minmax`). Expired rows
- * count, too, but none of their content is shown.
+ * Reads `inserted_at` and `id` of the rows in question, and nothing from older rows (the index is `inserted_at_minmax`). Expired
+ * rows also count, but none of their content is shown.
  */
 export const readInserts = async (
   clickhouse: ClickHouse,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { cutCharacter } from './read-log.ts';
 
-it('leaves whole characters: the result is UTF-8, and at most three bytes shorter', () => {
+it('cutCharacter keeps only whole characters, so the result is UTF-8 and no more than three bytes shorter', () => {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), fc.nat(), (text, at) => {
@@ -15,7 +15,7 @@ it('leaves whole characters: the result is UTF-8, and at most three bytes shorte
   );
 });
 
-it('keeps every byte of a complete text and of bytes that are not text', () => {
+it('cutCharacter keeps every byte of a complete text and of bytes that are not text', () => {
   expect(cutCharacter(Buffer.from([0x61, 0xe2, 0x82]), 3)).toHaveLength(3);
   expect(cutCharacter(Buffer.alloc(6, 0x80), 100)).toHaveLength(6);
   expect(cutCharacter(Buffer.alloc(0), 100)).toHaveLength(0);

@@ -10,13 +10,13 @@ import { uuidText } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
-/** Limits of one query for entries: their number, because their keys are part of the URL, and the bytes of their bodies. */
+/** Limits for one query for entries: their number, because their keys are part of the URL, and the bytes in their bodies. */
 const FETCH_ROWS_MAX = 100;
 const FETCH_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * An id is created within the request's time limit after the arrival of the head. The slack is generous, because clocks are
- * sometimes corrected.
+ * An id is created within the request time limit after the head arrives. The slack is generous, because clocks are sometimes
+ * corrected.
  */
 const ID_TIME_SLACK_MS = 3_600_000;
 
@@ -52,17 +52,17 @@ export async function* readEntries(clickhouse: ClickHouse, summaries: readonly L
     const found = await fetchByKey(clickhouse, part);
     for (const { id } of part) {
       const row = found.get(id);
-      // One at a time, because decoding all bodies of a part takes a tenth of a second.
+      // Decode one at a time, because decoding all bodies of a part takes a tenth of a second.
       if (row) yield toLogEntry(row);
     }
   }
 }
 
-/** Milliseconds since the epoch, if the id is a UUIDv7. */
+/** Returns the milliseconds since the epoch if the id is a UUIDv7. */
 const idTime = (id: string): number | undefined =>
   id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
-/** The columns that a query of one entry selects, and how its row is read. */
+/** The columns that a query for one entry selects, and how its row is read. */
 interface Shape<T> {
   readonly columns: string;
   readonly params?: Readonly<Record<string, unknown>>;
@@ -91,7 +91,7 @@ const find = async <T>(clickhouse: ClickHouse, id: string, shape: Shape<T>): Pro
   if (!uuidText.test(id)) return undefined;
   const around = idTime(id);
   const near = around === undefined ? undefined : await findById(clickhouse, id, shape, around);
-  // A row whose clock was far off is still found, only slower.
+  // A row from a clock that was far off is still found, only more slowly.
   return near ?? findById(clickhouse, id, shape);
 };
 
@@ -102,7 +102,7 @@ export const readRow = (clickhouse: ClickHouse, id: string): Promise<LogRow | un
 /** See `LogStore.get`. */
 export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<LogEntry | undefined> => {
   const row = await readRow(clickhouse, id);
-  // Assembling a response with two bodies of 10 MiB, and decoding them, takes some hundredths of a second each.
+  // Assembling a response with two bodies of 10 MiB and decoding them each take a few hundredths of a second.
   await nextTurn();
   return row && toLogEntry(row);
 };
@@ -150,13 +150,13 @@ export const readPreview = (
     },
   });
 
-/** The longest UTF-8 character. */
+/** The length of the longest UTF-8 character. */
 const CHARACTER_BYTES_MAX = 4;
 
-/** The number of bytes of the character that begins with this byte; 1 for a byte that begins none. */
+/** Returns the number of bytes in the character that begins with this byte, or 1 for a byte that does not begin one. */
 const lengthOf = (first: number): number => (first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1);
 
-/** The beginning of a text that is `bytesWhole` long, without an incomplete character at its end. */
+/** Returns the beginning of a text that is `bytesWhole` long, without an incomplete character at its end. */
 export const cutCharacter = (bytes: Uint8Array, bytesWhole: number): Uint8Array => {
   if (bytes.length >= bytesWhole) return bytes;
   for (let back = 1; back <= Math.min(CHARACTER_BYTES_MAX, bytes.length); back += 1) {

@@ -9,15 +9,15 @@ import type { LogFilter } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
-/** Room for rows that were delivered twice and are not yet merged. */
+/** Leaves room for rows that were delivered twice and are not merged yet. */
 const REPEATED_ROWS = 16;
-/** Keys are part of the URL. */
+/** Limited because keys are part of the URL. */
 const KEYS_MAX = 500;
 
 const HOUR_MS = 3_600_000;
 /**
- * The search for the newest entries covers the last hour first, then the last day, then everything. A search that many rows match
- * reads a hundredth of the log. A search that few rows match reads the log once, with little delay.
+ * The search for the newest entries covers the last hour first, then the last day, then everything. A search that matches many
+ * rows reads a hundredth of the log. A search that matches few rows reads the log once, with little delay.
  */
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, Infinity];
 
@@ -60,7 +60,7 @@ export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): 
   return summaries;
 };
 
-/** Consecutive windows that together cover the filter. */
+/** Returns consecutive windows that together cover the filter. */
 const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'since' | 'until'>> {
   const { since, until, after, order } = filter;
   if (order === 'oldest-first') {
@@ -71,7 +71,7 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
   let before = until;
   for (const windowMs of WINDOWS_MS) {
     const start = Math.floor(end - windowMs);
-    // Also applies if the cursor is not a time: the query then fails with the reason.
+    // This also applies if the cursor is not a time. In that case, the query fails with the reason.
     const isLast = !Number.isFinite(start) || start <= (since?.getTime() ?? -Infinity);
     yield { since: isLast ? since : new Date(start), until: before };
     if (isLast) return;
@@ -81,7 +81,7 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
 
 /**
  * Reading in the order of the table ends early if many rows match, and is slow if few do. The windows already cover the first
- * case (2.4 s against 0.4 on 10M rows of which hardly any match).
+ * case (2.4 s instead of 0.4 s on 10M rows of which hardly any match).
  */
 const settingsFor = ({ search }: LogFilter): ClickHouseSettings =>
   search === undefined || search.kind === 'everything'
@@ -106,7 +106,7 @@ const readWindow = async (clickhouse: ClickHouse, filter: LogFilter): Promise<Lo
   }
 };
 
-/** The highest version of each id. Copies are adjacent; those of the last id may continue after the end of the page. */
+/** Returns the highest version of each id. Copies are adjacent. Those of the last id may continue after the end of the page. */
 const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): VersionedSummary[] => {
   const latest: VersionedSummary[] = [];
   for (const row of rows) {
@@ -119,8 +119,8 @@ const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): Ve
 };
 
 /**
- * A row with the request alone may satisfy a condition on the response, while the whole exchange that replaces it does not. Such
- * rows are few (their gateway ended before the response came), so a separate query checks them.
+ * Removes rows that a complete exchange replaces. A row with only the request may satisfy a condition on the response, while the
+ * complete exchange does not. Such rows are few (their gateway ended before the response came), so a separate query checks them.
  */
 const withoutReplaced = async (clickhouse: ClickHouse, rows: readonly VersionedSummary[]): Promise<LogSummary[]> => {
   const replaced = new Set<string>();

@@ -20,12 +20,12 @@ import {
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS } from './run-query.ts';
 
-/** The result of one request of a replay: a row of `replay_results`. Headers are latin1, in wire order. */
+/** The result for one request in a replay: a row in `replay_results`. Headers are latin1, in wire order. */
 export interface ReplayResult {
   readonly projectUid: string;
   readonly replayUid: string;
   readonly requestId: string;
-  /** When the captured request was received, microseconds since the epoch. */
+  /** When the captured request was received, in microseconds since the epoch. */
   readonly requestReceivedAtUs: number;
   /** Microseconds since the epoch. */
   readonly sentAtUs: number;
@@ -35,25 +35,25 @@ export interface ReplayResult {
   readonly target: ReplayTarget;
   readonly url: string;
   readonly method: Method;
-  /** Without the API key's value. */
+  /** The sent headers, without the API key's value. */
   readonly sentHeaders: readonly HeaderPair[];
-  /** Empty unless the body was edited: otherwise it is the captured one. */
+  /** Empty unless the body was edited. If it was not, the captured body was sent. */
   readonly sentBody: Uint8Array;
   readonly edited: boolean;
-  /** 0: no response. */
+  /** 0 if there was no response. */
   readonly status: number;
   readonly responseHeaders: readonly HeaderPair[];
   readonly responseBody: Uint8Array;
-  /** The true size. */
+  /** The full size. */
   readonly responseBodyBytes: number;
   readonly responseTruncated: boolean;
-  /** Why there is no response, or only an incomplete one. Otherwise empty. */
+  /** Why there is no response or only an incomplete one. Otherwise empty. */
   readonly error: string;
   readonly durationUs: number;
   readonly firstByteUs: number;
 }
 
-/** A result as lists show it. */
+/** A result as shown in lists. */
 export interface ReplaySummary {
   readonly requestId: string;
   readonly replayUid: string;
@@ -64,18 +64,18 @@ export interface ReplaySummary {
   readonly target: ReplayTarget;
   readonly url: string;
   readonly method: Method;
-  /** 0: no response; `error` has the reason. */
+  /** 0 if there was no response, in which case `error` has the reason. */
   readonly status: number;
   readonly error: string;
   readonly durationMs: number;
 }
 
-/** A whole result; bodies as in `LogEntry`. */
+/** A complete result, with bodies as in `LogEntry`. */
 export interface ReplayAnswer extends ReplaySummary {
   readonly firstByteMs: number;
   readonly request: {
     readonly headers: readonly HeaderPair[];
-    /** `undefined`: the captured body. */
+    /** `undefined` if the captured body was sent. */
     readonly body: { readonly body: string; readonly bodyEncoding: BodyEncoding } | undefined;
   };
   readonly response: {
@@ -102,7 +102,7 @@ export interface ReplayedRequest {
 }
 
 export interface ReplayResultsFilter extends ReplayKey {
-  /** Only responses with this status; 0: requests without a response. */
+  /** Only responses with this status. 0 selects requests without a response. */
   readonly status?: number | undefined;
   readonly limit: number;
 }
@@ -177,7 +177,10 @@ const put = (buffer: Buffer, row: ReplayResult, offset: number): number => {
   return putUint64(buffer, row.firstByteUs, at);
 };
 
-/** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless: the last one of a request is read. */
+/**
+ * Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless, because only the last one for a
+ * request is read.
+ */
 export const insertReplayResults = async (clickhouse: ClickHouse, results: readonly ReplayResult[]): Promise<void> => {
   if (results.length === 0) return;
   const body = Buffer.allocUnsafe(results.reduce((size, row) => size + sizeOf(row), 0));
@@ -232,7 +235,7 @@ const LAST_ATTEMPT = 'ORDER BY request_id, sent_at DESC LIMIT 1 BY request_id';
 
 const params = ({ projectUid, namespace, replayUid }: ReplayKey) => ({ projectUid, namespace, replayUid });
 
-/** The whole result of one request. `undefined` if there is none, or none yet. */
+/** Returns the complete result for one request, or `undefined` if there is none yet. */
 export const readReplayAnswer = async (
   clickhouse: ClickHouse,
   { requestId, ...key }: ReplayKey & { readonly requestId: string },
@@ -245,7 +248,7 @@ export const readReplayAnswer = async (
   return decodeAll(await clickhouse.run('read a replay result', statement), decodeAnswer)[0];
 };
 
-/** Results of a replay in the order of their requests. */
+/** Returns a replay's results in the order of their requests. */
 export const readReplayResults = async (
   clickhouse: ClickHouse,
   { status, limit, ...key }: ReplayResultsFilter,
@@ -259,7 +262,7 @@ export const readReplayResults = async (
   return decodeAll(await clickhouse.run('read replay results', statement), decodeSummary);
 };
 
-/** All replays of one captured request, newest first. */
+/** Returns all replays of one captured request, newest first. */
 export const readReplaysOf = async (
   clickhouse: ClickHouse,
   request: ReplayedRequest,
@@ -273,7 +276,7 @@ export const readReplaysOf = async (
   return decodeAll(await clickhouse.run('read the replays of a request', statement), decodeSummary);
 };
 
-/** The number of requests of a replay per response status; 0: without a response. */
+/** Returns the number of requests in a replay per response status. Status 0 means that there was no response. */
 export const countReplayResults = async (clickhouse: ClickHouse, key: ReplayKey): Promise<StatusCount[]> => {
   const sql = `SELECT status, count() FROM (SELECT request_id, status FROM replay_results WHERE ${OF_REPLAY} ${LAST_ATTEMPT})
     GROUP BY status ORDER BY status FORMAT RowBinary`;
@@ -284,7 +287,7 @@ export const countReplayResults = async (clickhouse: ClickHouse, key: ReplayKey)
   }));
 };
 
-/** Requests of a replay that have a result and were received at this time or later. */
+/** Returns the requests in a replay that have a result and were received at this time or later. */
 export const readReplayedIds = async (
   clickhouse: ClickHouse,
   { sinceUs, ...key }: ReplayKey & { readonly sinceUs: number },
@@ -292,5 +295,5 @@ export const readReplayedIds = async (
   const sql = `SELECT DISTINCT request_id FROM replay_results
     WHERE ${OF_REPLAY} AND request_received_at >= fromUnixTimestamp64Micro({sinceUs:Int64}, 'UTC') FORMAT RowBinary`;
   const statement = { sql, params: { ...params(key), sinceUs }, settings: READ_SETTINGS };
-  return decodeAll(await clickhouse.run('read what was replayed', statement), (reader) => reader.uuid());
+  return decodeAll(await clickhouse.run('read the replayed requests', statement), (reader) => reader.uuid());
 };

@@ -37,7 +37,7 @@ export class RowBinaryReader {
     return this.#take(4).readUInt32LE();
   }
 
-  /** Reads a (U)Int64 as a number: all of the log's values are safe integers. */
+  /** Reads a (U)Int64 as a number, because all values in the log are safe integers. */
   int64(): number {
     return Number(this.#take(8).readBigInt64LE());
   }
@@ -59,7 +59,7 @@ export class RowBinaryReader {
     return this.#take(this.varint());
   }
 
-  /** A UTF-8 string. */
+  /** Reads a UTF-8 string. */
   text(): string {
     return this.bytes().toString('utf8');
   }

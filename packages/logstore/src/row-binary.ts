@@ -6,7 +6,7 @@ import type { HeaderPair } from '@standin/contract';
  * https://clickhouse.com/docs/interfaces/formats/RowBinary
  *
  * `…Size` returns the number of bytes that `put…` writes. `put…` returns the offset after them. Short strings are copied in a
- * loop, which is faster than the call into the runtime below about 40 characters.
+ * loop, which is faster than a call into the runtime for fewer than about 40 characters.
  */
 const SHORT_STRING_LENGTH = 40;
 
@@ -27,7 +27,7 @@ export const putVarint = (buffer: Buffer, value: number, offset: number): number
   return at;
 };
 
-/** UTF-8 length. */
+/** Returns the length in UTF-8. */
 const textLength = (text: string): number => {
   if (text.length > SHORT_STRING_LENGTH) return Buffer.byteLength(text);
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return Buffer.byteLength(text);
@@ -39,7 +39,7 @@ export const textSize = (text: string): number => {
   return varintSize(length) + length;
 };
 
-/** A UTF-8 string. */
+/** Writes a UTF-8 string. */
 export const putText = (buffer: Buffer, text: string, offset: number): number => {
   const length = text.length;
   if (length > SHORT_STRING_LENGTH) return putLongText(buffer, text, offset);
@@ -62,7 +62,7 @@ const putLongText = (buffer: Buffer, text: string, offset: number): number => {
 
 export const latin1Size = (text: string): number => varintSize(text.length) + text.length;
 
-/** One byte per character. */
+/** Writes one byte per character. */
 export const putLatin1 = (buffer: Buffer, text: string, offset: number): number => {
   const length = text.length;
   let at = putVarint(buffer, length, offset);
@@ -85,7 +85,7 @@ export const pairsSize = (pairs: readonly HeaderPair[]): number => {
   return size;
 };
 
-/** `Array(Tuple(String, String))` of latin1 strings. */
+/** Writes latin1 strings as `Array(Tuple(String, String))`. */
 export const putPairs = (buffer: Buffer, pairs: readonly HeaderPair[], offset: number): number => {
   let at = putVarint(buffer, pairs.length, offset);
   for (const pair of pairs) at = putLatin1(buffer, pair[1], putLatin1(buffer, pair[0], at));
@@ -106,11 +106,14 @@ export const putUint32 = (buffer: Buffer, value: number, offset: number): number
   return offset + 4;
 };
 
-/** A non-negative safe integer as (U)Int64. */
+/** Writes a non-negative safe integer as a (U)Int64. */
 export const putUint64 = (buffer: Buffer, value: number, offset: number): number =>
   putUint32(buffer, Math.floor(value / 0x1_0000_0000), putUint32(buffer, value >>> 0, offset));
 
-/** The position of each of a UUID's 16 bytes in its text, and in the output: each half is a little-endian UInt64. */
+/**
+ * The position of each of a UUID's 16 bytes in its text, in the order of the output, in which each half is a little-endian
+ * UInt64.
+ */
 const UUID_TEXT_OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 export const UUID_SIZE = 16;
 

@@ -2,12 +2,12 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import { formatTime, parseTime } from '@standin/exchange';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
-/** Seconds. */
+/** In seconds. */
 const READ_EXECUTION_TIME_MAX = 30;
 
 export const READ_SETTINGS: ClickHouseSettings = { max_execution_time: READ_EXECUTION_TIME_MAX };
 
-/** Decodes all rows of a response in RowBinary. */
+/** Decodes all rows in a RowBinary response. */
 export const decodeAll = <T>(answer: Buffer, decode: (reader: RowBinaryReader) => T): T[] => {
   const reader = new RowBinaryReader(answer);
   const items: T[] = [];
@@ -15,7 +15,9 @@ export const decodeAll = <T>(answer: Buffer, decode: (reader: RowBinaryReader) =
   return items;
 };
 
-/** `2026-11-21 07:35:12.123456`: the format that ClickHouse accepts for a DateTime64(6) parameter. */
+/**
+ * Returns a time such as `2026-11-21 07:35:12.123456`, which is the format that ClickHouse accepts for a DateTime64(6) parameter.
+ */
 export const timeText = (receivedAt: string): string =>
   formatTime(parseTime(receivedAt) ?? 0)
     .replace('T', ' ')

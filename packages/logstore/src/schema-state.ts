@@ -18,17 +18,17 @@ const appliedRow = z.object({ number: z.number().int() });
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE */
 const MISSING_CODES: ReadonlySet<string> = new Set(['60', '81']);
 
-/** Numbers of the applied migrations. Rejects with a `LogStoreError`. */
+/** Returns the numbers of the applied migrations. Rejects with a `LogStoreError`. */
 export const appliedMigrations = async (clickhouse: ClickHouse): Promise<ReadonlySet<number>> => {
   const sql = 'SELECT DISTINCT number FROM migrations FORMAT JSONEachRow';
   const lines = (await clickhouse.run('read the migrations', { sql })).toString('utf8').split('\n');
   return new Set(lines.filter((line) => line !== '').map((line) => appliedRow.parse(JSON.parse(line)).number));
 };
 
-/** Changes nothing. Rejects with a `LogStoreError` if the state cannot be determined. */
+/** Reads the state without changing anything. Rejects with a `LogStoreError` if the state cannot be determined. */
 export const readSchemaState = async (clickhouse: ClickHouse, target: MigrationTarget): Promise<SchemaState> => {
   const own = await loadMigrations(target);
-  // Includes the migrations of a cluster. Only processes that create tables need the cluster's name.
+  // Includes the migrations for a cluster. Only processes that create tables need the cluster's name.
   const known = await loadMigrations({ ...target, cluster: target.cluster ?? 'any' });
   let applied: ReadonlySet<number>;
   try {

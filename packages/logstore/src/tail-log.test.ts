@@ -27,7 +27,7 @@ const ALL = { projectUid: EVERY_PROJECT } as const;
 
 const numberOf = ({ id }: { readonly id: string }): string => id.slice(-1);
 
-/** A log with `rows`. `fail` makes the next reads of this kind fail. */
+/** Returns a log with `rows`. `fail` makes the next reads of this kind fail. */
 const newLog = (...rows: LogSummary[]) => {
   const asked: LogFilter[] = [];
   const failures: { summaries: Error[]; polls: Error[] } = { summaries: [], polls: [] };
@@ -63,7 +63,7 @@ const newLog = (...rows: LogSummary[]) => {
   return { asked, failures, rows, store, elapse: (ms: number) => (clockMs += ms) };
 };
 
-test('shows each row once, including late rows, however often its millisecond is read', async () => {
+test('a tail shows each row once, including late rows, regardless of how often its millisecond is read', async () => {
   const [a, b, late, c] = [summary(1, 5_000), summary(3, 9_000), summary(2, 8_500), summary(4, 9_000)] as const;
   const { asked, rows, store } = newLog(a);
   const stop = new AbortController();
@@ -71,7 +71,7 @@ test('shows each row once, including late rows, however often its millisecond is
   for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
     seen.push(numberOf(found));
     if (found.id === a.id) rows.push(b);
-    // Rows stamped before or with the newest row that become visible after it, and copies that are delivered again.
+    // Rows that are stamped before or with the newest row but become visible after it, and copies that are delivered again.
     if (found.id === b.id) rows.push(late, c, { ...a, insertedAtMs: 9_500 });
     if (seen.length === 4) stop.abort();
   }
@@ -80,7 +80,7 @@ test('shows each row once, including late rows, however often its millisecond is
   expect(asked.every(({ order }) => order === 'oldest-first')).toBe(true);
 });
 
-test('finds a row that becomes visible a minute after its insert began', async () => {
+test('a tail finds a row that becomes visible a minute after its insert began', async () => {
   const [a, late] = [summary(1, 90_000), summary(2, 35_000)] as const;
   const { elapse, rows, store } = newLog(a);
   const stop = new AbortController();
@@ -94,7 +94,7 @@ test('finds a row that becomes visible a minute after its insert began', async (
   expect(seen).toEqual(['1', '2']);
 });
 
-test('reads nothing while nothing is inserted', async () => {
+test('a tail reads nothing while nothing is inserted', async () => {
   const { asked, store } = newLog(summary(1, 9_000));
   const stop = new AbortController();
   const tail = tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 });
@@ -106,7 +106,7 @@ test('reads nothing while nothing is inserted', async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test('continues after the known rows, and looks back far enough for an insert that was running', async () => {
+test('a tail continues after the known rows and looks back far enough for an insert that was running', async () => {
   const { asked, store } = newLog(summary(1, 990_000));
   const stop = new AbortController();
   const filter = { ...ALL, insertedSince: new Date(1_000_000) };
@@ -115,7 +115,7 @@ test('continues after the known rows, and looks back far enough for an insert th
   stop.abort();
 });
 
-test('reports the insert up to which every row was shown', async () => {
+test('a tail reports the insert up to which every row has been shown', async () => {
   const { rows, store } = newLog(summary(1, 9_000));
   const stop = new AbortController();
   const positions: number[] = [];
@@ -130,7 +130,7 @@ test('reports the insert up to which every row was shown', async () => {
   expect(positions).toEqual([9_000, 9_700]);
 });
 
-test('ends when it is aborted between polls', async () => {
+test('a tail ends when it is aborted between polls', async () => {
   const stop = new AbortController();
   const { asked, store } = newLog();
   const tail = tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 60_000 });
@@ -140,13 +140,13 @@ test('ends when it is aborted between polls', async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test.each(['summaries', 'polls'] as const)('rejects if the %s fails', async (kind) => {
+test.each(['summaries', 'polls'] as const)('a tail rejects if the %s fails', async (kind) => {
   const { failures, store } = newLog(summary(1, 9_000));
   failures[kind].push(new Error('gone'));
   await expect(tailSummaries(store, ALL, new AbortController().signal).next()).rejects.toThrow('gone');
 });
 
-test('continues after failures with onFailure, without missing or repeating a row', async () => {
+test('a tail continues after failures with onFailure, without missing or repeating a row', async () => {
   const [a, b, old] = [summary(1, 7_000), summary(3, 9_000), summary(2, 6_000)] as const;
   const { failures, rows, store } = newLog(a);
   failures.polls.push(new Error('no poll'));
@@ -167,7 +167,7 @@ test('continues after failures with onFailure, without missing or repeating a ro
   expect(told).toEqual(['no poll', 'no list', 'no rows']);
 });
 
-test('shows each whole entry once, although an interrupted read is repeated', async () => {
+test('a tail shows each complete entry once, although an interrupted read is repeated', async () => {
   const { store } = newLog(summary(1, 1_000), summary(2, 1_000), summary(3, 1_000));
   const reads: string[][] = [];
   async function* entries(wanted: readonly LogSummary[]): AsyncGenerator<{ id: string }> {

@@ -3,7 +3,10 @@ import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { LogFilter } from './log-filter.ts';
 import type { LogStore } from './log-store.ts';
 
-/** With `insertedSince`, the caller already knows the rows that ClickHouse stored before, so they are not searched for. */
+/**
+ * With `insertedSince`, the caller already knows the rows that ClickHouse stored before that time, so the tail does not search
+ * for them.
+ */
 export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' | 'insertedAt'>;
 
 export interface TailOptions {
@@ -12,8 +15,8 @@ export interface TailOptions {
   /** Called for each failed read. The read is repeated unless this throws. Without this option, the tail ends. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
   /**
-   * Called each time all rows in the log have been yielded, with the time of the newest insert among them: `insertedSince` of a
-   * tail that continues from there.
+   * Called each time all rows in the log have been yielded, with the time of the newest insert among them. A tail that continues
+   * from there takes it as its `insertedSince`.
    */
   readonly onCaughtUp?: (insertedMs: number) => void | Promise<void>;
 }
@@ -22,21 +25,21 @@ export interface TailOptions {
 export type TailedLog = Pick<LogStore, 'summaries' | 'follow'>;
 
 const POLL_INTERVAL_MS = 250;
-/** How much longer than `insertedSince` an insert that ran at that time may have taken (the client gives up after 35 s). */
+/** How long before `insertedSince` an insert that was running at that time may have begun (the client gives up after 35 s). */
 const UNDER_WAY_MS = 60_000;
 /**
- * Remembers the ids that were shown, so that each is shown once. About 20 MB. A row is shown twice only if more rows than this
- * have followed, and its millisecond then gets another row.
+ * The number of ids to remember, so that each row is shown once. Takes about 20 MB. A row is shown twice only if more rows than
+ * this have followed, and its millisecond then gets another row.
  */
 const REMEMBERED_IDS_MAX = 200_000;
 const PAGE_SIZE = 5_000;
-/** For one read: they are part of the URL. */
+/** The maximum for one read, because they are part of the URL. */
 const STAMPS_MAX = 200;
 
-/** Remembers the last ids and drops the oldest. */
+/** Remembers the last ids and drops the oldest ones. */
 export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
   const ids = new Set<string>();
-  /** `false` if the id is already known. */
+  /** Returns `false` if the id is already known. */
   return (id: string): boolean => {
     if (ids.has(id)) return false;
     ids.add(id);
@@ -49,7 +52,7 @@ export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
 /** The rows that one read covers. */
 type Inserted = Pick<LogFilter, 'insertedSince' | 'insertedAt'>;
 
-/** The pages of one read, oldest first. */
+/** Yields the pages of one read, oldest first. */
 async function* pages(store: TailedLog, filter: LogFilter): AsyncGenerator<LogSummary[]> {
   for (let after: LogSummary | undefined; ;) {
     const page = await store.summaries({ ...filter, after });
@@ -74,7 +77,10 @@ const inParts = (stamps: readonly number[]): Inserted[] =>
     insertedAt: stamps.slice(index * STAMPS_MAX, (index + 1) * STAMPS_MAX),
   }));
 
-/** The pages of all these reads, oldest read first. A finished read leaves the list, so that a retry reads only the rest. */
+/**
+ * Yields the pages of all these reads, oldest read first. Removes a finished read from the list, so that a retry reads only the
+ * rest.
+ */
 async function* pagesOfAll(
   store: TailedLog,
   filter: LogFilter,
@@ -90,7 +96,7 @@ async function* pagesOfAll(
   }
 }
 
-/** First the rows in the log, then the new ones. A row may be found twice. */
+/** Yields the rows in the log first, and then the new ones. A row may be found twice. */
 async function* foundPages(
   store: TailedLog,
   filter: TailFilter,
@@ -110,7 +116,7 @@ async function* foundPages(
       try {
         if (toRead.length === 0) {
           const stamps = await feed.next();
-          // From here on, every inserted row is announced.
+          // From this point on, every inserted row is announced.
           toRead = isFirst ? [{ insertedSince: new Date(Math.max(0, newestMs - UNDER_WAY_MS)) }] : inParts(stamps);
           isFirst = false;
         }
@@ -120,7 +126,7 @@ async function* foundPages(
           newestReadMs = Math.max(newestReadMs, ...page.map(({ insertedAtMs }) => insertedAtMs));
         }
         if (isAborted(signal)) return;
-        // Pages are ordered by another time: an interrupted read may have missed older inserts.
+        // Pages are ordered by a different time, so an interrupted read may have missed older inserts.
         newestMs = newestReadMs;
         await onCaughtUp?.(newestMs);
       } catch (error) {
@@ -149,11 +155,10 @@ async function* unseenPages(
 }
 
 /**
- * Follows the log until `signal` is aborted. Yields summaries of entries received from `filter.since` on (default: from now on),
- * each once. Follows the time at which ClickHouse stored the rows, so that rows that a gateway delivers late, after an outage,
- * are shown too. Within a read, the oldest row comes first; a row that arrives late is shown late.
- *
- * Rejects with a `LogStoreError` when a read fails, unless there is `onFailure`: then it misses no row and shows none twice.
+ * Follows the log until `signal` aborts. Yields summaries of entries received since `filter.since` (by default, from now on),
+ * each one once. Follows the time at which ClickHouse stored the rows, so that rows that a gateway delivers late, after an
+ * outage, are also shown. Within a read, the oldest row comes first, and a row that arrives late is shown late. Rejects with a
+ * `LogStoreError` when a read fails, unless there is an `onFailure`, in which case it neither misses nor repeats a row.
  */
 export async function* tailSummaries(
   store: TailedLog,
@@ -164,7 +169,7 @@ export async function* tailSummaries(
   for await (const page of unseenPages(store, filter, signal, options)) yield* page;
 }
 
-/** Like `tailSummaries`, with whole entries. */
+/** Works like `tailSummaries`, with complete entries. */
 export async function* tailLog(
   store: TailedLog & Pick<LogStore, 'entries'>,
   filter: TailFilter,

@@ -16,7 +16,7 @@ test.each([
   ['127.0.0.1', 'evil.example', 421],
   ['0.0.0.0', '10.1.2.3:9090', 200],
   ['0.0.0.0', 'standin.example', 200],
-])('on %s, metrics for the host %s: %s', async (host, asked, status) => {
+])('on %s, a request for metrics with the host %s gets %s', async (host, asked, status) => {
   const registry = new Registry();
   const server = await listenAdmin({ host, port: 0, registry, notReadyBecause: () => [] });
   const answer = await ask(Number(new URL(server.url).port), asked);

@@ -5,24 +5,24 @@ import type { Registry } from 'prom-client';
 
 export interface AdminServerOptions {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly registry: Registry;
-  /** Reasons why the process is not ready now; empty if it is. */
+  /** Returns the reasons why the process is not ready now. Empty if it is ready. */
   readonly notReadyBecause: () => readonly string[];
 }
 
 export interface AdminServer {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Serves `/metrics`, `/healthz` (the process responds) and `/readyz` on a port of their own, which callers do not reach. */
+/** Serves `/metrics`, `/healthz` (the process responds) and `/readyz` on a separate port, which callers cannot reach. */
 export const listenAdmin = async (options: AdminServerOptions): Promise<AdminServer> => {
   const { host, port, registry, notReadyBecause } = options;
   const app = Fastify({ logger: false, forceCloseConnections: true });
-  // On loopback, another website must not read what a user of this machine does.
+  // On loopback, another website must not be able to read what a user of this machine is doing.
   app.addHook('onRequest', (request, reply, done) => {
     if (isRebound(host, request.headers.host)) void reply.code(421).send('This port answers on localhost only.\n');
     else done();

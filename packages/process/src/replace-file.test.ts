@@ -19,7 +19,7 @@ afterEach(async () => {
 const filesIn = (folder: string): Promise<string[]> => readdir(folder);
 const modeOf = async (name: string): Promise<number> => (await stat(name)).mode & 0o777;
 
-test('a file is created in a folder of its own, replaced, and leaves no draft', async () => {
+test('replaceFile creates a file and its folder, then replaces the file, and leaves no draft', async () => {
   await replaceFile(file, 'one', SECRET);
   expect([await modeOf(path.dirname(file)), await modeOf(file)]).toEqual([0o700, 0o600]);
   await replaceFile(file, Buffer.from('two'), { mode: 0o644, isDurable: false });
@@ -30,22 +30,22 @@ test('a file is created in a folder of its own, replaced, and leaves no draft', 
   expect([await readFile(file, 'utf8'), await filesIn(path.dirname(file))]).toEqual(['four', ['a.json']]);
 });
 
-test('an exclusive write refuses a file that exists', async () => {
+test('an exclusive write rejects if the file exists', async () => {
   await replaceFile(file, 'one', { ...SECRET, exclusive: true });
   const again = replaceFile(file, 'two', { ...SECRET, exclusive: true });
   await expect(again).rejects.toMatchObject({ code: 'EEXIST' });
   expect([await readFile(file, 'utf8'), await filesIn(path.dirname(file))]).toEqual(['one', ['a.json']]);
 });
 
-test('concurrent writes of one file do not mix', async () => {
+test('concurrent writes to one file do not mix', async () => {
   const contents = Array.from({ length: 20 }, (_, index) => String(index).repeat(100_000));
   await Promise.all(contents.map((content) => replaceFile(file, content, SECRET)));
   expect(contents).toContain(await readFile(file, 'utf8'));
   expect(await filesIn(path.dirname(file))).toEqual(['a.json']);
 });
 
-// Prevents: a process that is killed while it writes, again and again, and fills the disk.
-test('the draft of a killed process is replaced, and not followed if it is a link', async () => {
+// Prevents a regression in which a process that is repeatedly killed while it writes fills the disk.
+test('the draft of a killed process is replaced, and is not followed if it is a link', async () => {
   await mkdir(path.dirname(file));
   const other = path.join(dir, 'other');
   await writeFile(other, 'untouched');
@@ -55,7 +55,7 @@ test('the draft of a killed process is replaced, and not followed if it is a lin
   expect(await filesIn(path.dirname(file))).toEqual(['a.json']);
 });
 
-test('a write that fails leaves the old file and no draft', async () => {
+test('a failed write leaves the old file and no draft', async () => {
   await replaceFile(file, 'one', SECRET);
   const failing = function* (): Generator<string> {
     yield 'tw';
@@ -65,7 +65,7 @@ test('a write that fails leaves the old file and no draft', async () => {
   expect([await readFile(file, 'utf8'), await filesIn(path.dirname(file))]).toEqual(['one', ['a.json']]);
 });
 
-test('a name may be as long as the file system allows', async () => {
+test('a name can be as long as the file system allows', async () => {
   const longest = path.join(dir, '漢'.repeat(85));
   await replaceFile(longest, 'one', SECRET);
   expect(await readFile(longest, 'utf8')).toBe('one');

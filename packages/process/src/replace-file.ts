@@ -3,27 +3,27 @@ import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 
-// This file imports nothing of ours: the engine's image has no other file of this package.
+// This file must not import our other code, because the engine image contains no other file from this package.
 
 export interface ReplaceOptions {
-  /** 0600 for secrets. */
+  /** The file mode, such as 0600 for secrets. */
   readonly mode: number;
-  /** Rejects with EEXIST if the file exists. */
+  /** If true, rejects with EEXIST if the file exists. */
   readonly exclusive?: boolean;
-  /** False: a power cut may lose the file. For what every start writes again. */
+  /** If false, a power failure may lose the file. Use this for files that are written again at every start. */
   readonly isDurable?: boolean;
 }
 
 const FOLDER_MODE = 0o700;
-/** With the rest of a draft's name, within the 255 bytes of a name, regardless of the letters. */
+/** Keeps the whole name of a draft within 255 bytes, regardless of which characters it contains. */
 const NAME_LENGTH_MAX = 50;
 
-/** The drafts that this process is writing. */
+/** The drafts that this process is currently writing. */
 const drafts = new Set<string>();
 
 /**
- * The path of a draft. It is hidden, so that it is not read as a manifest, and has the same name every time, so that a process that
- * is killed again and again does not fill the disk with drafts.
+ * Returns the path for a draft. It is hidden, so that it is not read as a manifest, and always has the same name, so that a
+ * process that is killed again and again does not fill the disk with drafts.
  */
 const newDraft = (file: string): string => {
   const { dir, base } = path.parse(file);
@@ -33,7 +33,7 @@ const newDraft = (file: string): string => {
   }
 };
 
-/** Without this, a power cut may restore the file that was replaced or removed. */
+/** Syncs a folder. Without this, a power failure may restore a file that was replaced or removed. */
 export const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r');
   try {
@@ -44,8 +44,9 @@ export const syncFolder = async (folder: string): Promise<void> => {
 };
 
 /**
- * Writes a file as a whole, and creates its folder: readers and crashes see either the old content or the new one, never a part. The
- * file belongs to this user and has this mode, whoever owned the one before. The parts of a list are written one after the other.
+ * Replaces a file atomically and creates its folder. Readers see either the old content or the new content, even after a crash,
+ * and never a part of it. The new file belongs to the current user and has the given mode, regardless of the old file's owner.
+ * The elements of a list are written one after the other.
  */
 export const replaceFile = async (
   file: string,
@@ -74,7 +75,7 @@ export const replaceFile = async (
   }
 };
 
-/** The synchronous variant, for the exit of a process, when asynchronous code no longer runs. */
+/** The synchronous variant, for use while a process is exiting and asynchronous code no longer runs. */
 export const replaceFileSync = (file: string, content: string, { mode }: { readonly mode: number }): void => {
   mkdirSync(path.dirname(file), { recursive: true, mode: FOLDER_MODE });
   const draft = newDraft(file);

@@ -25,46 +25,46 @@ const exit = async (): Promise<unknown> => {
 };
 
 describe('a process', () => {
-  test('reports all settings that it cannot use, and does not start', async () => {
+  test('reports all invalid settings and does not start', async () => {
     start({ STANDIN_START: 'perhaps', STANDIN_STRAT: 'works' });
     expect(await exit()).toBe(1);
     expect(output.split('\n')).toEqual([
-      expect.stringMatching(/^STANDIN_STRAT: there is no such setting/),
+      expect.stringMatching(/^STANDIN_STRAT: unknown setting/),
       expect.stringMatching(/^STANDIN_START: /),
       '',
     ]);
   });
 
-  test('logs JSON with its name, which a terminal only displays', async () => {
+  test('logs JSON with its name, in a form that is safe to print on a terminal', async () => {
     start();
     await untilSaid('started');
     expect(JSON.parse(output)).toMatchObject({ name: 'example', msg: 'started \u202e' });
     expect(output).not.toContain('\u202e');
   });
 
-  test('that cannot start logs why', async () => {
+  test('logs the reason when it cannot start', async () => {
     start({ STANDIN_START: 'fails' });
     expect(await exit()).toBe(1);
     expect(JSON.parse(output)).toMatchObject({
       level: 60,
-      msg: 'the process cannot start',
+      msg: 'could not start the process',
       err: { message: 'no port' },
     });
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('exits at once at %s while it starts', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('exits immediately on %s during startup', async (signal) => {
     start({ STANDIN_START: 'hangs' });
     await untilSaid('starting');
     child.kill(signal);
     expect(await exit()).toBe(1);
   });
 
-  test('that fails while it runs exits', async () => {
+  test('exits if it fails while running', async () => {
     start({ STANDIN_END: 'fails' });
     expect(await exit()).toBe(1);
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('stops once at %s, and exits with 0', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('stops once on %s and exits with 0', async (signal) => {
     start();
     await untilSaid('started');
     child.kill(signal);
@@ -72,7 +72,7 @@ describe('a process', () => {
     expect(output.match(/stopping/g)).toHaveLength(1);
   });
 
-  test('that cannot stop logs why', async () => {
+  test('logs the reason when it cannot stop', async () => {
     start({ STANDIN_STOP: 'fails' });
     await untilSaid('started');
     child.kill('SIGTERM');
@@ -83,7 +83,7 @@ describe('a process', () => {
   test.each([
     ['SIGTERM', 'SIGTERM'],
     ['SIGTERM', 'SIGINT'],
-  ] as const)('exits at once at a second signal: %s, then %s', async (first, second) => {
+  ] as const)('exits immediately on a second signal: %s, then %s', async (first, second) => {
     start({ STANDIN_STOP: 'hangs' });
     await untilSaid('started');
     child.kill(first);
@@ -92,7 +92,7 @@ describe('a process', () => {
     expect(await exit()).toBe(1);
   });
 
-  test('whose stop takes too long exits', async () => {
+  test('exits if stopping takes too long', async () => {
     start({ STANDIN_STOP: 'hangs', STANDIN_STOP_MS_MAX: '50' });
     await untilSaid('started');
     child.kill('SIGTERM');

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { z } from 'zod';
 import { runProcess } from './run-process.ts';
 
-/** A process for `run-process.test.ts`. */
+/** The process under test in `run-process.test.ts`. */
 const settings = z.object({
   start: z.enum(['works', 'fails', 'hangs']).default('works'),
   stop: z.enum(['works', 'fails', 'hangs']).default('works'),
@@ -24,7 +24,7 @@ await runProcess(
         logger.info('starting');
         await once(process, 'never');
       }
-      // Once the frame has the result.
+      // Wait until the frame has the result.
       setImmediate(() => logger.info('started \u202e'));
       return {
         stopMsMax,

@@ -10,16 +10,16 @@ import { pino, type Logger } from 'pino';
 
 /** A process that has started. */
 export interface Running {
-  /** Called once, at the first SIGTERM or SIGINT. The process exits when it has resolved. */
+  /** Called once, on the first SIGTERM or SIGINT. The process exits when this resolves. */
   stop(): Promise<void>;
-  /** After this time, the process exits although `stop` has not resolved. Undefined: `stop` has a limit of its own. */
+  /** After this time, the process exits even if `stop` has not resolved. Undefined if `stop` has its own limit. */
   readonly stopMsMax?: number;
-  /** Rejects on an error that ends the process, which is already in the log. */
+  /** Rejects if an error ends the process. The error is already in the log. */
   readonly ended?: Promise<void>;
 }
 
 export interface ProcessDefinition<S extends ProcessSettingsSchema> {
-  /** `operator`, in each line of the log. */
+  /** For example `operator`. Included in each line of the log. */
   readonly name: string;
   readonly settings: S;
   readonly start: (settings: SettingsOf<S>, logger: Logger) => Promise<Running>;
@@ -28,8 +28,9 @@ export interface ProcessDefinition<S extends ProcessSettingsSchema> {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs a process of a cluster with settings from the environment (docs/configuration.md), until SIGTERM or SIGINT. It exits with 0 after
- * an orderly stop; and with 1 if the settings cannot be used, the start or the stop fails, or at a signal while it starts or stops.
+ * Runs a cluster process with settings from the environment (docs/configuration.md) until SIGTERM or SIGINT. Exits with 0 after
+ * an orderly stop. Exits with 1 if the settings cannot be used, if starting or stopping fails, or if it receives a signal while
+ * it is starting or stopping.
  */
 export const runProcess = async <S extends ProcessSettingsSchema>(
   { name, settings: schema, start }: ProcessDefinition<S>,
@@ -44,19 +45,23 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
   let running: Running | undefined = undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     logger.info({ signal }, 'signal received');
-    // The kernel ignores a signal without a handler if the process is the first one of its container.
+    // If the process has no handler for a signal, the kernel ignores the signal when the process is the first one in its
+    // container.
     if (running === undefined) process.exit(1);
     for (const again of STOP_SIGNALS) process.off(again, onSignal).once(again, () => process.exit(1));
     const { stopMsMax } = running;
     if (stopMsMax !== undefined)
-      setTimeout(() => fail(new Error(`not stopped after ${stopMsMax} ms`), 'stop failed'), stopMsMax).unref();
+      setTimeout(
+        () => fail(new Error(`not stopped after ${stopMsMax} ms`), 'could not stop the process'),
+        stopMsMax,
+      ).unref();
     running.stop().then(
       () => process.exit(0),
-      (error: unknown) => fail(error, 'stop failed'),
+      (error: unknown) => fail(error, 'could not stop the process'),
     );
   };
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
-  running = await start(settings, logger).catch((error: unknown) => fail(error, 'the process cannot start'));
+  running = await start(settings, logger).catch((error: unknown) => fail(error, 'could not start the process'));
   running.ended?.catch(() => process.exit(1));
 };
 

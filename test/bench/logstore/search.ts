@@ -4,7 +4,7 @@ import path from 'node:path';
 import { startEmbeddedEngine } from '@standin/engine';
 import { parseFilter } from '@standin/exchange/search';
 import { LOG_COLUMNS, openLogStore, type LogStore } from '@standin/logstore';
-import { queryOf, type Query } from './query.ts';
+import { queryOf, type Query } from '../../harness/clickhouse-query.ts';
 
 /**
  * Measures searches on a log of one project over ten days, 1.5 kB per row: `node test/bench/logstore/search.ts [ROWS]`. Each round searches for
@@ -131,7 +131,7 @@ const main = async (): Promise<void> => {
     const size = await query(
       `SELECT formatReadableSize(sum(bytes_on_disk)), formatReadableSize(sum(secondary_indices_compressed_bytes)) FROM system.parts WHERE ${table}`,
     );
-    process.stdout.write(`${ROWS} rows; on disk, of it indexes: ${size.replace('\t', ', ')}\n`);
+    process.stdout.write(`${ROWS} rows; on disk, including indexes: ${size.replace('\t', ', ')}\n`);
     const ids = await query(
       `SELECT request_headers[4].2 FROM log WHERE cityHash64(id) % ${Math.ceil(ROWS / 200)} = 0 LIMIT ${ROUNDS}`,
     );

@@ -169,7 +169,7 @@ export const DNS_OBJECTS = [
   },
 ];
 
-/** Arguments of the cluster program. */
+/** Arguments for the cluster program. */
 export const KUBELET_ARGS = [
   'kubelet',
   `--config=${KUBELET_CONFIG}`,
@@ -184,7 +184,7 @@ export const PROXY_ARGS = ['proxy', `--config=${PROXY_CONFIG}`];
 export const CONTAINERD_ARGS = ['--config', CONTAINERD_CONFIG, '--log-level', 'warn'];
 export const DNS_ARGS = ['-conf', COREFILE];
 
-/** The flags of the API server in addition to those of every cluster. Without the first one, it resolves the node's name with DNS. */
+/** API server flags in addition to those of every cluster. Without the first one, it resolves the node's name with DNS. */
 export const API_SERVER_ARGS = [
   '--kubelet-preferred-address-types=InternalIP',
   `--kubelet-client-certificate=${CLIENT_CERTIFICATE}`,

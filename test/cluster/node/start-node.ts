@@ -45,7 +45,7 @@ export interface ClusterNode {
   readonly kubeconfigPath: string;
   /** Contains the logs of kubelet, containerd and the other programs. */
   readonly logFolder: string;
-  /** Imports the images of a file written by `docker save`. */
+  /** Imports images from a file written by `docker save`. */
   importImage(tarFile: string): Promise<void>;
   /** Kills the processes of a pod's containers, like a power failure. The kubelet then restarts them. */
   killPod(namespace: string, name: string): Promise<void>;
@@ -65,7 +65,7 @@ const IMPORT_TIMEOUT_MS = 5 * 60_000;
 
 /**
  * Starts a real Kubernetes node on this machine, as root (about 15 s once its programs are built and installed). Only one node runs at a time:
- * waits for the node of another process, and removes the leftovers of a killed node. Throws MissingToolError with instructions if the machine
+ * waits for another process's node, and removes the leftovers of a killed node. Throws MissingToolError with instructions if the machine
  * cannot run a node.
  */
 export const startNode = async ({ onProgress, images }: StartNodeOptions): Promise<ClusterNode> => {
@@ -85,7 +85,7 @@ export const startNode = async ({ onProgress, images }: StartNodeOptions): Promi
     await cleanNode();
     await release();
   };
-  // Runs only once, because the machine may afterwards run a node of another process.
+  // Runs only once, because the machine may afterwards run another process's node.
   const stop = (): Promise<void> => (stopping ??= cleanUp());
   try {
     await cleanNode();
@@ -143,7 +143,7 @@ const startPrograms = async (
     ),
   ]);
   if (hasEnded(scheduler))
-    throw new Error(`scheduler ended:\n${await logTailOf({ name: 'scheduler', directory: LOG_FOLDER })}`);
+    throw new Error(`the scheduler ended:\n${await logTailOf({ name: 'scheduler', directory: LOG_FOLDER })}`);
 };
 
 /** Queries the cluster's DNS, like pods. */
@@ -173,7 +173,7 @@ const importImage = async (tarFile: string): Promise<void> => {
 const killPod = async (namespace: string, name: string): Promise<void> => {
   const filter = `labels."io.kubernetes.pod.namespace"==${namespace},labels."io.kubernetes.pod.name"==${name},labels."io.cri-containerd.kind"==container`;
   const ids = (await run('ctr', [...CTR, 'containers', 'list', '--quiet', filter])).split('\n').filter(Boolean);
-  if (ids.length === 0) throw new Error(`no container of ${namespace}/${name} runs`);
+  if (ids.length === 0) throw new Error(`no container of ${namespace}/${name} is running`);
   for (const id of ids) await runCommand('ctr', [...CTR, 'tasks', 'kill', '--signal', 'SIGKILL', id]);
 };
 

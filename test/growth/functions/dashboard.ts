@@ -21,7 +21,7 @@ import { csvLine } from '../../../dashboard/src/requests/csv.ts';
 import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
 import { sharedExchange } from '../../../dashboard/src/captured/redact-for-share.ts';
-import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
+import { testEntry } from '@standin/exchange/entry-testing';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 
@@ -144,7 +144,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     limit: COMPARED_BYTES_MAX,
     run: (text) => diffAnswers(answerOf(text), answerOf(changed(text))),
     near: {
-      'JSON of many keys': framed(
+      'JSON with many keys': framed(
         '{',
         distinct((index) => `"k${index}":0,`),
         '"a":1}',

@@ -56,7 +56,7 @@ const headOf = (text: string): RequestHead => {
 
 const HEADS: Generators = {
   'many headers': repeated('a:\n'),
-  'names of connection headers': framed('connection: ', repeated('a,')),
+  'names in a connection header': framed('connection: ', repeated('a,')),
   'many connection headers': repeated('connection: a\n'),
   'spaces between commas': framed('te: ', repeated(',   ')),
   'spaces before a mismatch': framed('te: ,', repeated(' '), 'x'),

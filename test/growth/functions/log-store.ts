@@ -18,7 +18,7 @@ import {
 } from '../../../packages/exchange/src/formats/wire-bytes.ts';
 import { decodeBody, parseTime } from '../../../packages/exchange/src/log-entry.ts';
 import { newLogRow } from '../../../packages/exchange/src/log-row.testing.ts';
-import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
+import { testEntry } from '@standin/exchange/entry-testing';
 import { RowBinaryReader } from '../../../packages/logstore/src/row-binary-reader.ts';
 import { compileFilter } from '../../../packages/logstore/src/search/compile-filter.ts';
 import { completionAt } from '../../../packages/exchange/src/search/complete.ts';
@@ -51,7 +51,7 @@ export const MULTIPART: Generators = {
   'near misses of the delimiter': repeated('\r\n--c'),
   'dashes after line ends': repeated('\r\n-'),
   'an unterminated head': framed('--b\r\n', repeated('a: b\r\n')),
-  'names of content dispositions': framed('--b\r\ncontent-disposition:', repeated(';name='), '\r\n\r\nx\r\n--b--'),
+  'names in a content disposition': framed('--b\r\ncontent-disposition:', repeated(';name='), '\r\n\r\nx\r\n--b--'),
   'dispositions in one line': framed('--b\r\n', repeated('content-disposition:'), '\r\n\r\nx\r\n--b--'),
   'unclosed quotes in names': framed('--b\r\ncontent-disposition:', repeated(';name="\\'), '\r\n\r\nx\r\n--b--'),
   'spaces after names': framed('--b\r\ncontent-disposition: ;name', repeated(' '), 'x\r\n\r\nx\r\n--b--'),
@@ -59,7 +59,7 @@ export const MULTIPART: Generators = {
 
 const TERMS: Generators = {
   negations: repeated('-'),
-  'negations of words': repeated('-a '),
+  'negated words': repeated('-a '),
   'open parentheses': repeated('('),
   'words without spaces': repeated('a('),
   'fields without values': repeated('path:'),
@@ -204,7 +204,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     of: 'packages/exchange/src/log-entry.ts#parseTime',
     limit: HEAD,
     run: parseTime,
-    near: { 'fractional digits of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
+    near: { 'fractions of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
   },
   {
     of: 'packages/logstore/src/read-log.ts#cutCharacter',

@@ -12,7 +12,7 @@ import { readManifest } from '../../../operator/src/sources/manifest-objects.ts'
 import { operatorSettings, translateSettings } from '../../../operator/src/settings.ts';
 import { jsonFault } from '../../../operator/src/translate/json-document.ts';
 import { validateManifests } from '../../../operator/src/validate/validate-manifests.ts';
-import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
+import { testEntry } from '@standin/exchange/entry-testing';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 
@@ -61,11 +61,11 @@ const YAML: Generators = {
 
 /** Inputs for the functions that process parsed YAML. */
 const OBJECTS: Generators = {
-  'unknown fields of an object': framed(
+  'unknown object fields': framed(
     HEAD,
     distinct((index) => `k${index}: v\n`),
   ),
-  'unknown fields of a spec': framed(
+  'unknown spec fields': framed(
     `${HEAD}spec:\n`,
     distinct((index) => `  k${index}: v\n`),
   ),
@@ -77,7 +77,7 @@ const OBJECTS: Generators = {
     'apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n',
     distinct((index) => `  k${index}: QUJD\n`),
   ),
-  'items of a list': framed('apiVersion: v1\nkind: List\nitems:\n', repeated('- {}\n')),
+  'list items': framed('apiVersion: v1\nkind: List\nitems:\n', repeated('- {}\n')),
   objects: distinct(
     (index) => `---\napiVersion: ${GROUP_VERSION}\nkind: Project\nmetadata: {name: p${index}}\nspec: {}\n`,
   ),
@@ -187,7 +187,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     limit: MANIFEST,
     run: (text) => parseObject(objectOf(text)),
     near: {
-      'labels of a name': framed('', repeated('a-'), '!'),
+      'labels in a name': framed('', repeated('a-'), '!'),
       'labels with dots': framed('', repeated('a.'), '!'),
       'spaces before the last character': framed('a', repeated(' '), 'a'),
       slashes: repeated('/'),

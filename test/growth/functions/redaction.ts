@@ -4,7 +4,7 @@ import { defaultRedaction } from '../../../packages/exchange/src/redact/default-
 import { HiddenValues } from '../../../packages/exchange/src/redact/hidden-values.ts';
 import { parseJsonTree } from '../../../packages/exchange/src/redact/json-tree.ts';
 import { redact, REDACTED_BODY_CHARS_MAX } from '../../../packages/exchange/src/redact/redact.ts';
-import { testEntry, type TestExchange } from '../../../packages/exchange/src/redact/redact.testing.ts';
+import { testEntry, type TestExchange } from '@standin/exchange/entry-testing';
 import { redactText } from '../../../packages/exchange/src/redact/redact-text.ts';
 import {
   formatJsonName,
@@ -30,9 +30,9 @@ const SHAPES: Generators = {
   'beginnings of JWTs': repeated('-eyJ'),
   'words with dots': repeated('aaaaaaaa.'),
   'a JWT of many parts': framed('eyJaaaaaaaa', repeated('.a')),
-  'bearers without a token': repeated('bearer '),
-  'spaces after a bearer': framed('bearer', repeated(' '), '!'),
-  'escaped spaces after a bearer': framed('bearer', repeated('%20'), '!'),
+  'bearer without a token': repeated('bearer '),
+  'spaces after bearer': framed('bearer', repeated(' '), '!'),
+  'escaped spaces after bearer': framed('bearer', repeated('%20'), '!'),
   'pluses after basic': framed('basic', repeated('+'), '!'),
   'schemes without an at sign': repeated('a://b'),
   'schemes of dots': repeated('a.-+'),
@@ -53,14 +53,14 @@ const TEXT: Generators = {
   secrets: distinct((index) => `token${index}=abcdefgh${index}\n`),
   'secrets in unclosed quotes': repeated('token="a\\'),
   'backslashes after a name': framed('token', repeated('\\'), '"'),
-  'blocks of YAML': repeated('token: |\n  a\n'),
-  'an endless block of YAML': framed('token: |\n', repeated('   \n')),
+  'YAML blocks': repeated('token: |\n  a\n'),
+  'an endless YAML block': framed('token: |\n', repeated('   \n')),
   'void elements': repeated('<input name=token>'),
   'void elements of many namespaces': distinct((index) => `<a${index}:input name=token>`),
   'unclosed elements': repeated('<token>'),
   'an unclosed tag': framed('<token', repeated(' a=')),
   'closing tags': repeated('</token'),
-  'parameters within the value of a parameter': repeated('?a='),
+  'parameters within a parameter value': repeated('?a='),
   'fragments within a fragment': repeated('#a='),
 };
 
@@ -79,7 +79,7 @@ const JSON_BODIES: Generators = {
     for (let depth = 0; depth < 3; depth += 1) text = JSON.stringify(text);
     return text.slice(0, length);
   },
-  'lines of JSON': repeated('{"token":"a"}\n'),
+  'JSON lines': repeated('{"token":"a"}\n'),
   'truncated objects': repeated('{"token":'),
   'card numbers': framed('[', repeated('4242424242424242,'), '1]'),
 };
@@ -89,7 +89,7 @@ const FORMS: Generators = {
   'unclosed brackets before a value': framed('', repeated('a['), '=x'),
   'empty pairs': repeated('&'),
   'pairs without a value': repeated('token&'),
-  'secrets of a form': distinct((index) => `token${index}=abcdefgh${index}&`),
+  'form secrets': distinct((index) => `token${index}=abcdefgh${index}&`),
   'secrets in escapes': distinct((index) => `a=%22%5c%26token${index}&token=%25%32${index}abcdefgh&`),
   'queries within queries': framed('a=', repeated('%253Ftoken%253Da')),
   'nested escapes': framed('a=%', repeated('25'), '3D'),
@@ -167,8 +167,8 @@ export const REDACTION: readonly GrowthEntry[] = [
     nearOnly: true,
     near: {
       ...FORMS,
-      'segments of a path': repeated('token/a1b2c3d4e5f6a7b8/'),
-      'parameters of a path': repeated(';token='),
+      'path segments': repeated('token/a1b2c3d4e5f6a7b8/'),
+      'path parameters': repeated(';token='),
     },
     cpuMsMax: EXCHANGE_MS,
   },

@@ -26,7 +26,7 @@ spec:
   containers:
     - name: gateway
       {{- include "standin.container" $call | nindent 6 }}
-      # On SIGTERM, it answers until load balancers have noticed (drainMs), finishes its requests, and delivers its spool.
+      # On SIGTERM, the gateway answers until load balancers have noticed (drainMs), finishes its requests, and delivers its spool.
       command: [node, gateway/src/main.ts]
       env:
         {{- include "standin.podNameEnv" . | nindent 8 }}
@@ -52,7 +52,7 @@ spec:
         httpGet: { path: /healthz, port: metrics }
         periodSeconds: 1
         failureThreshold: 120
-      # Ready when it has a configuration, unless its spool is full or it drains.
+      # The gateway is ready when it has a configuration, unless its spool is full or it is draining.
       readinessProbe:
         httpGet: { path: /readyz, port: metrics }
         periodSeconds: 2

@@ -7,7 +7,7 @@ const queueOf = (...texts: readonly string[]): CommitQueue => {
   return queue;
 };
 
-/** A text in upper case must be kept. */
+/** Adds a text. An upper-case text must be kept. */
 const addTo = (queue: CommitQueue, text: string): Promise<boolean> =>
   queue.add(text.length, (block, offset) => block.write(text, offset), text === text.toUpperCase());
 
@@ -17,7 +17,7 @@ const taken = (queue: CommitQueue): CommitBatch => {
   return batch;
 };
 
-test('records that must be kept remain in order after the others are refused', async () => {
+test('records that must be kept stay in order after the others are refused', async () => {
   const queue = new CommitQueue(1_000_000);
   const answers = ['A', 'b', 'C', 'd'].map((text) => addTo(queue, text));
   expect(queue.refuse()).toEqual([2]);

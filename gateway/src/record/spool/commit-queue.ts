@@ -4,7 +4,7 @@ import { RowBuffer, type RowBatch } from './row-buffer.ts';
 export class CommitBatch implements RowBatch {
   readonly rows: Buffer;
   readonly ends: readonly number[];
-  /** Indexes of the records that must be kept. They are few; a batch of mocks has none. */
+  /** Indexes of the records that must be kept. There are few of them, and none in a batch of mocks. */
   readonly #musts: readonly number[];
   readonly #refusable: PromiseWithResolvers<boolean>;
   readonly #must: PromiseWithResolvers<boolean>;
@@ -22,7 +22,7 @@ export class CommitBatch implements RowBatch {
     this.#must.resolve(areKept);
   }
 
-  /** Refuses the records that may be refused (with `all`, all of them), and returns the rest, if any. */
+  /** Refuses the records that may be refused, or all of them with `all`. Returns the rest, if any. */
   refuse(all = false): CommitBatch | undefined {
     this.#refusable.resolve(false);
     if (all || this.#musts.length === 0) {
@@ -49,7 +49,7 @@ const newWaiting = (): Waiting => ({
   must: Promise.withResolvers(),
 });
 
-/** Records that wait for the next commits, in batches of at most `batchBytes`, encoded in place. */
+/** Records that wait for the next commits, in batches of up to `batchBytes`, encoded in place. */
 export class CommitQueue {
   readonly #gathering: RowBuffer;
   #waiting = newWaiting();
@@ -63,7 +63,7 @@ export class CommitQueue {
     return this.#full.length === 0 && this.#gathering.rowCount === 0;
   }
 
-  /** Resolves when the record's batch is settled. `put` as in `RowBuffer.add`. */
+  /** Resolves when the record's batch is settled. For `put`, see `RowBuffer.add`. */
   add(bytes: number, put: (block: Buffer, offset: number) => void, mustBeKept: boolean): Promise<boolean> {
     if (this.#gathering.isFullFor(bytes)) this.#full.push(this.#close());
     this.#gathering.add(bytes, put);
@@ -77,7 +77,7 @@ export class CommitQueue {
     return this.#full.shift() ?? (this.#gathering.rowCount > 0 ? this.#close() : undefined);
   }
 
-  /** Refuses the records that may be refused. Returns their bytes in each batch. */
+  /** Refuses the records that may be refused. Returns the number of their bytes in each batch. */
   refuse(): number[] {
     const batches = this.#gathering.rowCount > 0 ? [...this.#full, this.#close()] : this.#full;
     this.#full = [];
@@ -88,7 +88,7 @@ export class CommitQueue {
     });
   }
 
-  /** Takes back the memory of a batch that is no longer read. */
+  /** Reclaims the memory of a batch that is no longer read. */
   recycle(batch: CommitBatch): void {
     this.#gathering.recycle(batch);
   }

@@ -3,18 +3,18 @@ import type { SpoolDisk } from './spool-disk.ts';
 export interface DiskGuardOptions {
   readonly folder: string;
   readonly disk: SpoolDisk;
-  /** The largest size of the spool. */
+  /** The maximum size of the spool. */
   readonly bytesMax: number;
-  /** This much of the disk stays free, for responses to requests that were accepted before it filled up. */
+  /** How much of the disk stays free for responses to requests that were accepted before it filled up. */
   readonly reserveBytes: number;
 }
 
-/** Decides whether there is room for more, within the spool's own size and on its disk. */
+/** Decides whether there is room for more records, both within the spool's own limit and on its disk. */
 export class DiskGuard {
   readonly #options: DiskGuardOptions;
   #freeBytes = 0;
 
-  /** Bytes in segments of other processes. */
+  /** Bytes in other processes' segments. */
   orphanBytes = 0;
   #ownBytes = 0;
 
@@ -22,7 +22,7 @@ export class DiskGuard {
     this.#options = options;
   }
 
-  /** Free bytes at the last check, less the bytes that were written since. */
+  /** Free bytes at the last check, minus the bytes written since. */
   get freeBytes(): number {
     return this.#freeBytes;
   }
@@ -37,7 +37,7 @@ export class DiskGuard {
     return this.storedBytes + bytes <= bytesMax && this.#freeBytes - bytes >= reserveBytes;
   }
 
-  /** Why there is no room, for users. */
+  /** The reason why there is no room, as shown to users. */
   get shortage(): string {
     const { bytesMax, reserveBytes, folder } = this.#options;
     return this.storedBytes > bytesMax
@@ -54,7 +54,7 @@ export class DiskGuard {
     this.#ownBytes -= bytes;
   }
 
-  /** Rejects if the disk does not respond. Then there is no room. */
+  /** Rejects if the disk does not respond, in which case there is no room. */
   async refresh(): Promise<void> {
     const { disk, folder } = this.#options;
     try {

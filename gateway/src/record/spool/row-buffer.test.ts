@@ -5,7 +5,7 @@ import { RowBuffer, splitBatch, type RowBatch } from './row-buffer.ts';
 const rowsOf = ({ rows, ends }: RowBatch): string[] =>
   ends.map((end, index) => rows.subarray(ends[index - 1] ?? 0, end).toString());
 
-test('rows come back unchanged, also from a split batch, and batches stay within their size', () => {
+test('rows come back unchanged, even from a split batch, and batches stay within their size', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme-ascii' })),

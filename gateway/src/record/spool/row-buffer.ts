@@ -1,19 +1,19 @@
-/** Rows of one insert. */
+/** The rows of one insert. */
 export interface RowBatch {
-  /** All rows, concatenated: the body of an insert. */
+  /** All rows, concatenated. This is the body of an insert. */
   readonly rows: Buffer;
   /** The end of each row. */
   readonly ends: readonly number[];
 }
 
 const CAPACITY_BYTES_MIN = 64 * 1024;
-/** One is filled while another is being written. */
+/** One block is filled while another is being written. */
 const SPARE_BLOCKS_MAX = 2;
 
 /**
- * Collects rows, encoded in place, in one block of memory. Thousands of small buffers that wait for the next flush would each
- * outlive the garbage collector's nursery, and cost more to keep than to write. Blocks are reused: at 30 MB/s new ones cost a
- * third of the gateway's throughput in page faults and full collections.
+ * Collects rows, encoded in place, in one block of memory. Thousands of small buffers waiting for the next flush would all
+ * outlive the garbage collector's nursery, and keeping them would cost more than writing them. Blocks are reused because at 30
+ * MB/s, new ones cost a third of the gateway's throughput in page faults and full collections.
  */
 export class RowBuffer {
   readonly #bytesMax: number;
@@ -31,12 +31,12 @@ export class RowBuffer {
     return this.#ends.length;
   }
 
-  /** Whether this row belongs to the next batch. The first row is always accepted. */
+  /** Whether this row must go into the next batch. The first row is always accepted. */
   isFullFor(rowBytes: number): boolean {
     return this.#bytes > 0 && this.#bytes + rowBytes > this.#bytesMax;
   }
 
-  /** `put` writes a row of exactly `rowBytes` bytes at the offset it is given. */
+  /** Adds a row. `put` writes exactly `rowBytes` bytes at the given offset. */
   add(rowBytes: number, put: (block: Buffer, offset: number) => void): void {
     const needed = this.#bytes + rowBytes;
     if (needed > this.#block.length) this.#grow(needed);
@@ -45,7 +45,7 @@ export class RowBuffer {
     this.#ends.push(needed);
   }
 
-  /** Returns the collected rows, and starts an empty batch. */
+  /** Returns the collected rows and starts an empty batch. */
   take(): RowBatch {
     const batch = { rows: this.#block.subarray(0, this.#bytes), ends: this.#ends };
     this.#block = this.#spare.pop() ?? Buffer.allocUnsafe(0);
@@ -55,8 +55,8 @@ export class RowBuffer {
   }
 
   /**
-   * Takes back the memory of a batch that will never be read again. The memory of a batch from elsewhere is left alone, because
-   * it may be in the pool that all small buffers of the process share.
+   * Reclaims the memory of a batch that will never be read again. Ignores a batch from elsewhere, because its memory may be in
+   * the pool that all small buffers of the process share.
    */
   recycle({ rows }: RowBatch): void {
     if (!this.#ownMemory.has(rows.buffer)) return;
@@ -73,7 +73,7 @@ export class RowBuffer {
   }
 }
 
-/** The rows before `middle` and those from `middle` on, as batches. */
+/** Returns the rows before `middle` and the rows from `middle` on, as two batches. */
 export const splitBatch = ({ rows, ends }: RowBatch, middle: number): readonly [RowBatch, RowBatch] => {
   const cut = ends[middle - 1] ?? 0;
   return [

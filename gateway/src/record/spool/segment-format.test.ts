@@ -47,7 +47,7 @@ const hexOf = (records: readonly Written[]): string[] =>
   records.map(({ type, row }) => `${type} ${row.toString('hex')}`);
 
 describe('a segment', () => {
-  test('returns the written records, regardless of their bytes', () => {
+  test('returns the written records, regardless of their content', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat({ max: 1_000 }), (records, columnCount) => {
         const segment = encode(newSegmentHeader(columnCount), records);
@@ -76,7 +76,7 @@ describe('a segment', () => {
     );
   });
 
-  test('with one flipped bit loses only the affected record, and reports the damage', () => {
+  test('with one flipped bit loses only the affected record and reports the damage', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat(), fc.nat({ max: 7 }), (records, place, bit) => {
         const segment = encode(newSegmentHeader(36), records);
@@ -88,7 +88,7 @@ describe('a segment', () => {
         expect(hexOf(found)).toEqual(hexOf(records.filter((_, index) => index !== hit)));
         const damage = parts.filter(({ kind }) => kind !== 'record');
         expect(damage).toHaveLength(1);
-        // In the last record, a length that became too large looks like an incomplete write.
+        // In the last record, a length that has become too large looks like an incomplete write.
         if (hit < records.length - 1) expect(damage[0]?.kind).toBe('corrupt');
       }),
     );
@@ -113,7 +113,7 @@ describe('a segment', () => {
   });
 });
 
-test('zeros at the end count as an incomplete write, a damaged last record does not', () => {
+test('zeros at the end count as an incomplete write, while a damaged last record does not', () => {
   const segment = encode(newSegmentHeader(36), [{ type: 'exchange', row: Buffer.alloc(40, 0x61) }]);
   const kindsOf = (bytes: Buffer) => read(bytes).parts.map(({ kind }) => kind);
   expect(kindsOf(Buffer.concat([segment, Buffer.alloc(500)]))).toEqual(['record', 'torn']);
@@ -132,7 +132,7 @@ test('a truncated or damaged header is not accepted', () => {
   }
 });
 
-test('a frame inside a body is not taken for a record if the frame of the body is damaged', () => {
+test('a frame inside a body is not mistaken for a record if the frame around the body is damaged', () => {
   const forged = encode(newSegmentHeader(36), [{ type: 'exchange', row: Buffer.alloc(64, 0x66) }]).subarray(
     HEADER_BYTES,
   );

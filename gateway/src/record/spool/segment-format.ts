@@ -2,17 +2,17 @@ import { randomFillSync } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * A segment file: a header, then frames. All numbers little-endian.
+ * A segment file consists of a header and frames. All numbers are little-endian.
  *
  *     header  8 bytes `STANDSEG` · uint32 format version · uint32 columns of each row · uint32 marker · uint32 seed · uint32 CRC-32 of these
  *     frame   uint32 marker · uint32 CRC-32 · uint32 length of the row · uint8 type · the row
  *
- * A row is RowBinary as ClickHouse takes it (`putRow`), so delivery does not encode it again; its first 16 bytes are its id. The CRC, which
- * starts from the seed, covers length, type and row. Marker and seed are random per segment. They locate the next frame after damage.
- * Callers cannot know them, so no body can pass for a frame.
+ * A row is in the RowBinary format that ClickHouse accepts (`putRow`), so delivery does not encode it again. Its first 16 bytes
+ * are its id. The CRC starts from the seed and covers length, type and row. Marker and seed are random for each segment. They
+ * locate the next frame after damage. Callers cannot know them, so no body can pass for a frame.
  */
 export interface SegmentHeader {
-  /** How many of `LOG_COLUMNS` each row has: columns are only ever appended. */
+  /** The number of `LOG_COLUMNS` in each row. Columns are only ever appended. */
   readonly columnCount: number;
   readonly marker: number;
   readonly seed: number;
@@ -21,9 +21,9 @@ export interface SegmentHeader {
 const RECORD_TYPES = {
   /** A request that is about to be forwarded, without its response. */
   request: 1,
-  /** A whole exchange. */
+  /** A complete exchange. */
   exchange: 2,
-  /** A whole exchange whose request is also a record. */
+  /** A complete exchange whose request is also stored as a record. */
   answer: 3,
 } as const;
 export type RecordType = keyof typeof RECORD_TYPES;
@@ -51,7 +51,7 @@ export const encodeHeader = ({ columnCount, marker, seed }: SegmentHeader): Buff
   return header;
 };
 
-/** Undefined: this is not a header of a segment, or it is damaged. */
+/** Returns undefined if this is not a segment header, or if it is damaged. */
 export const decodeHeader = (segment: Buffer): SegmentHeader | undefined => {
   if (segment.length < HEADER_BYTES || !segment.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
   if (segment.readUInt32LE(HEADER_BYTES - 4) !== crc32(segment.subarray(0, HEADER_BYTES - 4))) return undefined;
@@ -60,7 +60,7 @@ export const decodeHeader = (segment: Buffer): SegmentHeader | undefined => {
   return { columnCount, marker, seed };
 };
 
-/** Completes the frame at `offset`, whose row of `rowBytes` is already in place after `FRAME_HEAD_BYTES`. */
+/** Completes the frame at `offset`. Its row of `rowBytes` is already in place after `FRAME_HEAD_BYTES`. */
 export const putFrameHead = (
   block: Buffer,
   offset: number,
@@ -73,15 +73,15 @@ export const putFrameHead = (
   block.writeUInt32LE(crc32(covered, header.seed), offset + 4);
 };
 
-/** A part of a segment. `start` and `end` of a record delimit its row; otherwise they delimit all its bytes. */
+/** A part of a segment. For a record, `start` and `end` delimit its row; for other parts, they delimit all its bytes. */
 export type SegmentPart =
   | { readonly kind: 'record'; readonly type: RecordType; readonly start: number; readonly end: number }
   /** Bytes that are not a frame. */
   | { readonly kind: 'corrupt'; readonly start: number; readonly end: number }
-  /** The end of the file: a truncated frame, or only zeros, from a write that was not completed. */
+  /** The end of the file: a truncated frame or only zeros, left by a write that was not completed. */
   | { readonly kind: 'torn'; readonly start: number; readonly end: number };
 
-/** The frame at this offset, or undefined if it is incomplete or damaged. */
+/** Returns the frame at this offset, or undefined if it is incomplete or damaged. */
 const frameAt = (segment: Buffer, at: number, { marker, seed }: SegmentHeader) => {
   const start = at + FRAME_HEAD_BYTES;
   if (start > segment.length || segment.readUInt32LE(at) !== marker) return undefined;
@@ -101,7 +101,7 @@ const findFrame = (segment: Buffer, from: number, header: SegmentHeader): number
   return -1;
 };
 
-/** Whether the rest looks like an incomplete write, and not like a record that was damaged later. */
+/** Whether the rest looks like an incomplete write rather than a record that was damaged later. */
 const isCutOff = (segment: Buffer, at: number, { marker }: SegmentHeader): boolean => {
   if (segment.length - at < FRAME_HEAD_BYTES) return true;
   if (segment.readUInt32LE(at) === marker) {
@@ -110,7 +110,7 @@ const isCutOff = (segment: Buffer, at: number, { marker }: SegmentHeader): boole
   return segment.subarray(at).every((byte) => byte === 0);
 };
 
-/** All parts after the header, in order. Damage costs only the records that it hit, not those around them. */
+/** Yields all parts after the header, in order. Damage costs only the records that it hits, not those around them. */
 export function* readParts(segment: Buffer, header: SegmentHeader): Generator<SegmentPart> {
   let at = HEADER_BYTES;
   while (at < segment.length) {
@@ -130,6 +130,6 @@ export function* readParts(segment: Buffer, header: SegmentHeader): Generator<Se
   }
 }
 
-/** The id of the row at this offset, as a key: its 16 bytes. */
+/** Returns the id of the row at this offset, which is its first 16 bytes, as a map key. */
 export const idKeyAt = (segment: Buffer, rowStart: number): string =>
   segment.toString('latin1', rowStart, rowStart + ID_BYTES);

@@ -19,11 +19,13 @@ export interface SegmentWriterOptions {
   readonly folder: string;
   readonly disk: SpoolDisk;
   readonly isDurable: boolean;
-  /** A segment is sealed before it exceeds this size, unless one record is larger. */
+  /** A segment is sealed before it exceeds this size, unless a single record is larger. */
   readonly segmentBytes: number;
-  /** After this time without a write other processes may consider a segment abandoned, so nothing is added to it. */
+  /** After this time without a write, nothing is added to a segment, because other processes may consider it abandoned. */
   readonly idleMsMax: number;
-  /** Counts bytes that wait for the disk: `change` is positive when they arrive, negative when they are written or refused. */
+  /**
+   * Counts bytes that wait for the disk. `change` is positive when they arrive, and negative when they are written or refused.
+   */
   readonly onWaiting: (change: number) => void;
   readonly onWritten: (bytes: number) => void;
   readonly onFailure: (error: unknown) => void;
@@ -40,22 +42,22 @@ export interface SealedSegment {
 interface OpenSegment {
   readonly path: string;
   readonly file: AppendFile;
-  /** The acknowledged bytes. */
+  /** The number of acknowledged bytes. */
   bytes: number;
   /**
-   * The time of its last write, milliseconds since the epoch. A process or machine that was suspended also sees that time has
-   * passed.
+   * The time of the last write, in milliseconds since the epoch. Unlike uptime, it also advances while the process or machine is
+   * suspended.
    */
   writtenAtMs: number;
-  /** `performance.now()` of its first record; undefined if it has none. */
+  /** The `performance.now()` time of the first record, or undefined if there is none. */
   sinceMs: number | undefined;
 }
 
 const RETRY_BACKOFF = { baseMs: 50, capMs: 2_000 };
 
 /**
- * Appends records to segments by group commit: one write for all records that wait, which then releases all of them. A failed
- * write is never repeated in its segment: the acknowledged records stay in it, and the rest moves to a new one.
+ * Appends records to segments by group commit: one write for all waiting records, which then releases all of them. A failed write
+ * is never repeated in its segment. The acknowledged records stay there, and the rest moves to a new segment.
  */
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
@@ -70,7 +72,7 @@ export class SegmentWriter {
   #isClosed = false;
   readonly #closing = new AbortController();
 
-  /** The disk accepts no writes. Only responses to recorded requests wait for it. */
+  /** Whether the disk rejects writes. If it does, only responses to recorded requests wait for it. */
   isRefusing = false;
   commits = 0;
   failedCommits = 0;
@@ -80,7 +82,7 @@ export class SegmentWriter {
     this.#queue = new CommitQueue(options.segmentBytes);
   }
 
-  /** `performance.now()` of the first record in the open segment; undefined if it is empty. */
+  /** The `performance.now()` time of the first record in the open segment, or undefined if it is empty. */
   get openSinceMs(): number | undefined {
     return this.#segment?.sinceMs;
   }
@@ -90,8 +92,8 @@ export class SegmentWriter {
   }
 
   /**
-   * True when the record of `rowBytes` is in a segment. False: it is not, and never will be. An `answer` is refused only when the
-   * writer closes, because its request may have reached an upstream.
+   * Resolves with true when the record of `rowBytes` is in a segment, and with false if it is not and never will be. An `answer`
+   * is refused only when the writer closes, because its request may have reached an upstream.
    */
   append(type: RecordType, row: LogRow, rowBytes: number): Promise<boolean> {
     const mustBeKept = type === 'answer';
@@ -108,7 +110,7 @@ export class SegmentWriter {
     return kept;
   }
 
-  /** Resolves when the records of the open segment are in a sealed one. */
+  /** Resolves when the records in the open segment are in a sealed one. */
   seal(): Promise<void> {
     this.#sealWanted ??= Promise.withResolvers();
     this.#start();
@@ -122,7 +124,7 @@ export class SegmentWriter {
     await this.#running;
   }
 
-  /** Writes the waiting records and seals the segment. Later records are refused. */
+  /** Writes the waiting records and seals the segment. Refuses later records. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.isRefusing) this.#closing.abort();
@@ -168,7 +170,10 @@ export class SegmentWriter {
 
   async #commit(whole: CommitBatch): Promise<void> {
     let batch: CommitBatch | undefined = whole;
-    /** Whether any attempt may have left bytes. They are delivered as they are, regardless of the outcome of the other attempts. */
+    /**
+     * Whether any attempt may have left bytes in a file. Those are delivered as they are, regardless of the outcome of the other
+     * attempts.
+     */
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {
@@ -190,8 +195,7 @@ export class SegmentWriter {
   }
 
   /**
-   * A record is not refused while its bytes may still be in a file. Records that must be kept are retried until the writer
-   * closes.
+   * Does not refuse a record while its bytes may still be in a file. Retries records that must be kept until the writer closes.
    */
   async #refuseAndWait(batch: CommitBatch, mayRemain: boolean, attempt: number): Promise<CommitBatch | undefined> {
     this.isRefusing = true;
@@ -218,7 +222,7 @@ export class SegmentWriter {
     onBegun();
   }
 
-  /** Whether this many more bytes may be written to the open segment. */
+  /** Whether this many bytes may be added to the open segment. */
   #takes(bytes: number): boolean {
     const { segmentBytes, idleMsMax } = this.#options;
     const segment = this.#segment;
@@ -240,7 +244,7 @@ export class SegmentWriter {
     return segment;
   }
 
-  /** With `isClean`, the file contains the acknowledged records and nothing else. */
+  /** Seals the segment. With `isClean`, the file contains the acknowledged records and nothing else. */
   async #sealSegment(isClean = true): Promise<void> {
     const segment = this.#segment;
     if (segment === undefined) return;
@@ -255,7 +259,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Ends the segment after its last acknowledged record. False if that failed. */
+  /** Ends the segment after its last acknowledged record. Returns false if that failed. */
   async #abandonSegment(): Promise<boolean> {
     const segment = this.#segment;
     if (segment === undefined) return true;

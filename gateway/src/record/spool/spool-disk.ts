@@ -5,9 +5,9 @@ import path from 'node:path';
 /** A file that only grows. */
 export interface AppendFile {
   /**
-   * Resolves when all of these bytes are in the file; on disk, if the file is durable. After a rejection it is unknown which of
-   * them were written: the kernel drops a page that it could not write, and reports the next attempt as a success
-   * (https://lwn.net/Articles/752063/). Never append again.
+   * Resolves when all of these bytes are in the file, or on disk if the file is durable. After a rejection it is unknown which of
+   * them were written, because the kernel drops a page that it could not write and reports the next attempt as a success
+   * (https://lwn.net/Articles/752063/). Never append after a rejection.
    */
   append(bytes: Uint8Array): Promise<void>;
   /** Removes everything after the first `bytes` bytes. */
@@ -15,15 +15,15 @@ export interface AppendFile {
   close(): Promise<void>;
 }
 
-/** The part of a file system that the spool's writer needs. Tests inject faults here. */
+/** The part of a file system that the spool writer needs. Tests inject faults here. */
 export interface SpoolDisk {
-  /** Creates the folder and its parents. Its name is on disk. */
+  /** Creates the folder and its parents. Resolves when its name is on disk. */
   createFolder(folder: string): Promise<void>;
-  /** Creates a file that must not exist yet. Its name is on disk if the file is durable. */
+  /** Creates a file that must not exist yet. Resolves when its name is on disk, if the file is durable. */
   create(file: string, options: { readonly isDurable: boolean }): Promise<AppendFile>;
-  /** No error if the file does not exist. */
+  /** Removes the file. Does not fail if the file does not exist. */
   remove(file: string): Promise<void>;
-  /** Bytes that this process may still write below the folder. */
+  /** Returns how many bytes this process may still write below the folder. */
   freeBytes(folder: string): Promise<number>;
 }
 
@@ -36,7 +36,7 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** Returns the number of written bytes. At thousands of writes per second, `FileHandle.write` costs noticeably more. */
+/** Returns the number of written bytes. At thousands of writes per second, `FileHandle.write` is noticeably more expensive. */
 const writeAt = (fd: number, bytes: Uint8Array, position: number): Promise<number> =>
   new Promise((resolve, reject) => {
     write(fd, bytes, 0, bytes.length, position, (error, bytesWritten) => {
@@ -45,7 +45,7 @@ const writeAt = (fd: number, bytes: Uint8Array, position: number): Promise<numbe
     });
   });
 
-/** The file system of the machine. */
+/** The machine's file system. */
 export const nodeDisk: SpoolDisk = {
   async createFolder(folder) {
     const first = await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -57,7 +57,7 @@ export const nodeDisk: SpoolDisk = {
   },
 
   async create(file, { isDurable }) {
-    // O_DSYNC: each write is on disk when it returns, which takes one system call less than write and fdatasync.
+    // With O_DSYNC, each write is on disk when it returns, which takes one system call less than write and fdatasync.
     const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (isDurable ? constants.O_DSYNC : 0);
     const handle = await open(file, flags, 0o600);
     try {

@@ -1,17 +1,17 @@
 /**
- * Names in a spool's folder. Each incarnation has a folder, named after a UUIDv7. It contains segments, numbered in the order in
- * which they were begun. A folder that is empty and has no writer gets the suffix `.drained`.
+ * Names in a spool folder. Each incarnation has a folder, which is named after a UUIDv7. It contains segments, numbered in the
+ * order in which they were started. An empty folder without a writer gets the suffix `.drained`.
  */
 const INCARNATION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(\d{10})\.seg$/;
-/** A last segment that another process has delivered up to that length. */
+/** A last segment that another process has delivered up to the length in its name. */
 const TAKEN = /^\d{10}\.seg\.taken-(\d+)$/;
 
 const DRAINED_SUFFIX = '.drained';
 
 export const drainedName = (incarnation: string): string => `${incarnation}${DRAINED_SUFFIX}`;
 
-/** The incarnation of a drained folder; undefined for other names. */
+/** Returns the incarnation of a drained folder, or undefined for other names. */
 export const drainedIncarnation = (name: string): string | undefined => {
   const incarnation = name.slice(0, -DRAINED_SUFFIX.length);
   return name.endsWith(DRAINED_SUFFIX) && INCARNATION.test(incarnation) ? incarnation : undefined;
@@ -25,7 +25,7 @@ export const isSegmentName = (name: string): boolean => SEGMENT.test(name);
 
 export const takenName = (segment: string, bytes: number): string => `${segment.slice(0, 14)}.taken-${bytes}`;
 
-/** The delivered length; undefined for other names. */
+/** Returns the delivered length, or undefined for other names. */
 export const takenBytes = (name: string): number | undefined => {
   const bytes = TAKEN.exec(name)?.[1];
   return bytes === undefined ? undefined : Number(bytes);

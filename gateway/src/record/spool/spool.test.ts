@@ -30,7 +30,7 @@ const openSpool = async (options: Partial<SpoolOptions> = {}) => {
 };
 
 describe('a record', () => {
-  test('is in a segment once the spool has accepted it, written together with simultaneous records', async () => {
+  test('is in a segment when the spool has accepted it, and is written together with simultaneous records', async () => {
     const { disk, budget, spool, stored } = await openSpool();
     const rows = Array.from({ length: 50 }, (_, n) => testRow({ requestBody: Buffer.alloc(n, n) }));
     expect(await Promise.all(rows.map((row) => spool.exchange(row)))).toEqual(rows.map(() => true));
@@ -93,7 +93,7 @@ describe('segments', () => {
     expect(spool.guard.storedBytes).toBe(sizes.reduce((sum, bytes) => sum + bytes, 0));
   });
 
-  test('without records are not delivered, and leave no file', async () => {
+  test('without records are not delivered and leave no file', async () => {
     const { spool } = await openSpool();
     await spool.seal();
     expect([spool.takeSealed(), await readdir(spool.folder)]).toEqual([undefined, []]);
@@ -101,7 +101,7 @@ describe('segments', () => {
 });
 
 describe('a full disk', () => {
-  test('refuses new requests, keeps responses to accepted ones, and is used again once it has room', async () => {
+  test('refuses new requests, keeps responses to accepted ones, and is used again when it has room', async () => {
     const { disk, budget, spool, stored } = await openSpool();
     const request = testRow({ version: 1 });
     expect(await spool.request(request)).toBe(true);
@@ -134,7 +134,7 @@ describe('a full disk', () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test('is logged once with the free and the reserved space, and once when it has room again', async () => {
+  test('is logged once with the free and the reserved space, and once more when it has room again', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     const { disk, spool } = await openSpool({ logger, reserveBytes: 256 * 1024 * 1024 });
@@ -151,7 +151,7 @@ describe('a full disk', () => {
     ]);
   });
 
-  test('is probed without a pending request, and used again', async () => {
+  test('is probed without a pending request and then used again', async () => {
     const { disk, spool } = await openSpool();
     disk.isFull = true;
     expect(await spool.exchange(testRow())).toBe(false);

@@ -7,7 +7,7 @@ import { decodeHeader, readParts, type RecordType } from './segment-format.ts';
 import { nodeDisk, type AppendFile, type SpoolDisk } from './spool-disk.ts';
 import { isSegmentName } from './spool-folder.ts';
 
-/** An ordinary row, received now, with these changes. */
+/** Returns an ordinary row that is received now, with these changes. */
 export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   id: rowId(Date.now()),
   version: 2,
@@ -51,7 +51,7 @@ export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   ...more,
 });
 
-/** The fault of a write: only this many bytes are written, then it fails. */
+/** A write fault: only this many bytes are written, then the write fails. */
 export interface WriteFault {
   readonly error: NodeJS.ErrnoException;
   readonly bytesWritten: number;
@@ -59,12 +59,12 @@ export interface WriteFault {
 
 export const diskError = (code: 'ENOSPC' | 'EIO'): NodeJS.ErrnoException => Object.assign(new Error(code), { code });
 
-/** The real file system, with the faults that the test sets. */
+/** The real file system, with faults that the test sets. */
 export class FaultyDisk implements SpoolDisk {
   /** Called before each write of records. */
   onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<WriteFault | undefined> = () => undefined;
   isTruncateBroken = false;
-  /** The number of next files that cannot be created. */
+  /** The number of subsequent file creations that fail. */
   failingCreates = 0;
   isFull = false;
   free = Number.MAX_SAFE_INTEGER;
@@ -116,7 +116,7 @@ export interface FoundRecord {
   readonly row: LogRow;
 }
 
-/** All records in a folder's segments, in the order in which they were written. */
+/** Returns all records in a folder's segments, in the order in which they were written. */
 export const recordsIn = async (folder: string): Promise<FoundRecord[]> => {
   const records: FoundRecord[] = [];
   for (const segment of (await readdir(folder)).filter(isSegmentName).sort()) {

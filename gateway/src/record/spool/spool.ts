@@ -11,16 +11,16 @@ import { SegmentWriter, type SealedSegment } from './segment-writer.ts';
 import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
 
 export interface SpoolOptions {
-  /** The folder that all incarnations share. */
+  /** The folder that contains the folders of all incarnations. */
   readonly dir: string;
-  /** disk: a record survives a power cut. process: it survives any end of the process. */
+  /** `disk`: a record survives a power failure. `process`: it survives any end of the process. */
   readonly durability: 'disk' | 'process';
   readonly bytesMax: number;
   readonly segmentBytes: number;
   readonly reserveBytes: number;
-  /** A segment that has not changed for this long has no writer, as other processes see it. */
+  /** How long a segment must be unchanged before other processes consider it abandoned. */
   readonly quietMs: number;
-  /** The memory for records that wait for the disk. */
+  /** The memory budget for records that wait for the disk. */
   readonly budget: ByteBudget;
   readonly logger: Logger;
   readonly disk?: SpoolDisk;
@@ -30,12 +30,12 @@ const CHECK_INTERVAL_MS = 1_000;
 const NO = Promise.resolve(false);
 
 /**
- * Keeps accepted requests on disk until ClickHouse has them (see README.md). Each process writes into a folder of its own, an
- * incarnation, and never into another's, because an earlier process may still be writing.
+ * Keeps accepted requests on disk until ClickHouse has them (see README.md). Each process writes into its own folder, an
+ * incarnation, and never into another one, because an earlier process may still be writing there.
  */
 export class Spool implements Recorder {
   readonly dir: string;
-  /** The folder of this incarnation. */
+  /** This incarnation's folder. */
   readonly folder: string;
   readonly guard: DiskGuard;
   readonly #budget: ByteBudget;
@@ -93,7 +93,7 @@ export class Spool implements Recorder {
     return path.basename(this.folder);
   }
 
-  /** New requests are refused, because they could not be stored. */
+  /** Whether new requests are refused because they could not be stored. */
   get isFull(): boolean {
     return this.#writer.isRefusing || !this.guard.hasRoomFor(0);
   }
@@ -127,27 +127,27 @@ export class Spool implements Recorder {
     await this.#writer.close();
   }
 
-  /** Removes the folder if everything in it is delivered. Call it after `close`. */
+  /** Removes the folder if everything in it is delivered. Call this after `close`. */
   async removeFolder(): Promise<void> {
     await rmdir(this.folder).catch(() => undefined);
   }
 
-  /** Sets the callback for the first record in an empty segment, which has to be delivered within a flush interval. */
+  /** Sets the callback for the first record in an empty segment, which must be delivered within a flush interval. */
   onBegun(callback: () => void): void {
     this.#onBegun = callback;
   }
 
-  /** `performance.now()` of the oldest record in the open segment. */
+  /** The `performance.now()` time of the oldest record in the open segment. */
   get openSinceMs(): number | undefined {
     return this.#writer.openSinceMs;
   }
 
-  /** Seals the open segment, if there is anything in it. */
+  /** Seals the open segment, unless it is empty. */
   seal(): Promise<void> {
     return this.#writer.seal();
   }
 
-  /** Returns the next segment to deliver: each once, in the order in which they were written. */
+  /** Returns the next segment to deliver. Each segment is returned once, in the order in which they were written. */
   takeSealed(): SealedSegment | undefined {
     return this.#writer.takeSealed();
   }
@@ -160,7 +160,7 @@ export class Spool implements Recorder {
     else await this.#writer.probe();
   }
 
-  /** Logs once when requests begin to be refused for lack of room, and once when that ends. */
+  /** Logs one message when requests begin to be refused for lack of room, and one when that ends. */
   #logRoom(): void {
     const hasRoom = this.guard.hasRoomFor(0);
     if (hasRoom === this.#hadRoom) return;
@@ -179,6 +179,6 @@ export class Spool implements Recorder {
   #failed(error: unknown): void {
     if (this.#wasFailing) return;
     this.#wasFailing = true;
-    this.#logger.error({ err: error, folder: this.folder }, 'writing to the spool failed');
+    this.#logger.error({ err: error, folder: this.folder }, 'could not write to the spool');
   }
 }

@@ -11,7 +11,7 @@ import { startRawServer, type RawServer } from './raw-server.testing.ts';
 import { anyRequest, type AnyRequest } from './request.testing.ts';
 import { wireBytes } from './wire-bytes.ts';
 
-/** A value that would have an effect if a shell evaluated it. */
+/** A value that would have a side effect if a shell evaluated it. */
 const KEY = '"$(touch pwned)`touch pwned`\'; touch pwned';
 
 let server: RawServer;
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 type Shell = readonly [command: string, ...args: string[]];
 
-/** Enters the text into a shell, in an empty folder. */
+/** Runs the text in a shell, in an empty folder. */
 const runShell = async (shell: Shell, text: string): Promise<string> => {
   const [command, ...args] = shell;
   const env = { PATH: process.env['PATH'], HOME: folder, HISTFILE: '', STANDIN_API_KEY: KEY, LC_ALL: 'C.UTF-8' };
@@ -40,7 +40,7 @@ const runShell = async (shell: Shell, text: string): Promise<string> => {
   return said;
 };
 
-/** Interactive, because `!` has a meaning there. */
+/** Interactive, because `!` has a special meaning there. */
 const BASH: Shell = ['bash', '--norc', '--noprofile', '-i'];
 const SH: Shell = ['sh'];
 
@@ -53,7 +53,7 @@ interface Sent {
 
 const INDEX = 'x-request-index';
 
-/** The request as captured, with the key restored. */
+/** Returns the request as captured, with the key restored. */
 const expected = ({ method, request }: AnyRequest): Sent => ({
   requestLine: `${method} ${request.target} HTTP/${request.httpVersion}`,
   host: new URL(server.url).host,

@@ -13,19 +13,22 @@ import {
 import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
-/** Linux accepts no argument of 128 KiB or more (MAX_ARG_STRLEN). Text that the shell itself writes with printf has no such limit. */
+/**
+ * Linux does not accept arguments of 128 KiB or more (MAX_ARG_STRLEN). Text that the shell itself writes with printf has no such
+ * limit.
+ */
 const ARGUMENT_BYTES_MAX = 100_000;
-/** Above this size, curl asks before it sends the body (Expect: 100-continue), unless told otherwise. */
+/** Above this size, curl asks for permission before it sends the body (Expect: 100-continue), unless told otherwise. */
 const ASKS_FIRST_BYTES = 1_000_000;
 
 /** The characters that curl puts into a URL's path unchanged. All others need --request-target. */
 const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
 
 /**
- * A curl command for a POSIX shell that sends the request again, byte for byte: method, target, body, and headers with their
- * case, order, repetitions and empty values. Only the position of Host is curl's own: it comes first. No part of the command has
- * a side effect in the shell. The API key is not in the log and comes from STANDIN_API_KEY; the shell prints an error if that is
- * not set.
+ * Returns a curl command for a POSIX shell that sends the request again, byte for byte: method, target, body, and headers with
+ * their case, order, repetitions and empty values. Only the position of Host can differ, because curl puts it first. No part of
+ * the command has a side effect in the shell. The API key is not in the log and comes from STANDIN_API_KEY. If that is not set,
+ * the shell prints an error.
  */
 export const curlCommand = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
@@ -41,7 +44,7 @@ export const curlCommand = (entry: RequestEntry & { readonly id: string }, optio
   ];
   const notes = [
     ...(request.headers.some(([name]) => isApiKeyHeader(name))
-      ? [`The log does not contain the key: set ${API_KEY_VARIABLE} to it.`]
+      ? [`The log does not contain the API key. Set ${API_KEY_VARIABLE} to it.`]
       : []),
     ...body.notes,
     ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
@@ -50,19 +53,19 @@ export const curlCommand = (entry: RequestEntry & { readonly id: string }, optio
 };
 
 const headerArg = ([name, value]: HeaderPair): string => {
-  if (isApiKeyHeader(name)) return `-H "${name}: \${${API_KEY_VARIABLE}:?set it to the API key of the account}"`;
-  // A name with nothing after its colon removes a header of curl's own; a semicolon sends the header empty.
+  if (isApiKeyHeader(name)) return `-H "${name}: \${${API_KEY_VARIABLE}:?set it to the account API key}"`;
+  // A name with nothing after its colon removes a header that curl adds. A semicolon sends the header without a value.
   return `-H ${shellWord(value === '' ? `${name};` : `${name}: ${value}`)}`;
 };
 
-/** The captured headers, and arguments that remove those that curl would add. */
+/** Returns the captured headers, and arguments that remove the headers that curl would add. */
 const headerArgs = (
   headers: readonly HeaderPair[],
   host: string,
   { bytes: bodyBytes, args: bodyArgs }: CurlBody,
 ): readonly string[] => {
-  // curl would wait forever: RFC 9110 section 10.1.1 forbids Expect without content, and chunked encoding does not reveal that
-  // there is none.
+  // curl would wait forever, because RFC 9110 section 10.1.1 forbids Expect without content, and chunked encoding does not reveal
+  // that there is none.
   const isEndless = bodyBytes === 0 && headerOf(headers, 'transfer-encoding') !== undefined;
   const isSent = ([name, value]: HeaderPair): boolean => {
     const known = name.toLowerCase();
@@ -89,12 +92,14 @@ const bodyOf = (entry: RequestEntry & { readonly id: string }): CurlBody => {
   const { id, request } = entry;
   const bytes = wireBytes(request);
   const common = { bytes: bytes.length, before: '', notes: [] };
-  // For an empty chunked body, curl needs an explicit body, or it waits for nothing.
+  // For an empty chunked body, curl needs an explicit body. Otherwise, it waits for one.
   if (bytes.length === 0)
     return { ...common, args: headerOf(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"] };
   if (bytes.length > SNIPPET_BODY_BYTES_MAX) {
     const file = requestBodyFile(id);
-    const notes = [`The body is too long for a command: download it, and run the command in the folder of ${file}.`];
+    const notes = [
+      `The body is too long for a command. Download it and run the command in the folder that contains ${file}.`,
+    ];
     return { ...common, args: [`--data-binary ${shellQuote(`@${file}`)}`], notes };
   }
   const isText = request.bodyEncoding === 'utf8' && isPasteable(request.body) && bytes.length <= ARGUMENT_BYTES_MAX;

@@ -11,7 +11,7 @@ import {
 import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
-/** Headers that fetch sets itself or refuses. */
+/** Headers that fetch sets itself or rejects. */
 const SET_BY_FETCH: ReadonlySet<string> = new Set([
   'host',
   'connection',
@@ -24,7 +24,7 @@ const SET_BY_FETCH: ReadonlySet<string> = new Set([
   'expect',
 ]);
 
-/** A string literal in ASCII: its content is visible, and it is safe in a page, too. */
+/** Returns a string literal in ASCII. All of its content is visible, and it is also safe inside a page. */
 const literal = (text: string): string =>
   JSON.stringify(text).replace(
     /[<\u007f-\uffff]/g,
@@ -46,7 +46,9 @@ const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchB
     const file = requestBodyFile(id);
     return {
       lines: [`  body: await (await import('node:fs/promises')).readFile(${literal(file)}),`],
-      notes: [`The body is too long for a snippet: download it, and run this with Node in the folder of ${file}.`],
+      notes: [
+        `The body is too long for a snippet. Download it and run this with Node in the folder that contains ${file}.`,
+      ],
     };
   }
   if (request.bodyEncoding === 'utf8') return { lines: [`  body: ${literal(request.body)},`], notes: [] };
@@ -54,7 +56,7 @@ const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchB
   return { lines: [`  body: Uint8Array.from(atob(${base64}), (character) => character.charCodeAt(0)),`], notes: [] };
 };
 
-/** A call of fetch for Node, Deno, Bun or a browser: a JavaScript expression that needs top-level await. */
+/** Returns a call to fetch for Node, Deno, Bun or a browser, as a JavaScript expression that needs top-level await. */
 export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
   const body = bodyOf(entry);
@@ -65,9 +67,7 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );
   const lines = [
-    ...(hasKey
-      ? [`const apiKey = globalThis.process?.env.${API_KEY_VARIABLE} ?? prompt('API key of the account');`]
-      : []),
+    ...(hasKey ? [`const apiKey = globalThis.process?.env.${API_KEY_VARIABLE} ?? prompt('Account API key');`] : []),
     `const response = await fetch(${literal(baseUrlOf(entry, options) + target)}, {`,
     `  method: ${literal(method)},`,
     '  headers: [',
@@ -82,10 +82,12 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
   ];
   const notes = [
     ...(hasKey
-      ? [`The log does not contain the key: Node reads it from ${API_KEY_VARIABLE}, a browser asks for it.`]
+      ? [`The log does not contain the API key. Node reads it from ${API_KEY_VARIABLE}, and a browser asks for it.`]
       : []),
     ...body.notes,
-    ...(method === 'GET' && request.body !== '' ? ['fetch does not support a GET with a body: use cURL.'] : []),
+    ...(method === 'GET' && request.body !== ''
+      ? ['fetch does not support a GET request with a body. Use cURL instead.']
+      : []),
     ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
   ];
   return { text: lines.join('\n'), notes };

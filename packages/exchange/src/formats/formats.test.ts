@@ -28,21 +28,21 @@ describe('curl', () => {
     const { text, notes } = curlCommand(toLogEntry(withKey), { baseUrl: 'http://localhost:8080' });
     expect(text).toMatchInlineSnapshot(`
       "curl --http1.1 --globoff --path-as-is -X POST 'http://localhost:8080/k3v9k3v9k3v9k3v9/v1/orders?a=1' \\
-        -H "x-api-key: \${STANDIN_API_KEY:?set it to the API key of the account}" \\
+        -H "x-api-key: \${STANDIN_API_KEY:?set it to the account API key}" \\
         -H 'content-type: application/json' \\
         -H 'content-length: 7' \\
         -H 'User-Agent:' \\
         -H 'Accept:' \\
         --data-raw '{"a":1}'"
     `);
-    expect(notes).toEqual(['The log does not contain the key: set STANDIN_API_KEY to it.']);
+    expect(notes).toEqual(['The log does not contain the API key. Set STANDIN_API_KEY to it.']);
   });
 
   it.each([
     ['an invalid host from the caller', "evil'$(x)", 'http://localhost/'],
     ['a host with a port', 'shop.example:8080', 'http://shop.example:8080/'],
     ['an IPv6 address', '[::1]:80', 'http://[::1]:80/'],
-  ])('without a base URL uses %s only if it is a valid host', (_, host, url) => {
+  ])('uses %s only if it is a valid host and there is no base URL', (_, host, url) => {
     expect(curlCommand(toLogEntry(newLogRow({ requestHeaders: [['host', host]] }))).text).toContain(`'${url}`);
   });
 
@@ -54,14 +54,14 @@ describe('curl', () => {
     expect(text).toContain(String.raw`"$(printf '\342\200\256\342\201\246`);
   });
 
-  it('names a file if the body is too long for a command, and lists what it omits', () => {
+  it('names a file if the body is too long for a command, and lists what the command omits', () => {
     const row = newLogRow({ requestBody: Buffer.alloc(2 ** 20 + 1), requestTrailers: [['x-sum', '1']] });
     const { text, notes } = curlCommand(toLogEntry(row));
     expect(text).toContain(`--data-binary '@${row.id}-request.bin'`);
     expect(notes).toHaveLength(2);
   });
 
-  it('omits an Expect without a body, for which curl would wait forever', () => {
+  it('omits an Expect header without a body, for which curl would wait forever', () => {
     const requestHeaders = [
       ['Expect', '100-continue'],
       ['Transfer-Encoding', 'chunked'],
@@ -79,7 +79,7 @@ describe('fetch', () => {
   });
   afterAll(() => server.close());
 
-  it('sends method, target, headers and body of generated requests, from Node', async () => {
+  it('sends the method, target, headers and body of generated requests from Node', async () => {
     const sample = fc
       .sample(anyRequest(new URL(server.url).host), 100)
       .filter(({ method, request }) => method !== 'GET' || request.body === '');
@@ -88,7 +88,7 @@ describe('fetch', () => {
       return `{\n${fetchSnippet({ ...one, request: { ...one.request, headers } }, { baseUrl: server.url }).text}}\n`;
     });
     const env = { ...process.env, STANDIN_API_KEY: 'the-key' };
-    // Uses stdin, because some bodies are too long for an argument.
+    // Use stdin, because some bodies are too long for an argument.
     const running = promisify(execFile)(process.execPath, ['--input-type=module', '-'], { env });
     running.child.stdin?.end(script.join(''));
     await running;
@@ -109,10 +109,10 @@ describe('fetch', () => {
     );
     expect(text.length).toBeLessThan(2_000);
     expect(text).toContain('body: await (await import(\'node:fs/promises\')).readFile("a-b-request.bin"),');
-    expect(notes.join(' ')).toContain('download it');
+    expect(notes.join(' ')).toContain('Download it');
   });
 
-  it('is ASCII, and nothing in it ends a script element', () => {
+  it('is ASCII and contains nothing that ends a script element', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => {
         expect(fetchSnippet(toLogEntry(row)).text).toMatch(/^[\n -~]*$/);
@@ -123,7 +123,7 @@ describe('fetch', () => {
 });
 
 describe('HAR', () => {
-  it('has everything that version 1.2 requires, and the bytes of both bodies', () => {
+  it('contains everything that version 1.2 requires, and the bytes of both bodies', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => {
         const { request, response, time, timings } = harEntry(toLogEntry(row));
@@ -150,7 +150,7 @@ describe('HAR', () => {
       request: {
         url: 'https://mocks.example/k3v9k3v9k3v9k3v9/v1/orders?a=1',
         queryString: [{ name: 'a', value: '1' }],
-        postData: { text: '/w==', _encoding: 'base64', comment: 'The body is not UTF-8: its text is base64.' },
+        postData: { text: '/w==', _encoding: 'base64', comment: 'The body is not UTF-8, so its text is base64.' },
         comment: 'Trailers: x-sum: 1',
       },
       response: { content: { comment: 'Captured 8 of 100 bytes.' } },
@@ -158,7 +158,7 @@ describe('HAR', () => {
     });
   });
 
-  it('is the same file if it is written in parts', () => {
+  it('is the same if it is written in parts', () => {
     const entries = [harEntry(entry), harEntry(entry)];
     const pieces = HAR_BEGIN + entries.map((one) => JSON.stringify(one)).join(',') + HAR_END;
     expect(JSON.parse(pieces)).toEqual(JSON.parse(JSON.stringify(har(entries))));
@@ -180,7 +180,7 @@ describe('bytes', () => {
     );
   });
 
-  it('of a header are read as UTF-8 if valid, otherwise as Latin-1', () => {
+  it('of a header are read as UTF-8 if valid, and as Latin-1 otherwise', () => {
     expect(wireText('abc')).toEqual({ text: 'abc', charset: 'ascii' });
     expect(wireText('\xc3\xa9')).toEqual({ text: 'é', charset: 'utf-8' });
     expect(wireText('caf\xe9')).toEqual({ text: 'café', charset: 'latin-1' });

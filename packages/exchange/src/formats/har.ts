@@ -4,7 +4,10 @@ import { baseUrlOf, headerOf } from './snippet.ts';
 import type { SnippetOptions } from './snippet.ts';
 import { wireLength } from './wire-bytes.ts';
 
-/** HTTP Archive 1.2, http://www.softwareishard.com/blog/har-12-spec/ ; names that begin with `_` are extensions, which the format allows. */
+/**
+ * HTTP Archive 1.2, http://www.softwareishard.com/blog/har-12-spec/ . Names that begin with `_` are extensions, which the format
+ * allows.
+ */
 export interface Har {
   readonly log: {
     readonly version: '1.2';
@@ -29,7 +32,7 @@ interface HarMessage {
 
 export interface HarEntry {
   readonly startedDateTime: string;
-  /** Milliseconds, like all times: the sum of `timings`. */
+  /** In milliseconds, like all times. The sum of `timings`. */
   readonly time: number;
   readonly request: HarMessage & {
     readonly method: string;
@@ -38,7 +41,7 @@ export interface HarEntry {
     readonly postData?: {
       readonly mimeType: string;
       readonly text: string;
-      /** HAR has no encoding for requests. */
+      /** HAR itself has no encoding for request bodies. */
       readonly _encoding?: 'base64';
       readonly comment?: string;
     };
@@ -116,7 +119,7 @@ const requestOf = (entry: LogEntry, options: SnippetOptions): HarEntry['request'
       postData: {
         mimeType,
         text: request.body,
-        ...(isBinary && { _encoding: 'base64', comment: 'The body is not UTF-8: its text is base64.' }),
+        ...(isBinary && { _encoding: 'base64', comment: 'The body is not UTF-8, so its text is base64.' }),
       },
     }),
     headersSize: UNKNOWN_SIZE,
@@ -146,7 +149,10 @@ const responseOf = ({ status, request, response }: LogEntry): HarEntry['response
   };
 };
 
-/** One exchange. Characters of headers are bytes (latin1), as in `LogEntry`. The value of x-api-key is the key's fingerprint. */
+/**
+ * Returns one exchange. The characters in headers are bytes (latin1), as in `LogEntry`. The value of x-api-key is the key's
+ * fingerprint.
+ */
 export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntry => {
   const { durationMs, requestMs, upstreamFirstByteMs, upstreamUrl, upstreamError, status } = entry;
   const send = Math.min(requestMs, durationMs);
@@ -176,6 +182,6 @@ export const har = (entries: readonly HarEntry[]): Har => ({
 
 const ENTRIES = '"entries":[';
 const empty = JSON.stringify(har([]));
-/** For files too large for memory: write this, the entries as JSON with commas between them, and `HAR_END`. */
+/** For files that are too large for memory: write this, the entries as JSON with commas between them, and then `HAR_END`. */
 export const HAR_BEGIN = empty.slice(0, empty.indexOf(ENTRIES) + ENTRIES.length);
 export const HAR_END = empty.slice(HAR_BEGIN.length);

@@ -1,4 +1,4 @@
-/** Log entries in the formats of other programs. No I/O and no Node APIs, so it also works in a browser. */
+/** Log entries in the formats of other programs. Does no I/O and uses no Node APIs, so it also works in a browser. */
 export { decodeUtf8, fromBase64, latin1Text, utf8Bytes, wireText } from './wire-bytes.ts';
 export type { EncodedBody, WireText } from './wire-bytes.ts';
 export { requestHead, requestMessage } from './request-message.ts';

@@ -59,7 +59,7 @@ describe('parseMultipart', () => {
     );
   });
 
-  it('terminates on any bytes', () => {
+  it('terminates, regardless of the bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('--b', '--', '\r\n', 'x: y', '\r\n\r\n', 'z', '"')), (pieces) => {
         const body = pieces.join('');

@@ -1,14 +1,14 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** The text between two delimiters of a multipart body (RFC 2046 section 5.1). All positions are indexes of the body's text. */
+/** The text between two delimiters in a multipart body (RFC 2046 section 5.1). All positions are indexes into the body's text. */
 export interface MultipartSection {
-  /** After the line of its delimiter. */
+  /** The position after the delimiter's line. */
   readonly from: number;
-  /** The start of its content. `undefined` if no empty line ends its head. */
+  /** The start of the content. `undefined` if no empty line ends the head. */
   readonly start: number | undefined;
-  /** Before the line end that belongs to the next delimiter. */
+  /** The position before the line ending that belongs to the next delimiter. */
   readonly end: number;
-  /** The end of the section was found. `false` if the body breaks off. */
+  /** Whether the end of the section was found. `false` if the body breaks off. */
   readonly isWhole: boolean;
 }
 
@@ -16,9 +16,9 @@ export interface MultipartSections {
   /** The start of the first delimiter. A preamble may precede it. */
   readonly first: number;
   readonly sections: readonly MultipartSection[];
-  /** After the last delimiter that was read. */
+  /** The position after the last delimiter that was read. */
   readonly last: number;
-  /** The closing delimiter was found. An epilogue may follow it. */
+  /** Whether the closing delimiter was found. An epilogue may follow it. */
   readonly isClosed: boolean;
 }
 
@@ -29,34 +29,34 @@ export interface MultipartItem {
   /** From Content-Disposition, if present. */
   readonly name: string | undefined;
   readonly fileName: string | undefined;
-  /** The position of its content in the body. */
+  /** The position of the content in the body. */
   readonly start: number;
   readonly end: number;
-  /** The end of the part was found. `false` if the body breaks off. */
+  /** Whether the end of the part was found. `false` if the body breaks off. */
   readonly isWhole: boolean;
 }
 
-/** RFC 2046 allows 70. */
+/** RFC 2046 allows 70 characters. */
 const BOUNDARY_LENGTH_MAX = 200;
-/** The maximum of sections that are read in one body. A page lists no more, and each costs some objects. */
+/** The maximum number of sections to read in one body. A page does not list more, and each section costs a few objects. */
 const SECTIONS_MAX = 10_000;
-/** The maximum of parts that a page lists for one body. */
+/** The maximum number of parts that a page lists for one body. */
 const ITEMS_MAX = 1_000;
 const CLOSING = '--';
 
-/** A parameter of a header's value: quoted or a token. */
+/** Returns a parameter of a header value, which is either quoted or a token. */
 const parameter = (value: string, name: string): string | undefined => {
   const match = new RegExp(`[;\\s]${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;]+))`, 'i').exec(value);
   return match?.[1]?.replace(/\\(["\\])/g, '$1') ?? match?.[2];
 };
 
-/** The boundary in a Content-Type. `undefined` if the type is not multipart. */
+/** Returns the boundary in a Content-Type, or `undefined` if the type is not multipart. */
 export const boundaryOf = (contentType: string): string | undefined => {
   const boundary = /^\s*multipart\//i.test(contentType) ? parameter(contentType, 'boundary') : undefined;
   return boundary === undefined || boundary.length > BOUNDARY_LENGTH_MAX ? undefined : boundary;
 };
 
-/** The start of the first line that is a delimiter. -1: there is none. */
+/** Returns the start of the first line that is a delimiter, or -1 if there is none. */
 const firstDelimiter = (body: string, delimiter: string): number => {
   if (body.startsWith(delimiter)) return 0;
   const lineFeed = body.indexOf(`\n${delimiter}`);
@@ -64,8 +64,8 @@ const firstDelimiter = (body: string, delimiter: string): number => {
 };
 
 /**
- * The sections of a multipart body, which may be truncated. Line ends are those of the first delimiter's line: CRLF, or LF alone.
- * Each character is read a bounded number of times for any body. `undefined` if no line is a delimiter.
+ * Returns the sections of a multipart body, which may be truncated, or `undefined` if no line is a delimiter. Line endings are
+ * those of the first delimiter's line: CRLF, or LF alone. Reads each character a limited number of times, regardless of the body.
  */
 export const splitMultipart = (body: string, boundary: string): MultipartSections | undefined => {
   const delimiter = `--${boundary}`;
@@ -90,7 +90,7 @@ export const splitMultipart = (body: string, boundary: string): MultipartSection
   return { first, sections, last, isClosed: body.startsWith(CLOSING, last) };
 };
 
-/** Takes only the section, because a search through the rest of the body for each section would take quadratic time. */
+/** Takes only the section, because searching the rest of the body for each section would take quadratic time. */
 const endOfHead = (section: string, lineEnd: string): number | undefined => {
   // A part without headers begins with the empty line.
   if (section.startsWith(lineEnd)) return lineEnd.length;
@@ -98,20 +98,20 @@ const endOfHead = (section: string, lineEnd: string): number | undefined => {
   return headEnd === -1 ? undefined : headEnd + 2 * lineEnd.length;
 };
 
-/** The headers of a part's head. */
+/** Returns the headers in a part's head. */
 export const partHeaders = (head: string): readonly HeaderPair[] =>
   head
     .split('\n')
     .filter((line) => line.includes(':'))
     .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as const);
 
-/** `name` and `filename` of a part's Content-Disposition. */
+/** Returns `name` and `filename` from a part's Content-Disposition. */
 export const partNames = (headers: readonly HeaderPair[]): Pick<MultipartItem, 'name' | 'fileName'> => {
   const disposition = headers.find(([name]) => name.toLowerCase() === 'content-disposition')?.[1] ?? '';
   return { name: parameter(disposition, 'name'), fileName: parameter(disposition, 'filename') };
 };
 
-/** The first parts of a body, which may break off. Leaves out the text around parts, and parts without a head. */
+/** Returns the first parts of a body, which may break off. Leaves out the text around parts, and parts without a head. */
 export const parseMultipart = (body: string, boundary: string): readonly MultipartItem[] => {
   const items: MultipartItem[] = [];
   for (const { from, start, end, isWhole } of splitMultipart(body, boundary)?.sections ?? []) {

@@ -12,7 +12,7 @@ interface RawRequest {
 }
 
 export interface RawServer {
-  /** `http://127.0.0.1:41234` */
+  /** For example `http://127.0.0.1:41234`. */
   readonly url: string;
   readonly requests: readonly RawRequest[];
   close(): Promise<void>;
@@ -26,7 +26,7 @@ const parseHeaders = (lines: readonly string[]): RawRequest['headers'] =>
     return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')] as const;
   });
 
-/** `undefined` until the last chunk has arrived. */
+/** Returns `undefined` until the last chunk has arrived. */
 const unchunk = (bytes: Buffer): Buffer | undefined => {
   const parts: Buffer[] = [];
   for (let at = 0; ;) {
@@ -41,7 +41,7 @@ const unchunk = (bytes: Buffer): Buffer | undefined => {
   }
 };
 
-/** `undefined` until the request is complete. */
+/** Returns `undefined` until the request is complete. */
 const parse = (bytes: Buffer): RawRequest | undefined => {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
@@ -55,7 +55,7 @@ const parse = (bytes: Buffer): RawRequest | undefined => {
   return { requestLine, headers, body };
 };
 
-/** Accepts one request per connection, and only parses where it ends. */
+/** Starts a server that accepts one request per connection and parses only where it ends. */
 export const startRawServer = async (): Promise<RawServer> => {
   const requests: RawRequest[] = [];
   const serve = (socket: Socket): void => {

@@ -14,7 +14,10 @@ export interface RequestEntry {
 
 const CRLF = '\r\n';
 
-/** A head as sent on the wire, up to its empty line; latin1, one byte per character. Whitespace around values is not recorded. */
+/**
+ * Returns a head as sent on the wire, up to its empty line, in latin1 with one byte per character. Whitespace around values is
+ * not recorded.
+ */
 const messageHead = (firstLine: string, headers: readonly HeaderPair[]): string =>
   [firstLine, ...headers.map(([name, value]) => (value === '' ? `${name}:` : `${name}: ${value}`)), '', ''].join(CRLF);
 
@@ -27,7 +30,7 @@ export interface RequestHead {
 export const requestHead = ({ method, request: { target, httpVersion, headers } }: RequestHead): string =>
   messageHead(`${method} ${target} HTTP/${httpVersion}`, headers);
 
-/** The bytes of a request: its head and its body. Chunks are joined. */
+/** Returns the bytes of a request: its head and its body. Chunks are joined. */
 export const requestMessage = (of: RequestHead, body: Uint8Array): Uint8Array<ArrayBuffer> => {
   const head = latin1Bytes(requestHead(of));
   const message = new Uint8Array(head.length + body.length);

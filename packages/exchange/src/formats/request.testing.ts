@@ -10,7 +10,7 @@ const byte = (from: number, to: number): fc.Arbitrary<number> => fc.integer({ mi
 const bytesOf = (one: fc.Arbitrary<number>, maxLength: number): fc.Arbitrary<string> =>
   fc.array(one, { maxLength }).map((list) => latin1(Uint8Array.from(list)));
 
-/** Text that has an effect if it is not quoted correctly. */
+/** Text that has a side effect if it is not quoted correctly. */
 const HOSTILE = [
   "'; touch pwned; '",
   '"; touch pwned; "',
@@ -50,7 +50,7 @@ const HOSTILE_LINES = [
 ];
 
 const utf8AsLatin1 = (text: string): string => Buffer.from(text).toString('latin1');
-/** Node accepts all of these in a target. */
+/** Node accepts all of these characters in a target. */
 const target = fc
   .oneof(
     bytesOf(fc.oneof(byte(0x21, 0x7e), byte(0x80, 0xff)), 40),
@@ -67,7 +67,7 @@ const value = fc
   .map((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''));
 
 const TOKEN = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/** Headers that curl treats specially. They have their own values, or come from the framing below. */
+/** Headers that curl treats specially. They have their own values or come from the framing below. */
 const RESERVED: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding', 'expect', 'x-api-key']);
 const name = fc
   .oneof(
@@ -108,7 +108,7 @@ const body = fc.oneof(
       .map((parts) => Buffer.from(parts.join(''))),
     weight: 60,
   },
-  // Longer than the limit of one argument, as text and as bytes.
+  // Longer than the limit for one argument, both as text and as bytes.
   { arbitrary: fc.constantFrom(Buffer.alloc(140_000, "'a\n"), Buffer.alloc(140_000, 0)), weight: 1 },
 );
 
@@ -129,7 +129,7 @@ const framed = ({
   return [...headers.slice(0, place), header, ...headers.slice(place)];
 };
 
-/** Any request that the gateway accepts, as recorded in the log. Set its Host to the destination. */
+/** Generates any request that the gateway accepts, as recorded in the log. Set its Host to the destination. */
 export const anyRequest = (host: string): fc.Arbitrary<AnyRequest> =>
   fc
     .record({

@@ -1,7 +1,7 @@
 import { hasControls } from '@standin/contract';
 import { decodeUtf8, latin1Bytes } from './wire-bytes.ts';
 
-/** Between single quotes, a shell takes every character literally except the quote itself. */
+/** Quotes text for a shell. Between single quotes, a shell takes every character literally except the quote itself. */
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
@@ -15,8 +15,8 @@ const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`
 const isPlain = (byte: number): boolean => byte >= 0x20 && byte < 0x7f;
 
 /**
- * Any bytes except NUL and line ends as one word of a POSIX shell; latin1, one byte per character. UTF-8 stays readable. Bytes
- * that a terminal does not accept become `"$(printf '\351')"`.
+ * Returns any bytes except NUL and line endings as one word for a POSIX shell. The input is latin1, with one byte per character.
+ * UTF-8 stays readable. Bytes that a terminal does not accept become `"$(printf '\351')"`.
  */
 export const shellWord = (latin1: string): string => {
   const bytes = latin1Bytes(latin1);

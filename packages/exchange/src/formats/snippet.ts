@@ -1,15 +1,18 @@
 import type { HeaderPair } from '@standin/contract';
 import type { RequestEntry } from './request-message.ts';
 
-/** Text to copy, and notes on what it cannot express. */
+/** Text to copy, with notes on what it cannot express. */
 export interface Snippet {
   readonly text: string;
-  /** Sentences for the user who copies it. */
+  /** Sentences for the user who copies the text. */
   readonly notes: readonly string[];
 }
 
 export interface SnippetOptions {
-  /** The gateway's URL, without a trailing slash: `https://mocks.example.com`. Default: http, and the host in the caller's request. */
+  /**
+   * The gateway's URL without a trailing slash, such as `https://mocks.example.com`. Defaults to http and the host in the
+   * caller's request.
+   */
   readonly baseUrl?: string | undefined;
 }
 
@@ -23,7 +26,7 @@ export const headerOf = (headers: readonly HeaderPair[], name: string): string |
 
 const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
-/** Only a valid host becomes part of a URL, regardless of what the caller sent. */
+/** Returns the caller's host only if it is valid, because it becomes part of a URL. */
 const hostOf = ({ request: { headers } }: RequestEntry): string => {
   const host = headerOf(headers, 'host') ?? '';
   return HOST.test(host) ? host : 'localhost';
@@ -34,8 +37,8 @@ export const baseUrlOf = (entry: RequestEntry, { baseUrl }: SnippetOptions): str
 
 export const TRAILERS_NOTE = 'The request had trailers, which cannot be sent this way.';
 
-/** A larger body is too long to paste. The user downloads the body, and the snippet names the file. */
+/** A larger body is too long to paste. The user downloads it, and the snippet names the file. */
 export const SNIPPET_BODY_BYTES_MAX = 1024 * 1024;
 
-/** The name of a downloaded file with the body of a request, as in the dashboard. */
+/** Returns the name of a downloaded file with a request body, as in the dashboard. */
 export const requestBodyFile = (id: string): string => `${id}-request.bin`;

@@ -1,12 +1,12 @@
 import type { BodyEncoding } from '../log-entry.ts';
 
-/** Bytes and text without Node's Buffer, because browsers use this, too. */
+/** Converts bytes and text without Node's Buffer, because browsers also use this file. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** One byte per character, the representation of headers and targets. */
+/** Returns one byte per character, which is how headers and targets are represented. */
 export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
-  // `Uint8Array.from` with a function takes a hundred times as long.
+  // `Uint8Array.from` with a function is a hundred times slower.
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
   return bytes;
@@ -14,7 +14,7 @@ export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
 
 export const utf8Bytes = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
 
-/** `undefined` if the bytes are not UTF-8. Keeps a byte order mark. */
+/** Returns `undefined` if the bytes are not UTF-8. Keeps a byte order mark. */
 export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   try {
     return utf8.decode(bytes);
@@ -25,12 +25,12 @@ export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
 
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => latin1Bytes(atob(text));
 
-/** `String.fromCharCode` takes its characters as arguments, and the number of arguments is limited. */
+/** `String.fromCharCode` takes the characters as arguments, and the number of arguments is limited. */
 const CHUNK = 8_192;
 
 export const latin1Text = (bytes: Uint8Array): string => {
   const parts: string[] = [];
-  // Spread arguments would go through an iterator, byte by byte, which takes ten times as long.
+  // Spread arguments would go through an iterator, byte by byte, which is ten times slower.
   for (let at = 0; at < bytes.length; at += CHUNK)
     parts.push(String.fromCharCode.apply(undefined, bytes.subarray(at, at + CHUNK) as unknown as number[]));
   return parts.join('');
@@ -43,11 +43,11 @@ export interface EncodedBody {
   readonly bodyEncoding: BodyEncoding;
 }
 
-/** The bytes of a body as sent on the wire. */
+/** Returns the bytes of a body as sent on the wire. */
 export const wireBytes = ({ body, bodyEncoding }: EncodedBody): Uint8Array<ArrayBuffer> =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** The number of these bytes. Does not decode base64. */
+/** Returns the number of these bytes without decoding base64. */
 export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
   if (bodyEncoding === 'utf8') return utf8Bytes(body).length;
   const padding = body.endsWith('==') ? 2 : body.endsWith('=') ? 1 : 0;
@@ -56,11 +56,11 @@ export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
 
 export interface WireText {
   readonly text: string;
-  /** How the bytes were decoded. Headers have no declared charset; valid UTF-8 is almost certainly UTF-8. */
+  /** How the bytes were decoded. Headers have no declared charset, but valid UTF-8 is almost certainly UTF-8. */
   readonly charset: 'ascii' | 'utf-8' | 'latin-1';
 }
 
-/** A header's name or value, or a target, in readable form. `latin1` has one byte per character. */
+/** Returns a header name, a header value or a target in readable form. `latin1` has one byte per character. */
 export const wireText = (latin1: string): WireText => {
   if (!/[\u0080-\u00ff]/.test(latin1)) return { text: latin1, charset: 'ascii' };
   const text = decodeUtf8(latin1Bytes(latin1));

@@ -1,17 +1,17 @@
-/** The replacement for a removed value. */
+/** Replaces a removed value. */
 export const REDACTED = '[redacted]';
 
 interface Shape {
   readonly name: string;
   readonly pattern: RegExp;
-  /** The part of a match that stays. Undefined: the match is not a credential. */
+  /** Returns the part of a match that stays, or undefined if the match is not a credential. */
   readonly keep: (match: string, ...groups: readonly string[]) => string | undefined;
 }
 
 const all = (): string => REDACTED;
 const isBasic = (base64: string): boolean => Buffer.from(base64, 'base64').includes(':');
 
-/** Whether the last digit is the check digit of the others (ISO/IEC 7812-1, Luhn), as in card numbers. */
+/** Whether the last digit is the check digit of the other digits (ISO/IEC 7812-1, Luhn), as in card numbers. */
 const isCardNumber = (text: string): boolean => {
   const digits = Array.from(text.replaceAll(/\D/g, ''), Number).reverse();
   const sum = digits.reduce((total, digit, index) => {
@@ -22,8 +22,8 @@ const isCardNumber = (text: string): boolean => {
 };
 
 /**
- * Credentials that are recognized by their form, wherever they are. They are always hidden: no rule needs to name them, and no
- * rule shows them.
+ * Credentials that are recognised by their form, wherever they are. They are always hidden: no rule needs to name them, and no
+ * rule can show them.
  */
 const SHAPES: readonly Shape[] = [
   {
@@ -33,7 +33,7 @@ const SHAPES: readonly Shape[] = [
   },
   {
     name: 'JWT',
-    // Matches whole words with dots, so that no word is read twice. The token may begin inside one.
+    // Matches whole words with dots, so that no word is read twice. The token may begin inside a word.
     pattern: /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g,
     keep: (match) => {
       const start = match.search(/\beyJ[\w-]{8,}\./);
@@ -63,13 +63,13 @@ const SHAPES: readonly Shape[] = [
   },
   {
     name: 'curl credentials',
-    // The command with the lines that a backslash continues.
+    // Matches the command, including lines that a backslash continues.
     pattern: /\bcurl\s(?:\\\r?\n|[^\r\n])*/g,
     keep: (command) => redactCommand(command),
   },
   {
     name: 'card number',
-    // Visa, Mastercard, American Express, Discover, JCB, Diners Club: 14 to 19 digits, grouped or not.
+    // Visa, Mastercard, American Express, Discover, JCB and Diners Club: 14 to 19 digits, grouped or not.
     pattern:
       /(?<![\w.+-])(?:4\d|5[1-5]|2[2-7]|6[05]|3[04-8])\d{2}(?:[ -]?\d{4,6}){2}(?:[ -]?\d{2,4}){0,2}(?![\w-]|\.\d)/g,
     keep: (match) => (isCardNumber(match) ? REDACTED : undefined),
@@ -86,7 +86,7 @@ const redactCommand = (command: string): string =>
     value.includes(':') || option.includes(BEARER_OPTION) ? `${option}${REDACTED}` : match,
   );
 
-/** Removes credentials that are recognized by their form. `onFound` receives each of them. */
+/** Removes credentials that are recognised by their form. Calls `onFound` for each of them. */
 export const redactShapes = (text: string, onFound: (name: string, match: string) => void): string => {
   let result = text;
   for (const { name, pattern, keep } of SHAPES) {

@@ -10,12 +10,12 @@ import {
 import { Redactor } from './redactor.ts';
 import { isCredentialCode, isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
 
-/** The limit of a Share per list of rules. Above it, the default names patterns instead of fields. */
+/** A Share's limit per list of rules. Above this, the default names patterns instead of fields. */
 const NAMES_MAX = 48;
 const NAME_LENGTH_MAX = 128;
 const PATTERNS = ['*auth*', '*cookie*', '*token*', '*secret*', '*sig*', '*pass*', '*pwd*', '*key*', '*session*'];
 
-/** Collects the names that look like those of secrets. */
+/** Collects names that look like names of secrets. */
 class NameCollector implements FieldMatcher {
   readonly headers = new Set<string>();
   readonly query = new Set<string>();
@@ -48,16 +48,16 @@ class NameCollector implements FieldMatcher {
 const without = (names: Iterable<string>, those: readonly string[]): string[] =>
   [...names].filter((name) => !those.includes(name));
 
-/** If there are too many names, or names that rules cannot express, uses patterns that hide at least as much. */
+/** Returns the names. If there are too many, or if rules cannot express them, returns patterns that hide at least as much. */
 const orPatterns = (names: readonly string[]): readonly string[] =>
   names.length > NAMES_MAX || names.some((name) => name.length > NAME_LENGTH_MAX || name.includes('*'))
     ? PATTERNS
     : [...names].sort();
 
-/** `$..token`, `$..["odd key"]` */
+/** Returns a path such as `$..token` or `$..["odd key"]`. */
 const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
 
-/** Rules that hide every field of the exchange whose name is typical of secrets. */
+/** Returns rules that hide every field in the exchange whose name is typical of secrets. */
 export const defaultRedaction = (entry: LogEntry): RedactionRules => {
   const names = new NameCollector();
   redactFields(new Redactor(names), entry);

@@ -1,20 +1,20 @@
 import { REDACTED } from './credential-shapes.ts';
 import { NeedleSearch } from './needle-search.ts';
 
-/** Shorter values are words that can occur anywhere. */
+/** Shorter values are words that could occur anywhere. */
 const LENGTH_MIN = 6;
-/** For parts of a structured value: the user and the password of Basic credentials, each cookie. */
+/** The minimum length for parts of a structured value: the user and the password in Basic credentials, and each cookie. */
 const PART_LENGTH_MIN = 8;
-/** The shortest beginning of a value that reveals something about it. */
+/** The length of the shortest beginning of a value that reveals something about it. */
 const BEGINNING_MIN = 4;
-/** Characters of all values and their encodings. The search index uses about 20 bytes per character. */
+/** The maximum number of characters in all values and their encodings. The search index uses about 20 bytes per character. */
 const NEEDLE_CHARS_MAX = 1024 * 1024;
-/** Nested escapes, such as JSON in a form field. */
+/** The maximum depth of nested escapes, such as JSON in a form field. */
 const DECODINGS_MAX = 2;
 /** The base64 of a shorter value is not specific enough. */
 const BASE64_LENGTH_MIN = 9;
 
-/** Maps the characters of a text to their origin: [start, end) of each in the original text. All characters are bytes. */
+/** The characters of a text, with the position [start, end) of each one in the original text. All characters are bytes. */
 interface Bytes {
   readonly chars: string;
   readonly starts: Int32Array;
@@ -55,7 +55,9 @@ class BytesBuilder {
   }
 }
 
-/** A plus is a space in forms, and itself elsewhere. The search treats both as the same. */
+/**
+ * Replaces plus signs with spaces. A plus sign is a space in forms and itself elsewhere, and the search treats both as the same.
+ */
 const toSearch = (chars: string): string => chars.replaceAll('+', ' ');
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
@@ -63,7 +65,7 @@ const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin
 /** `latin1`: each character is already a byte, as in headers and targets. */
 export type TextEncoding = 'utf8' | 'latin1';
 
-/** No UTF-16 character takes more bytes in UTF-8. */
+/** No UTF-16 character takes more than this many bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3;
 const NON_ASCII = /[^\0-\x7f]/;
 const NON_LATIN1 = /[^\0-\xff]/;
@@ -119,7 +121,7 @@ const ESCAPES: readonly Escape[] = [
   },
 ];
 
-/** An escape is never shorter than the text that it stands for. */
+/** Decodes one kind of escape. An escape is never shorter than the text that it stands for. */
 const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | undefined => {
   const { chars, starts, ends } = bytes;
   let found = chars.indexOf(mark);
@@ -141,7 +143,7 @@ const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | un
   return builder.build();
 };
 
-/** All readings of a text: unchanged, and with its escapes decoded. */
+/** Returns all readings of a text: unchanged, and with its escapes decoded. */
 const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   if (depth === DECODINGS_MAX) return [bytes];
   return [
@@ -153,13 +155,16 @@ const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   ];
 };
 
-/** The bytes of a value in every reading. Most values have no escapes, and the origin of their bytes does not matter. */
+/** Returns the bytes of a value in every reading. Most values have no escapes, and the origin of their bytes does not matter. */
 const spellings = (value: string, encoding: TextEncoding): readonly string[] => {
   if (/[%\\&]/.test(value)) return readings(bytesOf(value, encoding)).map(({ chars }) => chars);
   return [encoding === 'latin1' || !NON_ASCII.test(value) ? value : utf8(value)];
 };
 
-/** The base64 of the bytes at any position in the encoded data, without the characters that they share with their neighbours. */
+/**
+ * Returns the base64 of the bytes at any position in the encoded data, without the characters that they share with their
+ * neighbours.
+ */
 const base64Forms = (bytes: Buffer): string[] =>
   [0, 1, 2].flatMap((shift) => {
     const encoded = Buffer.concat([Buffer.alloc(shift), bytes])
@@ -171,7 +176,7 @@ const base64Forms = (bytes: Buffer): string[] =>
     return [standard, standard.replaceAll('+', '-').replaceAll('/', '_')];
   });
 
-/** Base64 and hexadecimal forms of a value. */
+/** Returns the base64 and hexadecimal forms of a value. */
 const encodedForms = (needle: string): string[] => {
   const bytes = Buffer.from(needle, 'latin1');
   if (bytes.length < BASE64_LENGTH_MIN) return [];
@@ -185,7 +190,7 @@ export class HiddenValues {
   /** Values that were already added, by encoding. A body may repeat a value very often. */
   readonly #known = { utf8: new Set<string>(), latin1: new Set<string>() };
   #chars = 0;
-  /** Built when needed, from all values so far. */
+  /** Built when needed from all values so far. */
   #search: NeedleSearch | undefined;
 
   add(value: string, encoding: TextEncoding): void {
@@ -219,7 +224,7 @@ export class HiddenValues {
       chars += text.length;
       wanted.push(toSearch(text));
     };
-    // The values themselves have priority over their encoded forms.
+    // The values themselves take priority over their encoded forms.
     for (const needle of this.#needles) add(needle);
     for (const needle of this.#needles) for (const form of encodedForms(needle)) add(form);
     return new NeedleSearch(wanted);
@@ -228,7 +233,7 @@ export class HiddenValues {
   /**
    * Removes all values from the text, in plain, percent-encoded, JSON-escaped, HTML-escaped, base64 and hexadecimal form.
    *
-   * @param isCut the text was cut: also removes the beginning of a value at its end
+   * @param isCut whether the text was cut, in which case the beginning of a value at its end is also removed
    */
   sweep(text: string, encoding: TextEncoding, isCut = false): string {
     if (this.#needles.size === 0 || text.length < LENGTH_MIN) return text;

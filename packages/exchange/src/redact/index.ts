@@ -1,4 +1,7 @@
-/** What a shared exchange hides, without ClickHouse. Runs on servers only: it needs Buffer, and hidden data must not reach a browser. */
+/**
+ * Determines what a shared exchange hides, without ClickHouse. Runs only on servers, because it needs Buffer, and because hidden
+ * data must not reach a browser.
+ */
 export { defaultRedaction } from './default-redaction.ts';
 export { redact, REDACTED_BODY_CHARS_MAX } from './redact.ts';
 export type { RedactedBody, RedactedEntry, WithheldReason } from './redact.ts';

@@ -4,7 +4,7 @@ export type JsonNode =
   | { readonly kind: 'array'; readonly start: number; readonly end: number; readonly items: readonly JsonNode[] }
   | { readonly kind: 'string'; readonly start: number; readonly end: number; readonly text: string }
   | { readonly kind: 'scalar'; readonly start: number; readonly end: number }
-  /** A string or number that the end of the text cuts, so that its value is unknown. */
+  /** A string or number that is cut off by the end of the text, so that its value is unknown. */
   | { readonly kind: 'cut'; readonly start: number; readonly end: number };
 
 interface JsonMember {
@@ -14,7 +14,7 @@ interface JsonMember {
   readonly value: JsonNode;
 }
 
-/** A deeper document counts as unreadable, so that recursive code does not overflow the stack. */
+/** A deeper document counts as unreadable, so that recursive code cannot overflow the stack. */
 const DEPTH_MAX = 200;
 const WHITESPACE = /[\s\uFEFF]*/y;
 const SCALAR = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
@@ -140,9 +140,10 @@ const decode = (literal: string): string => {
 };
 
 /**
- * The JSON documents of a text, one after the other (NDJSON), with their positions. `undefined` if any part is not JSON.
+ * Returns the JSON documents in a text, one after the other (NDJSON), with their positions. Returns `undefined` if any part is
+ * not JSON.
  *
- * @param isPrefix the text was cut: everything that is open at its end counts as closed there
+ * @param isPrefix whether the text was cut, in which case everything that is open at its end counts as closed there
  */
 export const parseJsonTree = (text: string, isPrefix = false): readonly JsonNode[] | undefined => {
   try {

@@ -1,14 +1,14 @@
-/** Slots of the hash table per node. With half of them free, most lookups end at the first slot. */
+/** The number of hash table slots per node. With half of them free, most lookups end at the first slot. */
 const SLOTS_PER_NODE = 2;
 const ROOT = 0;
 
 /**
- * Finds any of many texts in one pass over another text (Aho and Corasick, 1975). The time does not grow with the number of
- * texts, and no text makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges in one hash
+ * Finds any of many texts in one pass over another text (Aho and Corasick, 1975). The time does not increase with the number of
+ * texts, and no text makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges are in one hash
  * table.
  */
 export class NeedleSearch {
-  /** Key of an edge: node × 256 + byte. -1: a free slot. */
+  /** The key of an edge (node × 256 + byte), or -1 for a free slot. */
   readonly #edges: Int32Array;
   readonly #targets: Int32Array;
   readonly #shift: number;
@@ -18,7 +18,7 @@ export class NeedleSearch {
   readonly #depths: Int32Array;
   /** The node of the longest suffix that is also a node. */
   readonly #suffixes: Int32Array;
-  /** Length of the longest needle that ends at a node; 0: no needle does. */
+  /** The length of the longest needle that ends at a node, or 0 if none does. */
   readonly #lengths: Int32Array;
 
   constructor(needles: readonly string[]) {
@@ -50,14 +50,14 @@ export class NeedleSearch {
     return this.#depths[node] ?? 0;
   }
 
-  /** The slot of an edge, or the free slot for it. */
+  /** Returns the slot of an edge, or the free slot for it. */
   #slot(edge: number): number {
     let slot = Math.imul(edge, 0x9e37_79b1) >>> this.#shift;
     while (this.#edges[slot] !== edge && this.#edges[slot] !== -1) slot = (slot + 1) % this.#edges.length;
     return slot;
   }
 
-  /** -1: the node has no such child. */
+  /** Returns -1 if the node has no such child. */
   #child(node: number, byte: number): number {
     const slot = this.#slot(node * 256 + byte);
     return this.#edges[slot] === -1 ? -1 : (this.#targets[slot] ?? -1);
@@ -81,7 +81,7 @@ export class NeedleSearch {
     this.#lengths[node] = needle.length;
   }
 
-  /** All nodes, grouped by depth (a counting sort). */
+  /** Returns all nodes, grouped by depth (a counting sort). */
   #byDepth(): Int32Array {
     const depths = this.#depths.subarray(0, this.#nodes);
     const places = new Int32Array(depths.reduce((max, depth) => Math.max(max, depth), 0) + 2);
@@ -97,7 +97,7 @@ export class NeedleSearch {
     return sorted;
   }
 
-  /** Requires that all nodes with less depth are linked. */
+  /** Links a node. All nodes with less depth must already be linked. */
   #link(node: number): void {
     if ((this.#depths[node] ?? 0) > 1)
       this.#suffixes[node] = this.#step(this.#suffixes[this.#parents[node] ?? ROOT] ?? ROOT, this.#bytes[node] ?? 0);

@@ -3,16 +3,19 @@ import { headerOf } from '../formats/snippet.ts';
 import type { Redactor } from './redactor.ts';
 
 export interface MultipartOptions {
-  /** The Content-Type, with the boundary. */
+  /** The Content-Type, including the boundary. */
   readonly type: string;
   readonly isPrefix: boolean;
-  /** Redacts the text of a part by the part's own type. Undefined: the part cannot be read. */
+  /** Redacts the text of a part according to the part's own type. Returns undefined if the part cannot be read. */
   readonly redactPart: (text: string, type: string, isPrefix: boolean) => string | undefined;
 }
 
 const WITHHELD = '[not shown: it cannot be searched for secrets]';
 
-/** Redacts `multipart/form-data` and similar types: a field by its name, a file by its type. `undefined` if the text is not multipart. */
+/**
+ * Redacts `multipart/form-data` and similar types: fields by their name, and files by their type. Returns `undefined` if the text
+ * is not multipart.
+ */
 export const redactMultipart = (redactor: Redactor, text: string, options: MultipartOptions): string | undefined => {
   const boundary = boundaryOf(options.type);
   const body = boundary === undefined ? undefined : splitMultipart(text, boundary);
@@ -20,7 +23,7 @@ export const redactMultipart = (redactor: Redactor, text: string, options: Multi
   const { first, sections, last, isClosed } = body;
   if (text.slice(0, first).trim() !== '' || (!isClosed && !options.isPrefix)) return undefined;
   const delimiter = `--${boundary}`;
-  // Text after a delimiter on the same line has no name, nor does an epilogue. Both are left out.
+  // Text after a delimiter on the same line has no name, and neither does an epilogue. Both are left out.
   const shown = sections.map((section) => {
     const lineEnd = text[section.from - 2] === '\r' ? '\r\n' : '\n';
     const isPrefix = options.isPrefix && !section.isWhole;
@@ -36,7 +39,7 @@ const redactPart = (
   { from, start, end }: MultipartSection,
   { isPrefix, redactPart: byType }: MultipartOptions,
 ): string => {
-  // A part without a head has nothing that a rule could name.
+  // A part without a head contains nothing that a rule could name.
   if (start === undefined) return WITHHELD;
   const head = text.slice(from, start);
   const body = text.slice(start, end);

@@ -2,16 +2,22 @@
 const WORD = /[\p{L}_$][\p{L}\p{N}_.$%[\]-]{0,127}/gu;
 const SEPARATOR = /(?:\\*["'`])?[\t ]{0,16}(=>|=|:)\s{0,16}(\\*["'`])?/y;
 const UNQUOTED = /[^\s&;,"'`<>()[\]{}\\]*/y;
-/** The beginning of a value shows whether it is a credential. The value may contain more parameters, each of which is checked, too. */
+/**
+ * The beginning of a value shows whether it is a credential. The value may contain more parameters, each of which is also
+ * checked.
+ */
 const QUERY_VALUE = /[^\s&;,"'`<>()[\]{}\\]{0,64}/y;
 const REST_OF_LINE = /[^\r\n<]*/y;
-/** YAML: `password: |` and the indented lines below it. */
+/** Matches the start of a block in YAML: `password: |` and the indented lines below it. */
 const BLOCK = /^[|>][+-]?\d?[\t ]*$/;
 const INDENTED_LINES = /(?:\r?\n(?:[\t ]+[^\r\n]*)?)*/y;
 
 /** What to hide in a text. */
 export interface TextRules {
-  /** `queryValue`: the name is in a query string, and this is the beginning of its value. */
+  /**
+   * Whether to hide the value of this name. `queryValue` is set if the name is in a query string, and is the beginning of its
+   * value.
+   */
   readonly hides: (name: string, queryValue?: string) => boolean;
   /** Records a value and returns its replacement. */
   readonly hide: (name: string, value: string) => string;
@@ -25,7 +31,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 };
 
-/** The end of the value that begins at `at`. */
+/** Returns the end of the value that begins at `at`. */
 const endOfValue = (text: string, at: number, separator: string, quote: string | undefined): number => {
   if (quote !== undefined) {
     for (let end = text.indexOf(quote, at); end !== -1; end = text.indexOf(quote, end + 1))
@@ -42,7 +48,10 @@ const endOfValue = (text: string, at: number, separator: string, quote: string |
 const isInQuery = (text: string, at: number): boolean =>
   /^[?&#]$/.test(text.charAt(at - 1)) || text.slice(Math.max(0, at - 5), at) === '&amp;';
 
-/** Redacts `name=value` and `name: value` anywhere: headers with parameters, YAML, logs, scripts, broken JSON, HTML attributes. */
+/**
+ * Redacts `name=value` and `name: value` anywhere: in headers with parameters, YAML, logs, scripts, broken JSON and HTML
+ * attributes.
+ */
 const redactPairs = (text: string, { hides, hide }: TextRules): string => {
   let result = '';
   let done = 0;
@@ -67,7 +76,7 @@ const TAG = /<((?:[A-Za-z_][\w.-]{0,127}:)?([A-Za-z_][\w.-]{0,127}))(\s[^<>]{0,4
 const NAME_ATTRIBUTE = /\s(?:name|key|id|property)\s{0,4}=\s{0,4}["']?([^"'\s>]{1,128})/i;
 const VALUE_ATTRIBUTE = /(\s(?:value|content)\s{0,4}=\s{0,4})("[^"]*"|'[^']*'|[^\s"'>]+)/gi;
 
-/** `<password>…</password>`, `<param name="token">…</param>`, `<input name="csrf" value="…">`. */
+/** Redacts `<password>…</password>`, `<param name="token">…</param>` and `<input name="csrf" value="…">`. */
 const redactElements = (text: string, { hides, hide }: TextRules): string => {
   const closings = closingTags(text);
   let result = '';
@@ -83,7 +92,7 @@ const redactElements = (text: string, { hides, hide }: TextRules): string => {
     );
     const start = index + tag.length;
     const closing = attributes.endsWith('/') ? start : closings(full, start);
-    // The element is never closed: it is void in HTML, or truncated.
+    // The element is never closed, because it is void in HTML or truncated.
     const end = closing ?? (VOID.has(local.toLowerCase()) ? start : text.length);
     const content = text.slice(start, end);
     result += text.slice(done, index) + opening + (content.trim() === '' ? content : hide(name, content));
@@ -92,7 +101,7 @@ const redactElements = (text: string, { hides, hide }: TextRules): string => {
   return result + text.slice(done);
 };
 
-/** Finds the next closing tag of a name. Reads the text once. For each name, `from` must not decrease. */
+/** Finds the next closing tag for a name. Reads the text once. For each name, `from` must not decrease. */
 const closingTags = (text: string): ((name: string, from: number) => number | undefined) => {
   const places = new Map<string, number[]>();
   for (const { 1: name = '', index } of text.matchAll(/<\/([A-Za-z_][\w.:-]{0,255})/g)) {
@@ -117,8 +126,8 @@ const quoted = (value: string, hide: (inner: string) => string): string => {
 };
 
 /**
- * Removes the values of named fields from text without a strict format. If in doubt, it hides more: up to the end of a line or of
- * an element.
+ * Removes the values of named fields from text without a strict format. If in doubt, hides more, up to the end of a line or of an
+ * element.
  */
 export const redactText = (text: string, rules: TextRules): string =>
   redactPairs(text.includes('<') ? redactElements(text, rules) : text, rules);

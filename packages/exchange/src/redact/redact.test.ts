@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../log-entry.ts';
 import { defaultRedaction } from './default-redaction.ts';
 import { redact, REDACTED_BODY_CHARS_MAX, type RedactedEntry } from './redact.ts';
-import { testEntry, type TestExchange } from './redact.testing.ts';
+import { testEntry, type TestExchange } from '../log-entry.testing.ts';
 
 const NONE = { headers: [], query: [], jsonPaths: [] };
 const JSON_TYPE = [['content-type', 'application/json']] as const;
@@ -91,7 +91,7 @@ describe('by default', () => {
       '{"pan":"[redacted]","n":"[redacted]"}',
     ],
     [
-      'not a number that is no card number',
+      'not a number that is not a card number',
       '{"id":4242424242424241,"at":1795285035121,"order":"A-4242424242424242"}',
       '{"id":4242424242424241,"at":1795285035121,"order":"A-4242424242424242"}',
     ],
@@ -99,7 +99,7 @@ describe('by default', () => {
     expect(bodyOf(body)).toBe(shown);
   });
 
-  it('withholds multipart bodies that are nested three deep', () => {
+  it('withholds multipart bodies that are nested three levels deep', () => {
     const type = (boundary: number): string => `multipart/mixed; boundary=b${boundary}.`;
     const nested = (depth: number): string =>
       `--b${depth}.\r\nContent-Type: ${type(depth + 1)}\r\n\r\n${depth === 9 ? 'x' : nested(depth + 1)}\r\n--b${depth}.--`;
@@ -164,7 +164,7 @@ describe('by default', () => {
     expect(decodeBrackets(entry.query)).toBe(shown);
     expect(decodeBrackets(entry.request.target)).toBe(`/g95gprojecturi/v1/orders?${shown}`);
   });
-  /** In text that is escaped again, brackets are escaped as often as the text around them. */
+  /** Decodes brackets. In text that is escaped again, brackets are escaped as often as the text around them. */
   const decodeBrackets = (text: string): string => text.replaceAll(/%(?:25)*5B(redacted)%(?:25)*5D/g, '[$1]');
 
   it.each([
@@ -202,7 +202,7 @@ describe('addresses of callers', () => {
     ['X-Real-IP', '203.0.113.7'],
     ['CF-Connecting-IP', '2001:db8::17'],
     ['True-Client-IP', '203.0.113.7'],
-  ])('in %s are hidden with any rules, also where the upstream echoes them', (name, value) => {
+  ])('in %s are hidden with any rules, even where the upstream echoes them', (name, value) => {
     const addresses = ['203.0.113.7', '198.51.100.12', '2001:db8::17'].filter((address) => value.includes(address));
     const entry = testEntry({
       headers: [
@@ -250,10 +250,10 @@ describe('a body that cannot be searched', () => {
     ['binary', { body: 'AP8=' }, 'binary'],
     ['text with control characters', { body: 'a\u0000b' }, 'binary'],
     ['invalid JSON with the type JSON', { body: '{"a":', headers: JSON_TYPE }, 'unreadable'],
-    ['JSON that is nested too deep', { body: '['.repeat(1_000), headers: JSON_TYPE }, 'unreadable'],
+    ['JSON that is nested too deeply', { body: '['.repeat(1_000), headers: JSON_TYPE }, 'unreadable'],
     ['multipart without a boundary', { body: 'x', headers: [['content-type', 'multipart/form-data']] }, 'unreadable'],
     [
-      'another character set',
+      'a different character set',
       { body: '+AHQ-oken=x', headers: [['content-type', 'text/plain; charset=utf-7']] },
       'unreadable',
     ],
@@ -268,7 +268,7 @@ describe('a body that cannot be searched', () => {
     const withheld = Array.from({ length: 0x1_00 }, (_, code) => code).filter(
       (code) => redact(testEntry({ body: `a${String.fromCharCode(code)}` }), NONE).request.withheld === 'binary',
     );
-    // Not tab to carriage return, not ESC, and not DEL and C1, which are letters in other character sets.
+    // Excludes tab to carriage return, ESC, and DEL and C1, which are letters in other character sets.
     const expected = '00 01 02 03 04 05 06 07 08 0e 0f 10 11 12 13 14 15 16 17 18 19 1a 1c 1d 1e 1f';
     expect(withheld.map((code) => code.toString(16).padStart(2, '0')).join(' ')).toBe(expected);
   });
@@ -307,7 +307,7 @@ describe('rules', () => {
     expect(redact(testEntry({ body }), { ...NONE, jsonPaths: [path] }).entry.request.body).toBe(shown);
   });
 
-  it('that are empty only hide authorization, cookies and values that look like credentials', () => {
+  it('that are empty hide only authorization, cookies and values that look like credentials', () => {
     const { entry } = redact(
       testEntry({
         headers: [
@@ -337,7 +337,7 @@ describe('rules', () => {
   });
 });
 
-/** For hundreds of exchanges, on a machine that may be busy. */
+/** Allows for hundreds of exchanges on a machine that may be busy. */
 const PROPERTY_MS = 30_000;
 
 describe('a planted secret', { timeout: PROPERTY_MS }, () => {
@@ -355,7 +355,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
   const html = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
-  /** The ways in which an exchange names a secret. */
+  /** The ways in which an exchange can name a secret. */
   const sources: readonly ((value: string) => TestExchange)[] = [
     (value) => ({ headers: [['authorization', `Bearer ${latin1(value).replaceAll(/[\s"]/g, '_')}`]] }),
     (value) => ({ headers: [['x-hub-signature', latin1(value)]] }),
@@ -367,7 +367,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     (value) => ({ body: new URLSearchParams({ password: value }).toString() }),
     (value) => ({ responseHeaders: [['set-cookie', `session=${percentAll(value)}; Path=/`]] }),
   ];
-  /** The ways in which an upstream might echo it, under a name that reveals nothing. */
+  /** The ways in which an upstream might echo the secret under a name that reveals nothing. */
   const echoes: readonly ((value: string) => string)[] = [
     (value) => value,
     (value) => JSON.stringify({ said: value }),
@@ -379,7 +379,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     (value) => `b64 ${base64(`xy${value}z`)}`,
     (value) => `hex ${Buffer.from(value).toString('hex')}`,
   ];
-  /** The whole output, with all escapes decoded. */
+  /** Returns the whole output with all escapes decoded. */
   const allReadings = (text: string): string => {
     const toChar = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
     return `${text}\n${text.replaceAll(/%([0-9a-f]{2})/gi, toChar).replaceAll(/\\+u([0-9a-f]{4})/gi, toChar)}`;

@@ -5,13 +5,13 @@ import { compileRules, type RedactionRules } from './redaction-rules.ts';
 import { Redactor, type HiddenField } from './redactor.ts';
 
 /**
- * Why a body is not shown. `binary`: its bytes are not text and cannot be searched. `unreadable`: its type is JSON, multipart, or
- * a character set, but it cannot be read as that.
+ * Why a body is not shown. `binary`: its bytes are not text, so they cannot be searched. `unreadable`: it cannot be read as its
+ * declared type, which is JSON, multipart or a character set.
  */
 export type WithheldReason = 'binary' | 'unreadable';
 
 export interface RedactedEntry {
-  /** Without anything that the rules hide. A withheld body is empty. */
+  /** The entry without anything that the rules hide. A withheld body is empty. */
   readonly entry: LogEntry;
   readonly hidden: readonly HiddenField[];
   readonly request: RedactedBody;
@@ -20,11 +20,11 @@ export interface RedactedEntry {
 
 export interface RedactedBody {
   readonly withheld?: WithheldReason | undefined;
-  /** The captured body is longer than the part that is shown. */
+  /** Whether the captured body is longer than the part that is shown. */
   readonly isCut: boolean;
 }
 
-/** Characters of a body that are searched and shown. Enough to read, and a limit on the cost of one view. */
+/** The number of characters of a body that are searched and shown. This is enough to read and limits the cost of one view. */
 export const REDACTED_BODY_CHARS_MAX = 256 * 1024;
 
 const CHARSETS = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1|windows-1252)$/i;
@@ -35,7 +35,7 @@ interface Part {
   readonly bodyEncoding: BodyEncoding;
 }
 
-/** The control characters below U+0020 that occur in text: whitespace, and the start of terminal colours. */
+/** The control characters below U+0020 that occur in text: whitespace, and the start of terminal colour codes. */
 const TEXT_CONTROLS = '\t\n\v\f\r\u001B';
 
 const hasBinaryCharacters = (text: string): boolean => {
@@ -60,7 +60,7 @@ const redactBody = (redactor: Redactor, part: Part, isTruncated: boolean): { tex
     : { text, state: { isCut } };
 };
 
-/** Nested multipart bodies. */
+/** The maximum depth of nested multipart bodies. */
 const MULTIPART_DEPTH_MAX = 4;
 
 interface ByType {
@@ -74,7 +74,7 @@ const redactByType = (redactor: Redactor, text: string, { type, isPrefix, depth 
   const charset = /charset\s*=\s*"?([^\s";,]+)/i.exec(type)?.[1];
   if (charset !== undefined && !CHARSETS.test(charset)) return undefined;
   const isJson = /[/+](?:x-)?(?:nd)?json/i.test(type);
-  // Many clients send JSON with the type of a form, because it is their default.
+  // Many clients send JSON with a form's content type, because that is their default.
   if (isJson || /^[\s\uFEFF]*[[{]/.test(text)) {
     const document = redactor.json(text, isPrefix);
     if (document !== undefined || isJson) return document;
@@ -91,12 +91,12 @@ const redactByType = (redactor: Redactor, text: string, { type, isPrefix, depth 
 };
 
 const PARAMETER = /;([^;=/]+)=([^;/]*)/g;
-/** An identifier that is random, not chosen by a person. */
+/** Matches an identifier that is random rather than chosen by a person. */
 const RANDOM = /^(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~-]{16,}$/;
 
 /**
- * Redacts `/reset-password/3f9a…`: the segment after one that names a secret, if it looks like a secret. Also redacts parameters
- * as in `;jsessionid=…`.
+ * Redacts paths such as `/reset-password/3f9a…`: the segment after one that names a secret, if it looks like a secret. Also
+ * redacts parameters as in `;jsessionid=…`.
  */
 const redactPath = (redactor: Redactor, path: string): string => {
   const segments = path.split('/');
@@ -126,7 +126,7 @@ const redactTarget = (redactor: Redactor, target: string): string => {
 const redactHeaders = (redactor: Redactor, headers: readonly HeaderPair[]): readonly HeaderPair[] =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** The parts of an exchange without the fields that `redactor` hides. */
+/** Returns the parts of an exchange without the fields that `redactor` hides. */
 export const redactFields = (redactor: Redactor, entry: LogEntry) => {
   const { request, response } = entry;
   return {
@@ -146,7 +146,7 @@ export const redactFields = (redactor: Redactor, entry: LogEntry) => {
 
 /**
  * Returns the entry without the values that the rules hide, anywhere and in any encoding, and without credentials that are
- * recognized by their form. The rest keeps its bytes. Pure. Takes tens of milliseconds for large bodies.
+ * recognised by their form. The rest keeps its bytes. This function is pure. It takes tens of milliseconds for large bodies.
  */
 export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {
   const redactor = new Redactor(compileRules(rules));
@@ -155,7 +155,7 @@ export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry =>
   const { requestBody, responseBody } = shown;
   redactor.address(entry.clientAddress);
 
-  // A value that was removed from one part must not appear in another, for example if the upstream echoes the request.
+  // A value that was removed from one part must not appear in another part, for example if the upstream echoes the request.
   const sweep = (text: string): string => redactor.values.sweep(text, 'latin1');
   const sweepBody = ({ text, state }: ReturnType<typeof redactBody>): string =>
     redactor.values.sweep(text, 'utf8', state.isCut);

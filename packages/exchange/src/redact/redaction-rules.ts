@@ -1,10 +1,9 @@
 /**
- * What a Share hides in addition to `ALWAYS_HIDDEN`, addresses of callers, and credentials that are recognized by their form. Names are
- * case-insensitive, and `*` matches any characters.
- *
- * `headers`: of request and response, including trailers. `query`: parameters of the query string, form and multipart fields, and
- * `name=value` and `name: value` in text. `jsonPaths`: `$.card.number`, `$.items[*].id`, `$["odd key"]`, `$..secret` (at any
- * depth), `$` (the whole document).
+ * What a Share hides in addition to `ALWAYS_HIDDEN`, callers' addresses, and credentials that are recognised by their form. Names
+ * are case-insensitive, and `*` matches any characters. `headers` applies to request and response headers, including trailers.
+ * `query` applies to query string parameters, form and multipart fields, and `name=value` and `name: value` in text. `jsonPaths`
+ * contains paths such as `$.card.number`, `$.items[*].id`, `$["odd key"]`, `$..secret` (at any depth) and `$` (the whole
+ * document).
  */
 export interface RedactionRules {
   readonly headers: readonly string[];
@@ -12,10 +11,10 @@ export interface RedactionRules {
   readonly jsonPaths: readonly string[];
 }
 
-/** Headers that are hidden without a rule, and that no rule shows. */
+/** Headers that are hidden without a rule and that no rule can show. */
 export const ALWAYS_HIDDEN = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'] as const;
 
-/** Headers in which proxies and content delivery networks state the address of a caller. Hidden likewise. */
+/** Headers in which proxies and content delivery networks state a caller's address. They are also hidden without a rule. */
 export const ADDRESS_HEADERS: readonly string[] = [
   'x-forwarded-for',
   'x-original-forwarded-for',
@@ -39,15 +38,18 @@ export interface JsonCursor {
   enter(key: string | number): JsonCursor;
 }
 
-/** Decides about every field that a redaction visits. */
+/** Decides whether to hide each field that a redaction visits. */
 export interface FieldMatcher {
   header(name: string): boolean;
-  /** `queryValue`: the field is a parameter of a query string or form with this value. */
+  /** Whether to hide a field. `queryValue` is set if the field is a parameter in a query string or form, and is its value. */
   field(name: string, queryValue?: string): boolean;
   readonly document: JsonCursor;
 }
 
-/** `*` matches any characters. The search for the pieces between stars runs from left to right, so that no name is read twice. */
+/**
+ * Matches a name against a glob, in which `*` matches any characters. The search for the pieces between the stars runs from left
+ * to right, so that no name is read twice.
+ */
 export const globMatches = (glob: string, name: string): boolean => {
   const [first = '', ...rest] = glob.split('*');
   const last = rest.pop();
@@ -71,15 +73,15 @@ const nameMatcher = (globs: readonly string[]): ((name: string) => boolean) => {
 };
 
 interface Step {
-  /** Any number of levels may precede it. */
+  /** Whether any number of levels may precede the step. */
   readonly deep: boolean;
-  /** Lowercase. May contain `*`. For an array item, its index. */
+  /** In lowercase. May contain `*`. For an array item, this is its index. */
   readonly name: string;
 }
 
 const STEP = /(\.\.|\.)?(?:([^.[\]"\s][^.[\]"]*)|\[(?:(\d+|\*)|"([^"\\]+)")\])/y;
 
-/** `undefined` if the text is not such a path. */
+/** Returns `undefined` if the text is not such a path. */
 export const parseJsonPath = (text: string): readonly Step[] | undefined => {
   if (!text.startsWith('$')) return undefined;
   const steps: Step[] = [];
@@ -97,18 +99,18 @@ export const parseJsonPath = (text: string): readonly Step[] | undefined => {
 
 const PLAIN_NAME = /^[A-Za-z_*][\w*-]*$/;
 
-/** One step of a path. `*` replaces characters that a path cannot contain. */
+/** Returns one step of a path. `*` replaces characters that a path cannot contain. */
 export const formatJsonName = (name: string): string =>
   PLAIN_NAME.test(name) ? `.${name}` : `["${name.replaceAll(/["\\]/g, '*')}"]`;
 
-/** Maximum characters shown per step. Keys come from captured data and can be any length. */
+/** The maximum number of characters shown per step. Keys come from captured data and can have any length. */
 const SHOWN_NAME_LENGTH_MAX = 128;
 
-/** `$.card["odd key"].items[*]`: the displayed form of a position. All items of an array have the same form. */
+/** Returns the displayed form of a position, such as `$.card["odd key"].items[*]`. All items of an array have the same form. */
 export const formatJsonPath = (keys: readonly (string | number)[]): string =>
   `$${keys.map((key) => (typeof key === 'number' ? '[*]' : formatJsonName(key.slice(0, SHOWN_NAME_LENGTH_MAX)))).join('')}`;
 
-/** The progress along each path: the steps that the next key can match. */
+/** Tracks the progress along each path: the steps that the next key can match. */
 class PathCursor implements JsonCursor {
   readonly #paths: readonly (readonly Step[])[];
   readonly #states: readonly (readonly number[])[];
@@ -136,7 +138,10 @@ class PathCursor implements JsonCursor {
   }
 }
 
-/** A path that cannot be parsed hides nothing. Code that accepts rules from users checks them first (`parseJsonPath`). */
+/**
+ * Compiles rules. A path that cannot be parsed hides nothing. Code that accepts rules from users checks them first
+ * (`parseJsonPath`).
+ */
 export const compileRules = ({ headers, query, jsonPaths }: RedactionRules): FieldMatcher => {
   const paths = jsonPaths.flatMap((text) => {
     const steps = parseJsonPath(text);

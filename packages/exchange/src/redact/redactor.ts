@@ -5,21 +5,21 @@ import { parseJsonTree, type JsonNode } from './json-tree.ts';
 import { redactText } from './redact-text.ts';
 import { ADDRESS_HEADERS, formatJsonPath, type FieldMatcher, type JsonCursor } from './redaction-rules.ts';
 
-/** A field whose value was removed. `shape`: a credential that was recognized by its form. */
+/** A field whose value was removed. `shape`: a credential that was recognised by its form. */
 export interface HiddenField {
   readonly kind: 'header' | 'field' | 'json' | 'shape';
-  /** `authorization`, `token`, `$.card.number`, `JWT` */
+  /** For example `authorization`, `token`, `$.card.number` or `JWT`. */
   readonly name: string;
 }
 
-/** JSON in base64 in JSON in a form field. Deeper nesting is not decoded. */
+/** The maximum nesting depth, such as JSON in base64 in JSON in a form field. Deeper nesting is not decoded. */
 const NESTING_MAX = 4;
 const FIELDS_MAX = 200;
-/** `Bearer …`: the part of a credential that stays, so that its kind is visible. */
+/** The part of a credential that stays, such as `Bearer …`, so that its kind is visible. */
 const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
 
-/** Reads `192.0.2.1:4711`, `[2001:db8::1]:4711`, and the same without a port. */
+/** Reads an address such as `192.0.2.1:4711` or `[2001:db8::1]:4711`, with or without a port. */
 const addressOf = (text: string): string => {
   if (isIP(text) !== 0) return text;
   const host = text.replace(/:\d+$/, '');
@@ -28,9 +28,9 @@ const addressOf = (text: string): string => {
 
 const LOOPBACK = /^(?:127\.|::1$)/;
 
-/** `%3D`, `%253D`, … */
+/** Matches `%3D`, `%253D` and so on. */
 const ESCAPED_EQUALS = /%(?:25)*3d/i;
-/** The text between the separators of a URL and of the text around it. */
+/** Matches the text between the separators of a URL and of the text around it. */
 const URL_WORD = /[^\s"'`<>()[\]{}\\&=?#;,]+/g;
 
 interface Edit {
@@ -53,7 +53,7 @@ export class Redactor {
     return [...this.#fields.values()];
   }
 
-  /** `queryValue`: see `FieldMatcher`. */
+  /** Whether the rules hide a field. For `queryValue`, see `FieldMatcher`. */
   hidesField(name: string, queryValue?: string): boolean {
     return this.#matcher.field(name, queryValue) || this.#matcher.header(name);
   }
@@ -83,12 +83,12 @@ export class Redactor {
       : this.hide('header', lower, value, 'latin1');
   }
 
-  /** Removes an address of a caller wherever it stands. Loopback addresses say nothing about a caller. */
+  /** Removes a caller's address wherever it appears. Loopback addresses reveal nothing about a caller. */
   address(address: string): void {
     if (isIP(address) !== 0 && !LOOPBACK.test(address)) this.values.add(address, 'latin1');
   }
 
-  /** Like `hide`. The words and host names next to the addresses (`unknown`, `host=`) may stand elsewhere. */
+  /** Works like `hide`, except that the words and host names next to the addresses (`unknown`, `host=`) may appear elsewhere. */
   #hideAddresses(name: string, value: string): string {
     this.#note('header', name);
     for (const part of value.split(/[\s,;="]+/)) this.address(addressOf(part));
@@ -119,7 +119,7 @@ export class Redactor {
       .join('&');
   }
 
-  /** Matches `token`, and `user[token]` by its last name. */
+  /** Matches `token`, and matches `user[token]` by its last name. */
   #hides(name: string, queryValue: string): boolean {
     const inner = name.endsWith(']') ? name.slice(name.lastIndexOf('[') + 1, -1) : '';
     return this.hidesField(name, queryValue) || (inner !== '' && this.hidesField(inner, queryValue));
@@ -144,7 +144,7 @@ export class Redactor {
     return /^[\s\uFEFF]*[[{"]/.test(text) ? this.json(text, false, nesting + 1) : undefined;
   }
 
-  /** Redacts only credentials that are recognized by their form. */
+  /** Redacts only credentials that are recognised by their form. */
   shapes(text: string, encoding: TextEncoding = 'latin1'): string {
     return redactShapes(text, (name, match) => void this.hide('shape', name, match, encoding));
   }
@@ -157,7 +157,7 @@ export class Redactor {
     });
   }
 
-  /** Redacts `next=%2Fcb%3Ftoken%3Dx`, also with repeated escapes: a query string within a URL within another. */
+  /** Redacts `next=%2Fcb%3Ftoken%3Dx`, even if it is escaped repeatedly: a query string within a URL within another URL. */
   #escapedPairs(text: string, nesting: number): string {
     if (nesting >= NESTING_MAX || !ESCAPED_EQUALS.test(text)) return text;
     return text.replaceAll(URL_WORD, (word) => {
@@ -168,7 +168,7 @@ export class Redactor {
     });
   }
 
-  /** `undefined` if the text is not JSON. Text that is not removed keeps its bytes. */
+  /** Redacts JSON. Returns `undefined` if the text is not JSON. Text that is not removed keeps its bytes. */
   json(text: string, isPrefix: boolean, nesting = 0): string | undefined {
     const documents = parseJsonTree(text, isPrefix);
     if (documents === undefined) return undefined;
@@ -205,7 +205,7 @@ export class Redactor {
     }
   }
 
-  /** `["password", "…"]` is a field of that name, as in `Object.entries` and lists of headers. */
+  /** Treats `["password", "…"]` as a field with that name, as in `Object.entries` and lists of headers. */
   #visitArray({ items }: Extract<JsonNode, { kind: 'array' }>, at: Visit): void {
     const [named, value] = items;
     const isNamedSecret = items.length === 2 && named?.kind === 'string' && this.#isNamedSecret(named.text, at);
@@ -219,7 +219,7 @@ export class Redactor {
     return this.hidesField(name) || at.cursor.enter(name).isHidden;
   }
 
-  /** `{"name": "Authorization", "value": "…"}` is a field of that name, as in HAR and many other formats. */
+  /** Treats `{"name": "Authorization", "value": "…"}` as a field with that name, as in HAR and many other formats. */
   #visitObject({ members }: Extract<JsonNode, { kind: 'object' }>, at: Visit): void {
     const named = members.find(({ key, value }) => NAME_KEYS.has(key.toLowerCase()) && value.kind === 'string')?.value;
     const isNamedSecret = named?.kind === 'string' && this.#isNamedSecret(named.text, at);
@@ -239,7 +239,7 @@ export class Redactor {
   }
 
   #hideNode(node: JsonNode, keys: readonly (string | number)[], { text, edits }: Visit): void {
-    // Hiding an empty value would hide nothing.
+    // Hiding an empty value would have no effect.
     const source = text.slice(node.start, node.end);
     if (source === 'null' || source === '""') return;
     const shown = this.hide('json', formatJsonPath(keys), node.kind === 'string' ? node.text : source, 'utf8');
@@ -275,10 +275,10 @@ const applyEdits = (text: string, edits: readonly Edit[]): string => {
   return result + text.slice(done);
 };
 
-/** Like `encodeURIComponent`, which throws on a lone surrogate. */
+/** Works like `encodeURIComponent`, which throws on a lone surrogate. */
 const encodeForm = (text: string): string => encodeURIComponent(text.toWellFormed());
 
-/** Decodes a pair of a URL or form. Bytes that are not UTF-8 stay unchanged. */
+/** Decodes a pair from a URL or form. Bytes that are not UTF-8 stay unchanged. */
 export const decodeForm = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
   try {

@@ -1,4 +1,4 @@
-/** Parts of names in any style: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` all contain `token`. */
+/** Parts of names in any style. For example, `X-Auth-Token`, `authToken` and `AUTH_TOKEN` all contain `token`. */
 const PARTS = [
   'authorization',
   'cookie',
@@ -22,7 +22,7 @@ const PARTS = [
   'cardnumber',
 ];
 
-/** Short words that occur in other words. They count only as whole words, such as `sig` in `x-sig` and in `urlSig`. */
+/** Short words that occur inside other words. They count only as whole words, such as `sig` in `x-sig` and `urlSig`. */
 const WORDS: ReadonlySet<string> = new Set([
   'auth',
   'pwd',
@@ -42,7 +42,7 @@ const wordsOf = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z0-9]+/);
 
-/** Whether a value with this name is usually a secret. If in doubt, it is hidden, because users can show it again. */
+/** Whether a value with this name is usually a secret. If in doubt, returns true, because users can show the value again. */
 export const isSensitiveName = (name: string): boolean => {
   const words = wordsOf(name);
   const plain = words.join('');
@@ -53,11 +53,13 @@ export const isSensitiveName = (name: string): boolean => {
 const CODE_LENGTH_MIN = 6;
 
 /**
- * `?code=`: OAuth's authorization codes (RFC 6749 section 4.1.2), and codes that are sent to a phone. In text, a code can be many
- * other things.
+ * Whether the name is `code`, which is used for OAuth authorization codes (RFC 6749 section 4.1.2) and for codes that are sent to
+ * a phone. In text, a code can be many other things.
  */
 export const isCredentialCode = (name: string, queryValue: string): boolean =>
   name.toLowerCase() === 'code' && queryValue.length >= CODE_LENGTH_MIN;
 
-/** Many services take API keys in `?key=`. In documents, a key can be many other things. */
+/**
+ * Whether the name is `key`, in which many services take API keys in query strings. In documents, a key can be many other things.
+ */
 export const isSensitiveQueryName = (name: string): boolean => isSensitiveName(name) || name.toLowerCase() === 'key';

@@ -28,7 +28,7 @@ describe('completionAt', () => {
     else expect(completion).toMatchObject(expected);
   });
 
-  test('replaces the typed text, whatever it is', () => {
+  test('replaces any typed text', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat({ max: 20 }), (text, place) => {
         const cursor = Math.min(place, text.length);
@@ -40,7 +40,7 @@ describe('completionAt', () => {
 });
 
 describe('the table of fields', () => {
-  test('has all values of the contract', () => {
+  test('has all values that the contract defines', () => {
     expect(FIELDS.method.values).toEqual(METHODS);
     expect(FIELDS.outcome.values).toEqual(OUTCOMES);
     expect(FIELDS.action.values).toEqual(ACTIONS);

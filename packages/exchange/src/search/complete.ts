@@ -1,10 +1,10 @@
 import { FIELDS, HEADER_PREFIXES, headerField, isPlainField } from './fields.ts';
 
-/** The text being typed at the cursor. The chosen completion replaces `text.slice(from, to)`. */
+/** The text that is being typed at the cursor. The chosen completion replaces `text.slice(from, to)`. */
 export type Completion =
-  /** The name of a field, or free text. `names` include their colon (prefixes of headers: their dot). */
+  /** The name of a field, or free text. `names` include their colon, or their dot if they are prefixes for headers. */
   | { readonly kind: 'field'; readonly typed: string; readonly names: readonly string[]; from: number; to: number }
-  /** The value of a field. `values` is set if all values are known; otherwise call `LogStore.distinct` for this field. */
+  /** The value of a field. `values` is set if all values are known. Otherwise, call `LogStore.distinct` for this field. */
   | {
       readonly kind: 'value';
       readonly field: string;
@@ -13,7 +13,7 @@ export type Completion =
       readonly from: number;
       readonly to: number;
     }
-  /** The name of a header: call `LogStore.distinct` for `header` or `resp.header`. */
+  /** The name of a header. Call `LogStore.distinct` for `header` or `resp.header`. */
   | {
       readonly kind: 'header-name';
       readonly field: 'header' | 'resp.header';
@@ -26,7 +26,7 @@ const NAMES = [...Object.keys(FIELDS).map((name) => `${name}:`), ...Object.keys(
 
 const startsWith = (text: string, typed: string): boolean => text.toLowerCase().startsWith(typed.toLowerCase());
 
-/** The start of the word at the cursor; -1 inside a quoted text. */
+/** Returns the start of the word at the cursor, or -1 inside a quoted text. */
 const wordStart = (text: string, cursor: number): number => {
   let start = 0;
   let quoted = false;
@@ -39,7 +39,9 @@ const wordStart = (text: string, cursor: number): number => {
   return quoted ? -1 : start;
 };
 
-/** Completions for a search box at the cursor. Also works on texts that do not parse. `undefined`: there are none. */
+/**
+ * Returns completions for a search box at the cursor, or `undefined` if there are none. Also works on texts that do not parse.
+ */
 export const completionAt = (text: string, cursor: number): Completion | undefined => {
   const from = wordStart(text, cursor);
   if (from < 0) return undefined;

@@ -1,12 +1,12 @@
 import type { Action, Method, Outcome } from '@standin/contract';
 import type { ContainsField, NumberField, PatternField } from './filter.ts';
 
-/** How the value of a field is read. */
+/** How a field's value is read. */
 export type FieldKind = 'choice' | 'status' | 'duration' | 'size' | 'pattern' | 'contains' | 'header';
 
 export interface Field {
   readonly kind: FieldKind;
-  /** Completes the question "which requests?" for users. */
+  /** Answers the question "which requests?" for users. */
   readonly meaning: string;
   readonly example: string;
   /** All possible values, if there are only a few. */
@@ -30,15 +30,19 @@ export type PlainField = 'method' | 'outcome' | 'action' | ContainsField | Patte
 /** Every field, in the order in which a search box offers them. */
 export const FIELDS: Readonly<Record<PlainField, Field>> = {
   method: { kind: 'choice', meaning: 'the method', example: 'method:POST', values: METHOD_VALUES },
-  status: { kind: 'status', meaning: "the response's status; none: no response was recorded", example: 'status:>=500' },
+  status: {
+    kind: 'status',
+    meaning: 'the response status, or none if no response was recorded',
+    example: 'status:>=500',
+  },
   path: { kind: 'pattern', meaning: 'the path after the project URI', example: 'path:/hooks/*' },
-  query: { kind: 'contains', meaning: 'a part of the query string, as sent', example: 'query:page=2' },
-  body: { kind: 'contains', meaning: "a part of the request's body", example: 'body:"refund"' },
-  'resp.body': { kind: 'contains', meaning: "a part of the response's body", example: 'resp.body:error' },
+  query: { kind: 'contains', meaning: 'part of the query string, as sent', example: 'query:page=2' },
+  body: { kind: 'contains', meaning: 'part of the request body', example: 'body:"refund"' },
+  'resp.body': { kind: 'contains', meaning: 'part of the response body', example: 'resp.body:error' },
   dur: { kind: 'duration', meaning: 'the time from request to response', example: 'dur:>250ms' },
-  size: { kind: 'size', meaning: 'stored bytes of both bodies', example: 'size:>10kb' },
-  'req.size': { kind: 'size', meaning: "bytes of the request's body", example: 'req.size:0' },
-  'resp.size': { kind: 'size', meaning: "bytes of the response's body, as sent", example: 'resp.size:>1mb' },
+  size: { kind: 'size', meaning: 'stored size of both bodies in bytes', example: 'size:>10kb' },
+  'req.size': { kind: 'size', meaning: 'size of the request body in bytes', example: 'req.size:0' },
+  'resp.size': { kind: 'size', meaning: 'size of the response body in bytes, as sent', example: 'resp.size:>1mb' },
   endpoint: { kind: 'pattern', meaning: "the endpoint's name", example: 'endpoint:create-*' },
   project: { kind: 'pattern', meaning: "the project's name", example: 'project:shop' },
   namespace: { kind: 'pattern', meaning: 'the namespace', example: 'namespace:team-a' },
@@ -54,22 +58,22 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   gateway: { kind: 'pattern', meaning: "the gateway's name", example: 'gateway:gateway-0' },
   key: { kind: 'pattern', meaning: "the key's fingerprint", example: 'key:0123abcd' },
   client: { kind: 'pattern', meaning: "the caller's address", example: 'client:10.0.*' },
-  id: { kind: 'pattern', meaning: "the entry's id, or its beginning and *", example: 'id:01931f3e-*' },
+  id: { kind: 'pattern', meaning: "the entry's id, or its beginning followed by *", example: 'id:01931f3e-*' },
 };
 
-/** Prefixes that a header's name follows. */
+/** Prefixes that a header name follows. */
 export const HEADER_PREFIXES = {
-  'header.': { side: 'request', meaning: 'a header of the request', example: 'header.x-github-event:push' },
+  'header.': { side: 'request', meaning: 'a request header', example: 'header.x-github-event:push' },
   'resp.header.': {
     side: 'response',
-    meaning: 'a header of the response',
+    meaning: 'a response header',
     example: 'resp.header.content-type:text/*',
   },
 } as const;
 
 export const isPlainField = (name: string): name is PlainField => Object.hasOwn(FIELDS, name);
 
-/** The field that a name refers to, and the rest of the name: the header's name. */
+/** Returns the field that a name refers to, and the rest of the name, which is the header name. */
 export const headerField = (
   name: string,
 ): { readonly prefix: keyof typeof HEADER_PREFIXES; readonly header: string } | undefined => {
@@ -82,7 +86,7 @@ export const headerField = (
 /** RFC 9110 section 5.6.2. */
 export const headerNameText = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Names of the fields in other tools. */
+/** Names that other tools use for these fields. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   verb: 'method',
   code: 'status',
@@ -117,7 +121,7 @@ const OTHER_PREFIXES: readonly (readonly [string, string])[] = [
   ['resp.headers.', 'resp.header.'],
 ];
 
-/** Levenshtein distance in which a swap of neighbours is one step (optimal string alignment). */
+/** Returns the Levenshtein distance, in which swapping neighbours is one step (optimal string alignment). */
 const distance = (a: string, b: string): number => {
   const rows: number[][] = Array.from({ length: a.length + 1 }, (_row, i) => [i]);
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
@@ -136,7 +140,7 @@ const distance = (a: string, b: string): number => {
 /** A longer name is not a typo. */
 const NAME_LENGTH_MAX = 40;
 
-/** The closest name among `names`, if one is close enough. */
+/** Returns the closest name among `names`, if one is close enough. */
 export const nearest = (name: string, names: readonly string[]): string | undefined => {
   if (name.length > NAME_LENGTH_MAX) return undefined;
   const slipsMax = name.length <= 4 ? 1 : 2;

@@ -2,7 +2,7 @@ import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
 import fc from 'fast-check';
 import type { Comparison, Condition, ContainsField, Filter, Pattern, PatternField, Term } from './filter.ts';
 
-/** Any character that a text can contain, with more special characters, and bytes that are not UTF-8. */
+/** Generates any character that a text can contain, with more special characters, and bytes that are not UTF-8. */
 const character = fc.oneof(
   fc.constantFrom(...Array.from('ab*\\"()-: \t\n.%_Aé\0')),
   fc.constantFrom('\udc80', '\udcff'),
@@ -13,7 +13,7 @@ const word = fc.constantFrom('AND', 'OR', 'NOT', '-', '-a', 'status:200', 'a:b',
 const text = fc.oneof(anyText, word);
 
 const inner = fc.array(text, { maxLength: 2 });
-/** As the parser produces them: without an empty piece between two wildcards. */
+/** Generates patterns as the parser produces them, without an empty piece between two wildcards. */
 const pattern: fc.Arbitrary<Pattern> = fc.oneof(
   fc.tuple(fc.oneof(text, fc.constant(''))),
   fc
@@ -74,7 +74,7 @@ const { condition } = fc.letrec<{ condition: Condition; term: Condition }>((tie)
     tie('condition').map((inside): Condition => ({ kind: 'not', condition: inside })),
     ...(['and', 'or'] as const).map((kind) =>
       fc.array(tie('condition'), { minLength: 2, maxLength: 3 }).map((parts): Condition => {
-        // Like the parser, flattens a group in a group of the same kind.
+        // Flattens a group in a group of the same kind, like the parser does.
         const flat = parts.flatMap((part) => (part.kind === kind ? part.conditions : [part]));
         return { kind, conditions: flat as [Condition, ...Condition[]] };
       }),
@@ -82,7 +82,7 @@ const { condition } = fc.letrec<{ condition: Condition; term: Condition }>((tie)
   ),
 }));
 
-/** Any search that the parser could produce. */
+/** Generates any search that the parser could produce. */
 export const anyFilter: fc.Arbitrary<Filter> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Filter>({ kind: 'everything' }) },
   { weight: 20, arbitrary: condition },

@@ -21,11 +21,11 @@ export type Condition =
 export type Conditions = readonly [Condition, ...Condition[]];
 
 export type Term =
-  /** Anywhere in path, query, headers or bodies, of request or response. */
+  /** Anywhere in the path, query, headers or bodies of the request or response. */
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'contains'; readonly field: ContainsField; readonly text: string }
   | { readonly kind: 'matches'; readonly field: PatternField; readonly pattern: Pattern }
-  /** One of the headers with this (lower-case) name has a value that matches. */
+  /** One of the headers with this (lowercase) name has a value that matches. */
   | { readonly kind: 'header'; readonly side: Side; readonly name: string; readonly pattern: Pattern }
   | { readonly kind: 'method'; readonly method: Method }
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
@@ -34,13 +34,13 @@ export type Term =
       readonly kind: 'compare';
       readonly field: NumberField;
       readonly comparison: Comparison;
-      /** Status: the code, 0 for no response. Duration: microseconds. Sizes: bytes. */
+      /** For a status, the code, or 0 for no response. For a duration, microseconds. For a size, bytes. */
       readonly value: number;
     }
   /** Both ends are inclusive. */
   | { readonly kind: 'range'; readonly field: NumberField; readonly from: number; readonly to: number };
 
-/** Whether a match depends on headers or bodies, which are most of the stored data. */
+/** Whether a match depends on headers or bodies, which make up most of the stored data. */
 export const readsContents = (filter: Filter): boolean => {
   if (filter.kind === 'and' || filter.kind === 'or') return filter.conditions.some(readsContents);
   if (filter.kind === 'not') return readsContents(filter.condition);
@@ -49,7 +49,9 @@ export const readsContents = (filter: Filter): boolean => {
 
 export type Side = 'request' | 'response';
 
-/** The literal pieces between wildcards, which match any bytes: `/hooks/*` is `['/hooks/', '']`. One piece: an exact match. */
+/**
+ * The literal pieces between wildcards, which match any bytes: `/hooks/*` is `['/hooks/', '']`. A single piece is an exact match.
+ */
 export type Pattern = readonly [string, ...string[]];
 
 export type ContainsField = 'query' | 'body' | 'resp.body';
@@ -59,14 +61,14 @@ export type NumberField = 'status' | 'dur' | 'size' | 'req.size' | 'resp.size';
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<=';
 
-/** Limits of one search. Larger searches are not typed by users, and load the server. */
+/** Limits for one search. Users do not type larger searches, and they would load the server. */
 export const FILTER_LIMITS = {
-  /** Characters. */
+  /** The maximum number of characters. */
   textLengthMax: 2_000,
-  /** Conditions without the AND, OR and NOT between them. */
+  /** The maximum number of conditions, not counting the AND, OR and NOT between them. */
   termsMax: 50,
-  /** Nested parentheses and negations. */
+  /** The maximum depth of nested parentheses and negations. */
   depthMax: 20,
-  /** Wildcards in one value. */
+  /** The maximum number of wildcards in one value. */
   wildcardsMax: 10,
 } as const;

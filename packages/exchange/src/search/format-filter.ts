@@ -3,8 +3,8 @@ import { DURATION_UNITS, SIZE_UNITS } from './parse-number.ts';
 import { byteOfEscape } from './text-bytes.ts';
 
 /**
- * The shortest text of a search. `parseFilter` reads the same tree from it. For links, for chips, and for "filter in" and "filter
- * out", which add a term to the tree.
+ * Returns the shortest text of a search, which `parseFilter` reads as the same tree. Used for links, chips, and for "filter in"
+ * and "filter out", which add a term to the tree.
  */
 export const formatFilter = (filter: Filter): string => (filter.kind === 'everything' ? '' : formatCondition(filter));
 
@@ -61,7 +61,7 @@ const formatNumber = (field: Extract<Term, { kind: 'compare' }>['field'], value:
   return withUnit(value, { b, kb, mb, gb });
 };
 
-/** The largest unit that gives a whole number. Bytes need no unit. */
+/** Uses the largest unit that gives a whole number. Bytes need no unit. */
 const withUnit = (value: number, units: Readonly<Record<string, number>>): string => {
   const [unit = '', scale = 1] = Object.entries(units).findLast(([, size]) => value % size === 0) ?? [];
   return `${value / scale}${unit === 'b' ? '' : unit}`;
@@ -80,7 +80,7 @@ const escape = (text: string, alsoStars: boolean): string =>
     return CONTROL_ESCAPES[char] ?? (byte === undefined ? char : hex(byte));
   }).join('');
 
-/** Free text must not look like a keyword, a negation or a field. */
+/** Quotes free text that would otherwise look like a keyword, a negation or a field. */
 const formatText = (text: string, free: boolean): string => {
   const ambiguous = free && /^(-|AND$|OR$|NOT$|[A-Za-z_][^\s"()\\]*:)/.test(text);
   return text === '' || needsQuotes.test(text) || ambiguous || escape(text, false) !== text

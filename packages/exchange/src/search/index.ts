@@ -1,4 +1,7 @@
-/** The search language without ClickHouse. It has no dependencies, so that a browser can also parse, complete and underline. */
+/**
+ * The search language without ClickHouse. It has no dependencies, so that a browser can also parse, complete and underline
+ * searches.
+ */
 export { completionAt } from './complete.ts';
 export type { Completion } from './complete.ts';
 export { FIELDS, headerField, headerNameText, HEADER_PREFIXES } from './fields.ts';

@@ -16,7 +16,7 @@ export type Token =
   | (Span & { readonly kind: 'open' | 'close' | 'not' | 'and' | 'or' })
   | (Span & {
       readonly kind: 'term';
-      /** `undefined`: free text. */
+      /** Undefined for free text. */
       readonly field: (Span & { readonly name: string }) | undefined;
       readonly value: ValueToken;
     });
@@ -26,13 +26,13 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 const LITERAL_ESCAPES = '"\\*()-: ';
 
 const isSpace = (char: string): boolean => /\s/.test(char);
-/** The characters that end a word. */
+/** Whether the character ends a word. */
 const endsWord = (char: string): boolean => char === '(' || char === ')' || char === '"' || isSpace(char);
 
-/** `field:` at the beginning of a word. A header's name may contain more kinds of characters, but not at the beginning. */
+/** Matches `field:` at the beginning of a word. A header name may contain more kinds of characters, but not at the beginning. */
 const fieldStart = /^([A-Za-z_][!#$%&'*+.^_`|~0-9A-Za-z-]*):/;
 
-/** Throws a `FilterSyntaxError` for a fatal problem. */
+/** Splits the text into tokens. Throws a `FilterSyntaxError` for a fatal problem. */
 export const tokenize = (text: string): Token[] => {
   const tokens: Token[] = [];
   for (let at = 0; at < text.length;) {
@@ -73,7 +73,7 @@ const fieldAt = (text: string, from: number): (Span & { readonly name: string })
   return name === undefined ? undefined : { name, from, to: from + name.length };
 };
 
-/** Refuses `a"b"`, `"a"b` and `a(b)`: each is probably meant as one value, which must be quoted as a whole. */
+/** Rejects `a"b"`, `"a"b` and `a(b)`. Each is probably meant as one value, which must be quoted as a whole. */
 const assertApart = (text: string, from: number, value: ValueToken): void => {
   const next = text.charAt(value.to);
   if (next === '' || isSpace(next) || next === ')') return;
@@ -81,7 +81,7 @@ const assertApart = (text: string, from: number, value: ValueToken): void => {
   const advice =
     next === '('
       ? 'put a space before it, or quote the whole value'
-      : String.raw`quote the whole value, and write \" for a quote inside`;
+      : String.raw`quote the whole value and write \" for a quote inside`;
   throw new FilterSyntaxError(`There is ${what} in the middle of a word: ${advice}.`, { from, to: value.to + 1 });
 };
 

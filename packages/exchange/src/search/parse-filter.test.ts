@@ -94,7 +94,7 @@ describe('values', () => {
   });
 });
 
-describe('a problem has a position and says what to write instead', () => {
+describe('a problem has a position and explains what to write instead', () => {
   test.each([
     ['status:500 staus:500', 'staus', 'Did you mean status?'],
     ['verb:GET', 'verb', 'Did you mean method?'],
@@ -149,8 +149,8 @@ describe('a problem has a position and says what to write instead', () => {
   test.each([
     ['length', 'a'.repeat(FILTER_LIMITS.textLengthMax + 1), 'at most 2000 characters'],
     ['terms', 'a '.repeat(FILTER_LIMITS.termsMax + 1), 'at most 50 conditions'],
-    ['depth', '('.repeat(FILTER_LIMITS.depthMax + 1), 'at most 20 deep'],
-    ['negations', `${'-'.repeat(FILTER_LIMITS.depthMax + 1)}a`, 'at most 20 deep'],
+    ['depth', '('.repeat(FILTER_LIMITS.depthMax + 1), 'at most 20 levels deep'],
+    ['negations', `${'-'.repeat(FILTER_LIMITS.depthMax + 1)}a`, 'at most 20 levels deep'],
     ['wildcards', `path:${'*a'.repeat(FILTER_LIMITS.wildcardsMax + 1)}`, 'at most 10 wildcards'],
   ])('limits the %s', (_what, text, message) => {
     expect(problem(text).message).toContain(message);
@@ -176,7 +176,7 @@ describe('properties', () => {
     );
   });
 
-  test('any text is parsed, or has a problem inside it', () => {
+  test('any text is either parsed or has a problem inside it', () => {
     const alphabet = fc.constantFrom(
       ...Array.from('ab"\\()-:*<>=. \n59'),
       'OR ',

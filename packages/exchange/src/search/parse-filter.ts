@@ -10,8 +10,8 @@ export type ParseResult =
   { readonly kind: 'parsed'; readonly filter: Filter } | { readonly kind: 'invalid'; readonly problem: FilterProblem };
 
 /**
- * Parses the text of a search (docs/search.md has the grammar). Never throws. An empty text matches everything. Groups of one,
- * and groups inside groups of the same kind, are flattened, so that equal searches are equal trees.
+ * Parses a search (docs/search.md describes the grammar). Never throws. An empty text matches everything. Groups of one, and
+ * groups inside groups of the same kind, are flattened, so that equal searches result in equal trees.
  */
 export const parseFilter = (text: string): ParseResult => {
   try {
@@ -25,13 +25,16 @@ export const parseFilter = (text: string): ParseResult => {
 const parse = (text: string): Filter => {
   if (text.length > FILTER_LIMITS.textLengthMax) {
     const from = FILTER_LIMITS.textLengthMax;
-    throw new FilterSyntaxError(`A search has at most ${from} characters.`, { from, to: text.length });
+    throw new FilterSyntaxError(`A search can have at most ${from} characters.`, { from, to: text.length });
   }
   const parser = new Parser(text, tokenize(text));
   return parser.parse();
 };
 
-/** Recursive descent: alternatives (OR) of conjunctions (AND, or nothing between) of terms and groups, which may be negated. */
+/**
+ * Parses by recursive descent: alternatives (OR) of conjunctions (AND, or nothing in between) of terms and groups, which may be
+ * negated.
+ */
 class Parser {
   readonly #text: string;
   readonly #tokens: readonly Token[];
@@ -48,7 +51,7 @@ class Parser {
     if (this.#tokens.length === 0) return { kind: 'everything' };
     const condition = this.#any();
     const rest = this.#tokens[this.#at];
-    // Only a parenthesis ends a search before the end of its text.
+    // Only a parenthesis ends a search before the end of the text.
     if (rest !== undefined) {
       throw new FilterSyntaxError('This parenthesis has no opening parenthesis. To search for it, write ")".', rest);
     }
@@ -79,7 +82,7 @@ class Parser {
     this.#at++;
     if (token.kind === 'term') return this.#term(token);
     if (++this.#depth > FILTER_LIMITS.depthMax) {
-      throw new FilterSyntaxError(`A search nests at most ${FILTER_LIMITS.depthMax} deep.`, token);
+      throw new FilterSyntaxError(`A search can be nested at most ${FILTER_LIMITS.depthMax} levels deep.`, token);
     }
     const condition: Condition = token.kind === 'not' ? { kind: 'not', condition: this.#one() } : this.#group(token);
     this.#depth--;
@@ -88,7 +91,7 @@ class Parser {
 
   #term(token: Extract<Token, { kind: 'term' }>): Condition {
     if (++this.#terms > FILTER_LIMITS.termsMax) {
-      throw new FilterSyntaxError(`A search has at most ${FILTER_LIMITS.termsMax} conditions.`, token);
+      throw new FilterSyntaxError(`A search can have at most ${FILTER_LIMITS.termsMax} conditions.`, token);
     }
     return parseTerm(token, this.#text);
   }
@@ -107,7 +110,7 @@ class Parser {
     return true;
   }
 
-  /** The error for a missing term. */
+  /** Returns the error for a missing term. */
   #missing(token: Token | undefined): FilterSyntaxError {
     const before = this.#tokens[this.#at - 1];
     if (before === undefined || (token !== undefined && token.kind !== 'close')) {
@@ -127,7 +130,7 @@ class Parser {
   }
 }
 
-/** Returns a single condition as it is. Merges groups of the same kind into this one. */
+/** Joins conditions. Returns a single condition as it is, and merges groups of the same kind into this one. */
 const join = (kind: 'and' | 'or', conditions: Conditions): Condition => {
   if (conditions.length === 1) return conditions[0];
   const flat = conditions.flatMap((condition) => (condition.kind === kind ? condition.conditions : [condition]));

@@ -10,10 +10,10 @@ import { hasBytes } from './text-bytes.ts';
 
 type TermToken = Extract<Token, { kind: 'term' }>;
 
-/** Wildcards are literal in texts that are searched anywhere. */
+/** Returns the text with literal wildcards, for fields that are searched anywhere. */
 const textOf = (value: ValueToken): string => value.pieces.join('*');
 
-/** Throws a `FilterSyntaxError`. */
+/** Parses one term. Throws a `FilterSyntaxError`. */
 export const parseTerm = (token: TermToken, text: string): Term => {
   const { field, value } = token;
   if (!value.pieces.every(hasBytes)) {
@@ -57,7 +57,7 @@ const quote = (text: string): string => `"${text.replace(/["\\]/g, String.raw`\$
 
 const patternOf = (value: ValueToken): Pattern => {
   if (value.pieces.length - 1 > FILTER_LIMITS.wildcardsMax) {
-    throw new FilterSyntaxError(`A value may have at most ${FILTER_LIMITS.wildcardsMax} wildcards (*).`, value);
+    throw new FilterSyntaxError(`A value can have at most ${FILTER_LIMITS.wildcardsMax} wildcards (*).`, value);
   }
   // Adjacent wildcards count as one.
   const inner = value.pieces.slice(1, -1).filter((piece) => piece !== '');
@@ -75,12 +75,15 @@ const parseField = (name: PlainField, value: ValueToken, text: string): Term => 
     case 'duration':
       return (
         withoutEquality(parseDurationValue(written), value) ??
-        refuse(value, 'A duration needs a comparison and a unit (us, ms, s, m), as in dur:>250ms or dur:100ms-2s.')
+        refuse(value, 'A duration needs a comparison and a unit (us, ms, s or m), as in dur:>250ms or dur:100ms-2s.')
       );
     case 'size':
       return (
         parseSizeValue(name as NumberField, written) ??
-        refuse(value, `A size is a number of bytes or has a unit (b, kb, mb, kib, mib), as in ${name}:>10kb.`)
+        refuse(
+          value,
+          `A size is a number of bytes, or a number with a unit (b, kb, mb, kib or mib), as in ${name}:>10kb.`,
+        )
       );
     case 'contains':
       if (written === '') return refuse(value, emptyAdvice(name));
@@ -101,7 +104,7 @@ const emptyAdvice = (name: PlainField): string => {
   return `There is nothing between the quotes to search for. An empty body is ${size}:0.`;
 };
 
-/** Refuses an exact duration: users do not know durations to the microsecond. */
+/** Rejects an exact duration, because users do not know durations to the microsecond. */
 const withoutEquality = (amount: ReturnType<typeof parseDurationValue>, value: ValueToken): typeof amount => {
   if (amount?.kind !== 'compare' || amount.comparison !== '=') return amount;
   return refuse(value, 'A duration needs a comparison, as in dur:>250ms, dur:<=1s or dur:100ms-2s.');

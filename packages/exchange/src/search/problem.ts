@@ -1,11 +1,11 @@
-/** A problem in a search and its position: underline `text.slice(from, to)`. The message says what to write instead. */
+/** A problem in a search, with its position (underline `text.slice(from, to)`). The message explains what to write instead. */
 export interface FilterProblem {
   readonly message: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Carries a problem out of lexer and parser. `parseFilter` converts it to its result. */
+/** Carries a problem out of the lexer and the parser. `parseFilter` converts it to its result. */
 export class FilterSyntaxError extends Error {
   override readonly name = 'FilterSyntaxError';
   readonly problem: FilterProblem;

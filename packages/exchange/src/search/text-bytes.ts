@@ -3,20 +3,20 @@ const escaped = /[\udc80-\udcff]/;
 const nonAscii = /\P{ASCII}/u;
 const loneSurrogate = /\p{Cs}/u;
 
-/** The text that stands for one byte: ASCII is itself, any other byte is a lone surrogate (see `Filter`). */
+/** Returns the text that stands for one byte. ASCII is itself, and any other byte is a lone surrogate (see `Filter`). */
 export const escapedByte = (byte: number): string => String.fromCharCode(byte < 0x80 ? byte : ESCAPE_BASE + byte);
 
-/** The byte that a character of `Filter`'s texts stands for, if the character is such an escape. */
+/** Returns the byte that a character of `Filter`'s texts stands for, if the character is such an escape. */
 export const byteOfEscape = (char: string): number | undefined =>
   char.length === 1 && escaped.test(char) ? char.charCodeAt(0) - ESCAPE_BASE : undefined;
 
-/** Whether the text can be encoded: its only lone surrogates stand for bytes. */
+/** Whether the text can be encoded, because its only lone surrogates stand for bytes. */
 export const hasBytes = (text: string): boolean =>
   !Array.from(text).some((char) => loneSurrogate.test(char) && byteOfEscape(char) === undefined);
 
 const encoder = new TextEncoder();
 
-/** The bytes of the text: UTF-8, with escaped bytes unchanged. */
+/** Returns the bytes of the text: UTF-8, with escaped bytes unchanged. */
 export const utf8Bytes = (text: string): Uint8Array => {
   const bytes: number[] = [];
   for (const char of text) {
@@ -28,8 +28,8 @@ export const utf8Bytes = (text: string): Uint8Array => {
 };
 
 /**
- * The bytes that the text can mean on the wire. Targets and headers are shown with one character per byte, so a user who types or
- * copies `Ã©` or `é` may mean bytes with these numbers. `undefined` if only UTF-8 is possible.
+ * Returns the bytes that the text can mean on the wire, or `undefined` if only UTF-8 is possible. Targets and headers are shown
+ * with one character per byte, so a user who types or copies `Ã©` or `é` may mean bytes with these numbers.
  */
 export const latin1Bytes = (text: string): Uint8Array | undefined => {
   if (!nonAscii.test(text)) return undefined;

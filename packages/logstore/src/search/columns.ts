@@ -1,13 +1,14 @@
 import type { ContainsField, NumberField, PatternField, Side } from '@standin/exchange/search';
 
 /**
- * The closed table between fields and ClickHouse: no other part of a search becomes SQL. `frozen`: the same in both versions of a
- * row (the request alone, the whole exchange), so that a condition on it can be checked before the versions are merged.
+ * A column for a field. The tables in this file are closed: no other part of a search becomes SQL. `frozen` means that the value
+ * is the same in both versions of a row (only the request, and the complete exchange), so that a condition on it can be checked
+ * before the versions are merged.
  */
 export interface Column {
   readonly sql: string;
   readonly frozen: boolean;
-  /** Shown with one character per byte (see `LogEntry`). Otherwise UTF-8. */
+  /** Whether the value is shown with one character per byte (see `LogEntry`) rather than as UTF-8. */
   readonly latin1?: boolean;
 }
 
@@ -24,7 +25,7 @@ export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
   id: { sql: 'toString(id)', frozen: true },
 };
 
-/** In lower case, because the indexes of migrations/003_log_search.sql use these expressions. */
+/** In lower case, because the indexes in migrations/003_log_search.sql use these expressions. */
 export const CONTAINS_COLUMNS: Readonly<Record<ContainsField, Column>> = {
   query: { sql: 'lower(query)', frozen: true, latin1: true },
   body: { sql: 'lower(request_body)', frozen: true },
@@ -34,10 +35,10 @@ export const CONTAINS_COLUMNS: Readonly<Record<ContainsField, Column>> = {
 const headerLines = (column: string): string =>
   `arrayStringConcat(arrayMap(h -> concat(h.1, ': ', h.2), ${column}), '\\n')`;
 
-/** Path, query and both heads, as shown to users. */
+/** The path, the query and both heads, as shown to users. */
 const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_headers')}, '\\n', ${headerLines('response_headers')}))`;
 
-/** Cheap columns first: ClickHouse reads the next one only if these do not match. */
+/** Cheap columns come first, because ClickHouse reads the next one only if these do not match. */
 export const TEXT_COLUMNS: readonly Column[] = [
   { sql: 'lower(request_body)', frozen: true },
   { sql: 'lower(response_body)', frozen: false },

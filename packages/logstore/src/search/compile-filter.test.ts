@@ -12,7 +12,7 @@ const compile = (text: string) => {
 };
 
 describe('compileFilter', () => {
-  test('every parameter in the SQL has a value, and every value a parameter', () => {
+  test('every parameter in the SQL has a value, and every value has a parameter', () => {
     fc.assert(
       fc.property(anyFilter, (filter) => {
         const { conditions, params } = compileFilter(filter);
@@ -36,7 +36,7 @@ describe('compileFilter', () => {
     );
   });
 
-  test('texts are sent in hexadecimal', () => {
+  test('texts are sent as hexadecimal', () => {
     expect(compile(`body:"' OR 1=1 --"`)).toEqual({
       conditions: [{ sql: '(lower(request_body) LIKE unhex({search0:String}))', frozen: true }],
       params: { search0: `25${Buffer.from("' or 1=1 --").toString('hex')}25` },
@@ -62,7 +62,7 @@ describe('compileFilter', () => {
     ['a', [false]],
     ['(method:GET OR dur:>1s)', [false]],
     ['resp.header.x:1', [false]],
-  ])('the conditions of %s that a response can change: %j', (text, frozen) => {
+  ])('the conditions of %s that a response can change are %j', (text, frozen) => {
     const all = compile(text).conditions.map((condition) => condition.frozen);
     expect([...new Set(all)]).toEqual(frozen);
   });

@@ -3,7 +3,7 @@ import type { Column } from './columns.ts';
 import type { Condition, Filter, Pattern, Term } from '@standin/exchange/search';
 import { latin1Bytes, lowerAscii, utf8Bytes } from '@standin/exchange/search';
 
-/** One condition of a WHERE. */
+/** One condition in a WHERE clause. */
 interface CompiledCondition {
   readonly sql: string;
   /** See `Column`. */
@@ -17,8 +17,8 @@ export interface CompiledFilter {
 }
 
 /**
- * Compiles a search to ClickHouse conditions on the table `log`. The SQL consists only of the expressions in columns.ts. Every
- * value is a parameter; texts are hexadecimal, because they can contain any bytes.
+ * Compiles a search to ClickHouse conditions on the `log` table. The SQL consists only of the expressions in columns.ts. Every
+ * value is a parameter. Texts are hexadecimal, because they can contain any bytes.
  */
 export const compileFilter = (filter: Filter): CompiledFilter => {
   if (filter.kind === 'everything') return { conditions: [], params: {} };
@@ -100,7 +100,7 @@ const compileTerm = (term: Term, params: Params): CompiledCondition => {
   }
 };
 
-/** The byte strings that a text can mean in a column, without duplicates. */
+/** Returns the byte strings that a text can mean in a column, without duplicates. */
 const meanings = (text: string, latin1: boolean): Uint8Array[] => {
   const utf8 = utf8Bytes(text);
   const bytes = latin1 ? latin1Bytes(text) : undefined;
@@ -112,7 +112,7 @@ const PERCENT = 0x25;
 const BACKSLASH = 0x5c;
 const UNDERSCORE = 0x5f;
 
-/** A LIKE pattern, in bytes. Only the gaps between the pieces are wildcards. */
+/** Returns a LIKE pattern in bytes. Only the gaps between the pieces are wildcards. */
 const likePattern = (pieces: readonly Uint8Array[]): Uint8Array => {
   const special = [PERCENT, BACKSLASH, UNDERSCORE];
   const bytes = pieces.flatMap((piece, index) => [
@@ -131,7 +131,7 @@ const contains = ({ sql, frozen, latin1 = false }: Column, text: string, params:
   return { sql: `(${likes.join(' OR ')})`, frozen };
 };
 
-/** The condition on a value, for each meaning of the pattern. */
+/** Returns the condition on a value, for each meaning of the pattern. */
 const valueMatches = (sql: string, pattern: Pattern, latin1: boolean, params: Params): string => {
   if (pattern.length === 1) {
     return `(${meanings(pattern[0], latin1)
@@ -146,7 +146,7 @@ const valueMatches = (sql: string, pattern: Pattern, latin1: boolean, params: Pa
 };
 
 const matches = ({ field, pattern }: Extract<Term, { kind: 'matches' }>, params: Params): CompiledCondition => {
-  // Uses the column itself, not its text, because the column has an index.
+  // Uses the column itself rather than its text, because the column has an index.
   if (field === 'id' && pattern.length === 1) return { sql: `(id = ${params.uuid(pattern[0])})`, frozen: true };
   const { sql, frozen, latin1 = false } = PATTERN_COLUMNS[field];
   return { sql: valueMatches(sql, pattern, latin1, params), frozen };

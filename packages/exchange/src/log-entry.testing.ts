@@ -1,5 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
-import type { LogEntry } from '../log-entry.ts';
+import type { LogEntry } from './log-entry.ts';
 
 const entry: LogEntry = {
   id: '019a0000-0000-7000-8000-000000000001',
@@ -57,7 +57,7 @@ export interface TestExchange {
   readonly truncated?: boolean;
 }
 
-/** An exchange with the part under test, and nothing else. Bodies are UTF-8. */
+/** Returns an exchange that contains only the part under test. Bodies are UTF-8. */
 export const testEntry = (exchange: TestExchange): LogEntry => {
   const { query = '', path = entry.path, upstreamUrl = '', clientAddress = entry.clientAddress } = exchange;
   return {
