@@ -59,8 +59,10 @@ const newInstallation = async (): Promise<Installation> => {
 const run = async (installation: Installation): Promise<void> => {
   const { cluster, clickHouse } = installation;
   const operatorEnv = { ...clickHouse.env, STANDIN_SECRET_POLL_MS: '500' };
-  installation.deployment = await deploy({ cluster, clickHouse, operators: 1, gateways: 1, operatorEnv });
-  installation.dashboard = await startClusterDashboard({ cluster, clickHouse });
+  [installation.deployment, installation.dashboard] = await Promise.all([
+    deploy({ cluster, clickHouse, operators: 1, gateways: 1, operatorEnv }),
+    startClusterDashboard({ cluster, clickHouse }),
+  ]);
 };
 
 const end = async ({ cluster, clickHouse, tenant, deployment, dashboard }: Installation): Promise<void> => {
