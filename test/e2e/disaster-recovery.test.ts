@@ -112,10 +112,13 @@ const query = async (clickHouse: TestClickHouse, sql: string, body?: Buffer): Pr
   return answer;
 };
 
-const logOf = async (installation: Installation): Promise<readonly { id: string; endpoint: string }[]> => {
+const logOf = async (
+  installation: Installation,
+  project = 'shop',
+): Promise<readonly { id: string; endpoint: string }[]> => {
   const { cluster, dashboard } = installation;
   const { token } = await createPerson(cluster, TEAM, { name: 'reader', role: 'standin-view' });
-  const url = `${dashboard?.url ?? ''}/api/v1/namespaces/${TEAM}/projects/shop/requests`;
+  const url = `${dashboard?.url ?? ''}/api/v1/namespaces/${TEAM}/projects/${project}/requests`;
   const { status, json } = await ask(url, { headers: { authorization: `Bearer ${token}` } });
   expect(status).toBe(200);
   return (json as { items: { id: string; endpoint: string }[] }).items.map(({ id, endpoint }) => ({ id, endpoint }));
@@ -288,8 +291,9 @@ test('a copied entry is a condition and stays, and the right one is accepted aga
   expect((await tenant.get('Project', 'shop')).status).toMatchObject({ url: before.url, id: uids.project });
 }, 90_000);
 
-test('standin adopt moves the URL to another name', async () => {
-  const { tenant, cluster } = restored;
+test('standin adopt moves the URL to another name, and the documented statement moves the log', async () => {
+  const { tenant, cluster, clickHouse } = restored;
+  const log = await logOf(restored);
   const shop = (await tenant.get('Project', 'shop')).status;
   await tenant.remove('Project', 'shop');
   const args = ['adopt', 'project', `${TEAM}/store`, '--from', `${TEAM}/shop`, '--kubeconfig', cluster.kubeconfigPath];
@@ -299,6 +303,10 @@ test('standin adopt moves the URL to another name', async () => {
   await tenant.untilReason('Project', 'store', 'Ready', UNTIL.timeoutMs);
   expect((await tenant.get('Project', 'store')).status).toMatchObject({ url: shop?.['url'], id: uids.project });
   expect(await entryOf('Project.shop')).toBe('');
+  expect(await logOf(restored, 'store')).toEqual([]);
+  const update = `UPDATE namespace = '${TEAM}', project = 'store' WHERE project_uid = '${uids.project}'`;
+  await query(clickHouse, `ALTER TABLE log ${update} SETTINGS mutations_sync = 2`);
+  expect(await logOf(restored, 'store')).toEqual(log);
 }, 60_000);
 
 test('a namespace that is created again without its Secret starts empty', async () => {
