@@ -143,6 +143,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
         for (const { plural } of [RESOURCES.Account, RESOURCES.Replay]) {
           await adminClient.remove(collection(plural, namespace));
         }
+        await cluster.kubectl(['delete', 'secret', 'standin-identities', '-n', namespace, '--ignore-not-found']);
       }
       source = open();
     },
