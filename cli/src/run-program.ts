@@ -2,6 +2,7 @@ import process from 'node:process';
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { addAdoptCommand } from './adopt/adopt-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import { addMigrateCommand } from './migrate/migrate-command.ts';
@@ -50,6 +51,7 @@ export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Pro
   addValidateCommand(program);
   addSpoolCommands(program);
   addMigrateCommand(program);
+  addAdoptCommand(program);
   try {
     await program.parseAsync();
   } catch (error) {

@@ -90,6 +90,15 @@ const conditionSchema = (types: readonly string[]) =>
     })
     .describe('One aspect of the current state of the object.');
 
+/** Part of the status of objects with data that outlives them. */
+export const identityStatus = {
+  id: text({ max: 64 })
+    .optional()
+    .describe(
+      'The identity of the object: the uid under which it was first seen. The log, the default URI and the quota follow it.',
+    ),
+};
+
 /** Conditions of every kind that gateways serve. */
 export const SERVED_MEANINGS = {
   Programmed: 'all gateways have acknowledged this generation.',

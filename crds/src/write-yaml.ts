@@ -58,12 +58,19 @@ const STRING: ScalarTag = {
   },
 };
 
+/** A plain `<<` is a merge key, which parsers represent as a symbol. The string is in quotes. */
+const MERGE_TAG = 'tag:yaml.org,2002:merge';
+const stringifyMerge = ({ value }: Scalar): string => (typeof value === 'symbol' ? '<<' : '"<<"');
+
 /**
  * Returns the text of a document. Long strings are not folded, so a body reads as it is sent. Strings that a block or a plain
  * scalar would change are in double quotes. Control characters in strings are escaped, because a DEL pasted into a terminal would
  * erase the characters before it.
  */
 export const writeYaml = (document: Document, options: ToStringOptions = {}): string => {
-  document.schema.tags = document.schema.tags.map((tag) => (tag.tag === STRING.tag ? STRING : tag));
+  document.schema.tags = document.schema.tags.map((tag) => {
+    if (tag.tag === STRING.tag) return STRING;
+    return tag.tag === MERGE_TAG ? ({ ...tag, stringify: stringifyMerge } as ScalarTag) : tag;
+  });
   return document.toString({ lineWidth: 0, ...options });
 };

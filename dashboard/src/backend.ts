@@ -9,6 +9,7 @@ import type {
   HourlyCounts,
   InsertFeed,
   LogFilter,
+  LogOwner,
   LogStore,
   ReplayAnswer,
   ReplayResultsFilter,
@@ -59,17 +60,14 @@ export interface Resources {
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }
 
-export interface ProjectIdentity {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
+/** The uid is the identity of the project (ADR 024). */
+export type ProjectIdentity = LogOwner;
 
-type AccountIdentity = ProjectIdentity;
+type AccountIdentity = LogOwner;
 
 /** Reads the log of a single project. */
 export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
-  /** Used by functions that accept any log. */
+  /** Used by functions that accept any log. They call the methods of this one, which add the other conditions. */
   readonly projectUid: string;
   /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;

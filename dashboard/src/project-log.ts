@@ -1,34 +1,39 @@
 import type { LogStore } from '@standin/logstore';
 import type { ProjectIdentity, ProjectLog } from './backend.ts';
 
-/** Restricts the log to one project. No query returns entries from another project. */
+/**
+ * Restricts the log to one project. No query returns entries from another project: the uid may come from a status, which users may
+ * be able to edit, so namespace and name must match as well (ADR 024).
+ */
 export const projectLog = (
   store: Pick<LogStore, Exclude<keyof ProjectLog, 'projectUid'>>,
-  project: ProjectIdentity,
-): ProjectLog => ({
-  projectUid: project.uid,
-  summaries: (filter) => store.summaries({ ...filter, projectUid: project.uid }),
-  follow: (options) => store.follow({ ...options, projectUid: project.uid }),
-  entries: (summaries) => store.entries(summaries.filter(({ projectUid }) => projectUid === project.uid)),
-  get: async (id) => {
-    const entry = await store.get(id);
-    return entry?.projectUid === project.uid ? entry : undefined;
-  },
-  row: async (id) => {
-    const row = await store.row(id);
-    return row?.projectUid === project.uid ? row : undefined;
-  },
-  preview: async (id, bodyBytesMax) => {
-    const preview = await store.preview(id, bodyBytesMax);
-    return preview?.entry.projectUid === project.uid ? preview : undefined;
-  },
-  count: (filter) => store.count({ ...filter, projectUid: project.uid }),
-  histogram: (filter, range) => store.histogram({ ...filter, projectUid: project.uid }, range),
-  distinct: (field, filter, options) => store.distinct(field, { ...filter, projectUid: project.uid }, options),
-  replays: {
-    answer: (replayUid, requestId) => store.replays.answer({ projectUid: project.uid, replayUid, requestId }),
-    results: (replayUid, options) => store.replays.results({ ...options, projectUid: project.uid, replayUid }),
-    ofRequest: (requestId, limit) => store.replays.ofRequest(project.uid, requestId, limit),
-    counts: (replayUid) => store.replays.counts({ projectUid: project.uid, replayUid }),
-  },
-});
+  { uid: projectUid, namespace, name: project }: ProjectIdentity,
+): ProjectLog => {
+  const scope = { projectUid, namespace, project };
+  const isOwn = (row: typeof scope): boolean =>
+    row.projectUid === projectUid && row.namespace === namespace && row.project === project;
+  const ifOwn = <T extends typeof scope>(row: T | undefined): T | undefined =>
+    row !== undefined && isOwn(row) ? row : undefined;
+  const ofReplays = { projectUid, namespace };
+  return {
+    projectUid,
+    summaries: (filter) => store.summaries({ ...filter, ...scope }),
+    follow: (options) => store.follow({ ...options, projectUid }),
+    entries: (summaries) => store.entries(summaries.filter(isOwn)),
+    get: async (id) => ifOwn(await store.get(id)),
+    row: async (id) => ifOwn(await store.row(id)),
+    preview: async (id, bodyBytesMax) => {
+      const preview = await store.preview(id, bodyBytesMax);
+      return preview !== undefined && isOwn(preview.entry) ? preview : undefined;
+    },
+    count: (filter) => store.count({ ...filter, ...scope }),
+    histogram: (filter, range) => store.histogram({ ...filter, ...scope }, range),
+    distinct: (field, filter, options) => store.distinct(field, { ...filter, ...scope }, options),
+    replays: {
+      answer: (replayUid, requestId) => store.replays.answer({ ...ofReplays, replayUid, requestId }),
+      results: (replayUid, options) => store.replays.results({ ...options, ...ofReplays, replayUid }),
+      ofRequest: (requestId, limit) => store.replays.ofRequest({ ...ofReplays, requestId }, limit),
+      counts: (replayUid) => store.replays.counts({ ...ofReplays, replayUid }),
+    },
+  };
+};

@@ -5,6 +5,8 @@ export type { Certificates, ServerCertificate } from './publish/certificates.ts'
 export { ownCertificates, type CertificateSource, type CertificateStore } from './publish/certificate-renewal.ts';
 export { noGatewayPods } from './gateways/gateway-pods.ts';
 export { noGatewayMemory, type GatewayMemory } from './gateways/gateway-memory.ts';
+export { identifiedSource } from './identity/identified-source.ts';
+export { identitySecrets } from './identity/identity-secrets.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';
 export { ledgerConfigMaps, ledgerFiles, type LedgerStore } from './quota/ledger-store.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';

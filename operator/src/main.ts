@@ -12,6 +12,8 @@ import { ownCertificates, type CertificateSource } from './publish/certificate-r
 import { certificateSecret } from './publish/certificate-secret.ts';
 import { gatewayPods } from './gateways/gateway-pods.ts';
 import { gatewayConfigMap } from './gateways/gateway-memory.ts';
+import { identifiedSource } from './identity/identified-source.ts';
+import { identitySecrets } from './identity/identity-secrets.ts';
 import { LEASE_NAME } from './publish/leadership.ts';
 import { ledgerConfigMaps } from './quota/ledger-store.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
@@ -42,7 +44,11 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
   const operator = await runOperator({
     settings,
     translateSettings: translateSettings(settings),
-    source: kubernetesSource(cluster),
+    source: identifiedSource({
+      ...{ logger, registry, pollMs: settings.secretPollMs },
+      source: kubernetesSource(cluster),
+      store: identitySecrets(client, settings.namespace),
+    }),
     services: kubernetesServices(cluster),
     certificates: streamCertificates(),
     leadership: new LeaderElector({

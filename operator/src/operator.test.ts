@@ -486,6 +486,6 @@ test('an Account gets a condition if the log has more requests than granted perm
   await vi.waitFor(() => {
     const found = conditionsIn(source.object('Account', 'team').status).find(({ type }) => type === 'QuotaMismatch');
     expect(found?.status).toBe('True');
-    expect(found?.message).toContain('4 requests of 9999-12');
+    expect(found?.message).toContain('4 requests for 9999-12');
   }, 5_000);
 });

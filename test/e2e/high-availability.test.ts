@@ -230,7 +230,7 @@ describe('operators', () => {
       async () => {
         const { status } = await tenant.get('Account', 'team');
         const { accepted } = status?.['usage'] as { accepted: number };
-        const { days } = await store.usage(uid, year);
+        const { days } = await store.usage({ uid, namespace: tenant.namespace, name: 'team' }, year);
         return accepted === days.reduce((sum, { requests }) => sum + requests, 0);
       },
       { timeoutMs: 30_000 },

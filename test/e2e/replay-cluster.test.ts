@@ -99,7 +99,10 @@ test('the status contains the response to one request within a second, and the l
   });
   expect(again[0]).toMatchObject({ method: 'POST', request: { body: entry.request.body } });
   const { metadata } = await tenant.get('Replay', 'one');
-  const answer = await store.replays.answer({ projectUid, replayUid: metadata.uid, requestId: entry.id });
+  const answer = await store.replays.answer({
+    ...{ projectUid, namespace: tenant.namespace },
+    ...{ replayUid: metadata.uid, requestId: entry.id },
+  });
   expect(answer).toMatchObject({ status: 200, response: { body: '"ok"' } });
   expect(JSON.stringify(answer)).not.toContain(await tenant.readSecret('team-api-key'));
 

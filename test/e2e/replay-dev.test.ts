@@ -140,7 +140,7 @@ describe('standin replay ID', () => {
 describe('standin replay with a filter', () => {
   test('shows the plan, then sends the requests in order, no faster than the given rate', async () => {
     const plan = await replay(...BULK, '--to', `${upstreamUrl()}/ordered`, '--dry-run');
-    expect(plan.stderr).toContain(`${COUNT} requests to ${upstreamUrl()}/ordered, 10 a second: about 2.4 s`);
+    expect(plan.stderr).toContain(`${COUNT} requests to ${upstreamUrl()}/ordered, 10 per second: about 2.4 s`);
     expect(plan.stderr).toContain(`… and ${COUNT - 5} more`);
     expect(numbersAt('/ordered')).toEqual([]);
 

@@ -241,8 +241,12 @@ test('exercises a restarted gateway, a deleted account and expiring certificates
   // The new process needs a new block of permits.
   await eventually('a response', call, { ...UNTIL, accept: (status) => status === 200 });
   await untilUsed('update configmaps');
+  // The next leader removes the ledger of an earlier month whose account no longer exists.
   await team.remove('Account', 'team');
-  await untilUsed('delete configmaps');
+  const labels = { 'app.kubernetes.io/managed-by': 'standin-operator', 'app.kubernetes.io/component': 'quota' };
+  const metadata = { name: 'standin-quota-gone', namespace: SYSTEM, labels };
+  const data = { ledger: JSON.stringify({ period: '2020-01', used: 1, blocks: [] }) };
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }));
 
   const secret = certificateSecret(team.client, SYSTEM, 'standin-stream-tls');
   await kubectl('delete', 'secret', 'standin-stream-tls', '-n', SYSTEM);
@@ -250,6 +254,7 @@ test('exercises a restarted gateway, a deleted account and expiring certificates
   expect(await secret.write(old, undefined)).toBe(true);
   await operator.process.restart();
   await operator.process.waitForUrl(`${operator.adminUrl}/readyz`, UNTIL.timeoutMs);
+  await untilUsed('delete configmaps');
 }, 90_000);
 
 test('the operator and the dashboard use every permission of their roles and request no other', async () => {

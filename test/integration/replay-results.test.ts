@@ -51,7 +51,14 @@ const result = (replayUid: string, changes: Partial<ReplayResult> = {}): ReplayR
 test('stores a result byte for byte', async () => {
   const row = result('one');
   await store.replays.insert([row]);
-  expect(await store.replays.answer({ projectUid: 'project', replayUid: 'one', requestId: row.requestId })).toEqual({
+  expect(
+    await store.replays.answer({
+      projectUid: 'project',
+      namespace: 'default',
+      replayUid: 'one',
+      requestId: row.requestId,
+    }),
+  ).toEqual({
     requestId: row.requestId,
     replayUid: 'one',
     namespace: 'default',
@@ -83,13 +90,14 @@ test('stores an edited body, even an empty one', async () => {
   ];
   await store.replays.insert([some, none]);
   const bodyOf = async ({ requestId }: ReplayResult) =>
-    (await store.replays.answer({ projectUid: 'project', replayUid: 'edited', requestId }))?.request.body?.body;
+    (await store.replays.answer({ projectUid: 'project', namespace: 'default', replayUid: 'edited', requestId }))
+      ?.request.body?.body;
   expect([await bodyOf(some), await bodyOf(none)]).toEqual(['x', '']);
 });
 
 test('counts the last of two attempts at a request', async () => {
   const requestId = randomUUID();
-  const key = { projectUid: 'project', replayUid: 'twice' };
+  const key = { projectUid: 'project', namespace: 'default', replayUid: 'twice' };
   await store.replays.insert([
     result('twice', { requestId, status: 0, error: 'no connection' }),
     result('twice', { requestId, sentAtUs: NOW_US + 1 }),
@@ -106,7 +114,7 @@ test('counts the last of two attempts at a request', async () => {
 
 test('returns results in the order of their requests, and the ids of completed requests', async () => {
   const rows = [3, 1, 2].map((second) => result('order', { requestReceivedAtUs: NOW_US + second * 1_000_000 }));
-  const key = { projectUid: 'project', replayUid: 'order' };
+  const key = { projectUid: 'project', namespace: 'default', replayUid: 'order' };
   await store.replays.insert(rows);
   const ids = (await store.replays.results({ ...key, limit: 10 })).map(({ requestId }) => requestId);
   expect(ids).toEqual([rows[1], rows[2], rows[0]].map((row) => row?.requestId));
@@ -120,16 +128,18 @@ test('returns the replays of a request, newest first, from its project only', as
     result('first', { requestId }),
     result('second', { requestId, sentAtUs: NOW_US + 1 }),
     result('other', { requestId, projectUid: 'other' }),
+    result('elsewhere', { requestId, namespace: 'other' }),
   ]);
-  const found = await store.replays.ofRequest('project', requestId, 10);
+  const request = { projectUid: 'project', namespace: 'default', requestId };
+  const found = await store.replays.ofRequest(request, 10);
   expect(found.map(({ replayUid }) => replayUid)).toEqual(['second', 'first']);
-  expect(await store.replays.ofRequest('project', 'not an id', 10)).toEqual([]);
+  expect(await store.replays.ofRequest({ ...request, requestId: 'not an id' }, 10)).toEqual([]);
 });
 
 test('does not return expired results', async () => {
   const row = result('expired', { expiresAtS: Math.floor(NOW_US / 1e6) - 10 });
   await store.replays.insert([row]);
-  const key = { projectUid: 'project', replayUid: 'expired' };
+  const key = { projectUid: 'project', namespace: 'default', replayUid: 'expired' };
   expect(await store.replays.answer({ ...key, requestId: row.requestId })).toBeUndefined();
   expect(await store.replays.counts(key)).toEqual([]);
 });

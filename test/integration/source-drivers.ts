@@ -4,12 +4,14 @@ import path from 'node:path';
 import { GROUP_VERSION, RESOURCES, type ObjectRef, type ResourceSource } from '@standin/contract';
 import { resourcePath } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
-import { directorySource, kubernetesSource } from '@standin/operator';
+import { directorySource, identifiedSource, identitySecrets, kubernetesSource } from '@standin/operator';
 import pino from 'pino';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE, installStandin } from '../harness/install-standin.ts';
 
 export const logger = pino({ level: 'silent' });
+
+const IDENTITY_POLL_MS = 500;
 
 /** An object as a user writes it. */
 export interface Manifest extends ObjectRef {
@@ -112,9 +114,18 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
   const write = async (manifests: readonly Manifest[]) => {
     await Promise.all(manifests.map((manifest) => editor.apply(toObject(manifest))));
   };
+  const open = () =>
+    identifiedSource({
+      ...{ logger, pollMs: IDENTITY_POLL_MS },
+      source: kubernetesSource({ client: operatorClient, namespaces: [], logger }),
+      store: identitySecrets(operatorClient, SYSTEM_NAMESPACE),
+    });
+  let source = open();
   return {
     cluster,
-    source: kubernetesSource({ client: operatorClient, namespaces: [], logger }),
+    get source() {
+      return source;
+    },
     editor,
     namespaces,
     write,
@@ -132,7 +143,9 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
         for (const { plural } of [RESOURCES.Account, RESOURCES.Replay]) {
           await adminClient.remove(collection(plural, namespace));
         }
+        await cluster.kubectl(['delete', 'secret', 'standin-identities', '-n', namespace, '--ignore-not-found']);
       }
+      source = open();
     },
     close: async () => {
       await operatorClient.close();

@@ -11,8 +11,17 @@ let store: LogStore;
 const at = (time: string): number => Date.parse(time) * 1_000;
 const NOVEMBER = { from: new Date('2026-11-01T00:00:00Z'), to: new Date('2026-12-01T00:00:00Z') };
 const accountUid = 'account-a';
+const TEAM = { uid: accountUid, namespace: 'default', name: 'team' };
 const row = (receivedAt: string, changes: Partial<LogRow> = {}): LogRow =>
-  newLogRow({ accountUid, projectUid: 'p', endpoint: 'orders', receivedAtUs: at(receivedAt), ...changes });
+  newLogRow({
+    accountUid,
+    namespace: 'default',
+    account: 'team',
+    projectUid: 'p',
+    endpoint: 'orders',
+    receivedAtUs: at(receivedAt),
+    ...changes,
+  });
 
 beforeAll(async () => {
   clickHouse = await startClickHouse();
@@ -29,6 +38,8 @@ beforeAll(async () => {
     row('2026-11-21T12:00:00Z', { projectUid: 'q', project: 'other' }),
     row('2026-12-01T00:00:00Z'),
     row('2026-11-21T12:00:00Z', { accountUid: 'account-b' }),
+    row('2026-11-21T12:00:00Z', { account: 'other' }),
+    row('2026-11-21T12:00:00Z', { namespace: 'other' }),
     row('2026-11-21T12:00:00Z', { expiresAtS: 1_000_000_000 }),
   ];
   // Delivers the rows twice, as after an outage that is longer than every deduplication window.
@@ -42,7 +53,7 @@ afterAll(async () => {
 });
 
 test("counts each request in an account's month once, by day and endpoint", async () => {
-  const { days, endpoints } = await store.usage(accountUid, NOVEMBER);
+  const { days, endpoints } = await store.usage(TEAM, NOVEMBER);
   expect(days).toEqual([
     { day: '2026-11-01', requests: 2 },
     { day: '2026-11-21', requests: 2 },
@@ -58,7 +69,7 @@ test("counts each request in an account's month once, by day and endpoint", asyn
 });
 
 test('is empty for an account without requests', async () => {
-  expect(await store.usage('unknown-account', NOVEMBER)).toEqual({ days: [], endpoints: [] });
+  expect(await store.usage({ ...TEAM, uid: 'unknown-account' }, NOVEMBER)).toEqual({ days: [], endpoints: [] });
 });
 
 test("knows each project's last request", async () => {

@@ -122,6 +122,9 @@ const projectPaths = (namespace: string, row: string): readonly string[] => {
   return [...new Set(flat(routes, '').filter((path) => path.startsWith('/p/:namespace')))].map(fill);
 };
 
+const requests = (namespace: string, rest = ''): string =>
+  `/api/v1/namespaces/${namespace}/projects/shop/requests${rest}`;
+
 describe('another namespace', () => {
   test('reveals nothing on any page of the dashboard', async () => {
     const paths = projectPaths(foreign, foreignRow);
@@ -137,8 +140,6 @@ describe('another namespace', () => {
   });
 
   test('reveals no row in the API, not even under a project that the user may read', async () => {
-    const requests = (namespace: string, rest = ''): string =>
-      `/api/v1/namespaces/${namespace}/projects/shop/requests${rest}`;
     for (const rest of ['', ':count', `/${foreignRow}`, `/${foreignRow}/body`]) {
       expect((await ask(requests(foreign, rest), { headers: as(viewer) })).status, rest).toBe(403);
     }
@@ -151,6 +152,23 @@ describe('another namespace', () => {
     for (const path of projectPaths(own, foreignRow).filter((path) => !path.includes('/stream'))) {
       expect((await ask(path, { headers: as(viewer) })).body, path).not.toContain(SECRET);
     }
+    expect((await ask(requests(own), { headers: as(viewer) })).body).toContain(ownRow);
+  });
+
+  test('a forged identity in the status of a project shows nothing of another project', async () => {
+    const idOf = async (namespace: string): Promise<string> =>
+      (await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.metadata.uid}'])).stdout;
+    const forge = async (id: string | null): Promise<void> => {
+      const patch = JSON.stringify({ status: { id } });
+      const args = ['patch', 'mpr', 'shop', '-n', own, '--subresource=status', '--type=merge', '-p', patch];
+      expect((await cluster.kubectl(args)).code).toBe(0);
+    };
+    await forge(await idOf(foreign));
+    for (const path of projectPaths(own, foreignRow).filter((path) => !path.includes('/stream'))) {
+      expect((await ask(path, { headers: as(viewer) })).body, path).not.toContain(SECRET);
+    }
+    expect((await ask(requests(own), { headers: as(viewer) })).body).not.toContain(ownRow);
+    await forge(null);
     expect((await ask(requests(own), { headers: as(viewer) })).body).toContain(ownRow);
   });
 

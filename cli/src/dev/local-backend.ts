@@ -36,14 +36,10 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
   mode: 'local',
   resources: localResources(options),
   logs: {
-    requestsByHour: (projects, hours) =>
-      options.store.requestsByHour(
-        projects.map(({ uid }) => uid),
-        hours,
-      ),
+    requestsByHour: (projects, hours) => options.store.requestsByHour(projects, hours),
     open: (project) => Promise.resolve(projectLog(options.store, project)),
     openByName: (project) => openByName(options, project),
-    usage: ({ uid }, range) => options.store.usage(uid, range),
+    usage: (account, range) => options.store.usage(account, range),
   },
 });
 

@@ -10,6 +10,8 @@ import {
   certificateFile,
   directorySource,
   kubernetesServices,
+  identifiedSource,
+  identitySecrets,
   kubernetesSource,
   LEASE_NAME,
   ledgerConfigMaps,
@@ -237,9 +239,13 @@ const openSource = async (
   }
   const client = await openCluster(from.kubeconfig, registry);
   const cluster = { client, namespaces: [], logger, registry };
-  const source = kubernetesSource(cluster);
-  const services = kubernetesServices(cluster);
   const { name: identity, namespace } = settings;
+  const source = identifiedSource({
+    ...{ logger, registry, pollMs: settings.secretPollMs },
+    source: kubernetesSource(cluster),
+    store: identitySecrets(client, namespace),
+  });
+  const services = kubernetesServices(cluster);
   const leadership = new LeaderElector({ client, namespace, name: LEASE_NAME, identity, logger, registry });
   return { source, services, leadership, ledgers: ledgerConfigMaps(client, namespace), where: () => '' };
 };

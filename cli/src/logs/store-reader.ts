@@ -22,9 +22,8 @@ export interface StoreReaderOptions {
 /** Reads a ClickHouse server, or a data folder with an engine that runs as long as the command. */
 export const openStoreReader = async (options: StoreReaderOptions, choice: LogChoice): Promise<LogReader> => {
   const { filter: search, ...others } = choice;
-  // A user with access to ClickHouse may see everything in it. Names only narrow the list.
-  const filter: TailFilter = { projectUid: EVERY_PROJECT, ...others, search };
   const { store, close } = await openStore(options);
+  const filter: TailFilter = { projectUid: await projectUidOf(store, choice), ...others, search };
   const isServer = options.clickhouseUrl !== undefined;
   const checkGrowing = (): void => {
     if (isServer) return;
@@ -55,6 +54,19 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
     },
     close,
   };
+};
+
+/**
+ * The identity of a project whose namespace and name are given: the last one of that name with requests. So an earlier project of the name, of another
+ * owner, is not shown. A user with access to ClickHouse may see all of it: without both names, they only narrow the list.
+ */
+const projectUidOf = async (
+  store: Pick<LogStore, 'summaries'>,
+  { namespace, project }: Pick<LogChoice, 'namespace' | 'project'>,
+): Promise<TailFilter['projectUid']> => {
+  if (namespace === undefined || project === undefined) return EVERY_PROJECT;
+  const [newest] = await store.summaries({ projectUid: EVERY_PROJECT, namespace, project, limit: 1 });
+  return newest?.projectUid ?? EVERY_PROJECT;
 };
 
 const openStore = async (

@@ -1,7 +1,16 @@
 import { PLANS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
+import {
+  commonStatus,
+  identityStatus,
+  integer,
+  NAME_LENGTH_MAX,
+  objectName,
+  text,
+  timestamp,
+  SERVED_MEANINGS,
+} from '../fields.ts';
 
 /** The account's Secret is named `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
@@ -40,6 +49,7 @@ const status = z
       QuotaAvailable: 'less than 80 % of the quota of this month are used (present only with a quota).',
       QuotaMismatch: 'the log has more requests than the quota granted (present only while True).',
     }),
+    ...identityStatus,
     apiKey: z
       .strictObject({
         secretName: text({ max: NAME_LENGTH_MAX })

@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { commonStatus, integer, reference, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
+import { commonStatus, identityStatus, integer, reference, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
 import { matches, withRules } from '../rules.ts';
 
 const spec = z
@@ -22,7 +22,7 @@ const spec = z
       .describe(
         'The first path segment of the URLs of all endpoints of the project, for example k3v9x2m7q4hd8w1n. Set it when you create the project, ' +
           'to have the same URLs in every cluster. If you set it later, all URLs of the project change, unless it is the value of status.uri. ' +
-          'Once set, it cannot be changed or removed. Default: derived from metadata.uid.',
+          'Once set, it cannot be changed or removed. Default: derived from status.id.',
       ),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
@@ -39,6 +39,7 @@ const status = z
       ResolvedRefs: 'the Account exists and is ready.',
       ...SERVED_MEANINGS,
     }),
+    ...identityStatus,
     uri: text({ max: LIMITS.projectUriLengthMax })
       .optional()
       .describe('The active URI, the first path segment of all URLs.'),

@@ -1,5 +1,5 @@
 import { RESOURCES, SourceError } from '@standin/contract';
-import type { LogStore } from '@standin/logstore';
+import type { EndpointUsage, LogStore } from '@standin/logstore';
 import type { Logs, ProjectIdentity } from '../backend.ts';
 import { projectLog } from '../project-log.ts';
 import type { AccessReviews } from './access-reviews.ts';
@@ -30,8 +30,10 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
   return {
     requestsByHour: async (projects, hours) => {
       const allowed = await Promise.all(projects.map(mayRead));
-      const uids = projects.filter((_, index) => allowed[index]).map(({ uid }) => uid);
-      return store.requestsByHour(uids, hours);
+      return store.requestsByHour(
+        projects.filter((_, index) => allowed[index]),
+        hours,
+      );
     },
     open: async (project) => {
       const { namespace, name } = project;
@@ -51,16 +53,18 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
         const { namespace, name, uid } = account;
         throw new SourceError('NotFound', `account ${namespace}/${name} with uid "${uid}" does not exist`);
       }
-      const usage = await store.usage(account.uid, range);
-      const projects = new Map(
-        usage.endpoints.map(({ namespace, project: name, projectUid: uid }) => [uid, { namespace, name, uid }]),
-      );
+      const usage = await store.usage(account, range);
+      const keyOf = ({ namespace, name, uid }: ProjectIdentity): string => `${namespace}/${name} ${uid}`;
+      const projectOf = ({ namespace, project: name, projectUid: uid }: EndpointUsage): ProjectIdentity => ({
+        ...{ namespace, name, uid },
+      });
+      const projects = new Map(usage.endpoints.map(projectOf).map((project) => [keyOf(project), project]));
       const visible = new Set<string>();
       const look = async (project: ProjectIdentity): Promise<void> => {
-        if ((await mayRead(project)) && (await isLive('Project', project))) visible.add(project.uid);
+        if ((await mayRead(project)) && (await isLive('Project', project))) visible.add(keyOf(project));
       };
       await Promise.all([...projects.values()].map(look));
-      return { ...usage, endpoints: usage.endpoints.filter(({ projectUid }) => visible.has(projectUid)) };
+      return { ...usage, endpoints: usage.endpoints.filter((row) => visible.has(keyOf(projectOf(row)))) };
     },
   };
 };

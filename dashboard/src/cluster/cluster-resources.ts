@@ -28,7 +28,7 @@ import { problemsOf } from './api-problems.ts';
 import type { ClusterUser } from './cluster-user.ts';
 import { listVisible, type ListParts } from './list-visible.ts';
 import type { LiveChanges } from './live-changes.ts';
-import { getObject, listIn } from './read-objects.ts';
+import { getObject, listIn, readObject } from './read-objects.ts';
 
 export interface ResourcesParts extends ListParts {
   readonly changes: LiveChanges;
@@ -72,7 +72,7 @@ const write = async (user: ClusterUser, object: DesiredObject, options: WriteOpt
   for (let attempt = 1; ; attempt += 1) {
     try {
       const written = await writeOnce(user, object, options);
-      return { ok: true, object: toResourceObject(object.kind, written) };
+      return { ok: true, object: readObject(object.kind, written) };
     } catch (error) {
       const lostRace = isConflict(error) && options.expected !== 'absent';
       if (lostRace && attempt < ATTEMPTS_MAX) continue;

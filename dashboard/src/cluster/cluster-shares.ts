@@ -1,9 +1,9 @@
 import { SourceError } from '@standin/contract';
-import { toResourceObject, type CustomResource } from '@standin/kube';
+import type { CustomResource } from '@standin/kube';
 import type { ShareSource } from '../shares/public-shares.ts';
 import { ShareIndex } from '../shares/share-index.ts';
 import { followObjects, type OwnView } from './follow-objects.ts';
-import { getObject } from './read-objects.ts';
+import { getObject, readObject } from './read-objects.ts';
 
 /**
  * Follows the cluster's Shares with the dashboard's ServiceAccount, which may read Projects and Shares. Pages show only what a link leads to. Every
@@ -14,7 +14,7 @@ export const followClusterShares = (view: OwnView): ShareSource => {
   const index = new ShareIndex();
   const isSynced = followObjects<CustomResource>(view, {
     kinds: ['Project', 'Share'],
-    put: (kind, object) => index.put(toResourceObject(kind, object)),
+    put: (kind, object) => index.put(readObject(kind, object)),
     remove: (kind, { metadata: { name, namespace = '' } }) => index.remove({ kind, namespace, name }),
   });
   return {

@@ -31,15 +31,10 @@ export const draftMock = async (
   project: string,
   row: LogRow,
 ): Promise<DraftedMock> => {
-  const { namespace, endpoint: name, endpointUid } = row;
+  const { namespace, endpoint: name } = row;
   const endpoint = await backend.resources.get({ kind: 'Endpoint', namespace, name });
   if (endpoint === undefined || endpointSpec(endpoint).projectRef?.name !== project)
     return { endpoint: undefined, draft: { reason: 'The endpoint that returned this response no longer exists.' } };
-  if (endpoint.metadata.uid !== endpointUid)
-    return {
-      endpoint,
-      draft: { reason: 'The endpoint that returned this response was deleted. This endpoint has the same name.' },
-    };
   const draft = await workers.run('draftMock', { row, endpoint, mode: backend.mode }, capturedOf(row));
   if ('reason' in draft) return { endpoint, draft };
   return { endpoint, draft: { ...draft, obstacle: await obstacleOf(backend, endpoint, draft.object) } };

@@ -32,11 +32,12 @@ export const listEndpoints = async (
 /** Describes the upstream of a captured request's endpoint. Undefined if the endpoint no longer exists or has no upstream. */
 export const upstreamOf = async (
   { resources }: Backend,
-  { namespace, endpoint, endpointUid }: Pick<LogRow, 'namespace' | 'endpoint' | 'endpointUid'>,
+  { namespace, project, endpoint }: Pick<LogRow, 'namespace' | 'project' | 'endpoint'>,
 ): Promise<string | undefined> => {
   const object = await resources.get({ kind: 'Endpoint', namespace, name: endpoint });
-  if (object?.metadata.uid !== endpointUid) return undefined;
-  const { forward } = endpointSpec(object);
+  if (object === undefined) return undefined;
+  const { projectRef, forward } = endpointSpec(object);
+  if (projectRef?.name !== project) return undefined;
   const service = forward?.serviceRef;
   return service === undefined ? forward?.url : `Service ${service.name}:${service.port}${service.path}`;
 };

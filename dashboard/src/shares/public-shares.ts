@@ -1,5 +1,6 @@
 import type { Condition, ResourceObject } from '@standin/contract';
 import { parseObject, readStatus, type ShareSpec } from '@standin/crds';
+import type { RowVersion } from '@standin/exchange';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/exchange/redact';
 import { capturedOf } from '../captured/captured-bytes.ts';
@@ -62,9 +63,14 @@ export interface PublicSharesParts extends PublicSharesSource {
 interface WorkingLink {
   readonly spec: ShareSpec;
   readonly projectUid: string;
+  readonly namespace: string;
   /** Identifies the Share and its spec. */
   readonly identity: string;
 }
+
+/** A Share must not show the log of another project, whatever request and identity are named (ADR 024). */
+const isOf = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
+  row.projectUid === projectUid && row.namespace === namespace && row.project === spec.projectRef.name;
 
 export const publicShares = ({ source, store, workers, now = Date.now }: PublicSharesParts): PublicShares => {
   const cache = new ShareCache();
@@ -76,14 +82,15 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
     if (!parsed.ok || parsed.value.kind !== 'Share') return undefined;
     const { spec } = parsed.value;
     if (!(Date.parse(spec.expiresAt) > now())) return undefined;
-    const { uid, generation } = found.share.metadata;
-    return { spec, projectUid: found.projectUid, identity: `${uid}/${generation}` };
+    const { uid, generation, namespace } = found.share.metadata;
+    return { spec, namespace, projectUid: found.projectUid, identity: `${uid}/${generation}` };
   };
 
-  const redacted = async ({ spec, projectUid }: WorkingLink): Promise<SharedExchange | undefined> => {
+  const redacted = async (link: WorkingLink): Promise<SharedExchange | undefined> => {
+    const { spec } = link;
     const row = await store.row(spec.requestId);
     // A Share must not show a request from another project, even if it contains the id of one.
-    if (row?.projectUid !== projectUid) return undefined;
+    if (row === undefined || !isOf(link, row)) return undefined;
     return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
   };
 
@@ -93,7 +100,7 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
       const tokenSha256 = shareTokenSha256(token);
       const link = await findWorking(tokenSha256);
       const row = link && (await store.version(link.spec.requestId));
-      if (link === undefined || row?.projectUid !== link.projectUid) {
+      if (link === undefined || row === undefined || !isOf(link, row)) {
         cache.drop(tokenSha256);
         return undefined;
       }

@@ -37,7 +37,7 @@ export interface LedgerStore {
    * affect the others.
    */
   list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
-  /** Removes the ledger of an account that was deleted and whose uid will not be reused. */
+  /** Removes the ledger of an account that no longer exists. Only ledgers of earlier months are removed. */
   remove(accountUid: string): Promise<void>;
 }
 

@@ -132,16 +132,12 @@ export class QuotaController implements Controller {
     return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
   }
 
-  /** Removes the ledger of a deleted account. */
+  /** The ledger stays: an account that is created again continues with it. */
   removed({ kind, metadata: { uid } }: ResourceObject): void {
     if (kind !== 'Account') return;
     const account = this.#accounts.get(uid);
     this.#accounts.delete(uid);
     clearTimeout(account?.timer);
-    const { store, logger } = this.#options;
-    void Promise.resolve(account?.running)
-      .then(() => store.remove(uid))
-      .catch((error: unknown) => logger.warn({ accountUid: uid, err: error }, 'cannot remove the quota ledger'));
   }
 
   /** Resolves when no write is in progress. */

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { Clock } from '@standin/kube';
-import type { LogFilter, LogStore } from '@standin/logstore';
+import type { LogFilter, LogOwner, LogStore } from '@standin/logstore';
 
 export interface CapturedOptions {
   readonly store: Pick<LogStore, 'summaries' | 'entries'>;
-  readonly filter: Pick<LogFilter, 'projectUid' | 'search' | 'since' | 'until' | 'after'>;
+  readonly filter: Pick<LogFilter, 'projectUid' | 'namespace' | 'project' | 'search' | 'since' | 'until' | 'after'>;
   readonly limit: number;
   /** Entries that are not fetched. */
   readonly skip: ReadonlySet<string>;
@@ -67,7 +67,7 @@ const partsOf = function* (page: readonly LogSummary[]): Generator<LogSummary[]>
 
 export interface FindOptions {
   readonly store: Pick<LogStore, 'get'>;
-  readonly projectUid: string;
+  readonly project: LogOwner;
   readonly clock: Clock;
   /** Repeats work that needs the log store until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
@@ -85,11 +85,12 @@ const isRecent = (id: string, now: Date): boolean =>
 
 /** Finds an entry in this project. Waits for a recent entry, which may not be visible yet. Rejects when `signal` aborts. */
 export const findEntry = async (id: string, options: FindOptions): Promise<LogEntry | undefined> => {
-  const { store, projectUid, clock, retry, signal } = options;
+  const { store, project, clock, retry, signal } = options;
   const deadline = clock.now() + (isRecent(id, clock.date()) ? APPEARS_MS_MAX : 0);
   for (;;) {
     const entry = await retry(() => store.get(id));
-    if (entry?.projectUid === projectUid) return entry;
+    const { uid, namespace, name } = project;
+    if (entry?.projectUid === uid && entry.namespace === namespace && entry.project === name) return entry;
     if (entry !== undefined || clock.now() > deadline) return undefined;
     await delay(APPEARS_POLL_MS, undefined, { signal });
   }

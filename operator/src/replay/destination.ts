@@ -16,7 +16,7 @@ export interface Destination extends ReplayDestination {
 export interface DestinationParts {
   readonly source: Pick<ResourceSource, 'readSecret'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
-  readonly translator: Pick<Translator, 'verdict' | 'serviceFault'>;
+  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'childrenOf'>;
   /** Base URL that the operator uses for the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
@@ -63,7 +63,7 @@ export class Destinations {
   }
 
   #upstream({ endpoint, endpointUid }: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Destination | string {
-    const forward = specOf(this.#parts.objects.get(endpointUid), 'Endpoint')?.forward;
+    const forward = specOf(this.#endpoint(endpoint, endpointUid), 'Endpoint')?.forward;
     if (forward === undefined) return `Endpoint ${endpoint} was deleted or has no spec.forward, so it has no upstream.`;
     const { namespace } = this.#plan.project;
     const { clusterDomain, translator } = this.#parts;
@@ -71,6 +71,15 @@ export class Destinations {
     const isTrusted = serviceRef !== undefined && translator.serviceFault(namespace, serviceRef) === undefined;
     const { url, timeoutMs, viaService } = upstreamOf(forward, { namespace, clusterDomain, isTrusted });
     return { target: 'Upstream', url, timeoutMs, viaService, ...WITHOUT_KEY };
+  }
+
+  /** An Endpoint that was created again is found by its name. */
+  #endpoint(name: string, uid: string): ResourceObject | undefined {
+    const { objects, translator } = this.#parts;
+    const known = objects.get(uid);
+    if (known !== undefined) return known;
+    const ofProject = [...translator.childrenOf(this.#plan.project.uid)].map((other) => objects.get(other));
+    return ofProject.find((object) => object?.metadata.name === name);
   }
 
   #readKey(): Promise<string | undefined> {

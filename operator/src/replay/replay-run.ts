@@ -153,7 +153,8 @@ export class ReplayRun {
     await this.#read(ticket, () => this.#parts.prepareStore());
     if (!this.#isCounted) {
       // The stored results are authoritative: a status may be outdated or lost.
-      const key = { projectUid: resolution.plan.project.uid, replayUid: this.#object.metadata.uid };
+      const { uid: projectUid, namespace } = resolution.plan.project;
+      const key = { projectUid, namespace, replayUid: this.#object.metadata.uid };
       this.#counts.add(await this.#read(ticket, () => store.replays.counts(key)));
       this.#isCounted = true;
     }
@@ -170,14 +171,15 @@ export class ReplayRun {
 
   async #sendOne({ plan, store, ticket }: Turn, requestId: string): Promise<TurnEnd> {
     this.#report.set({ planned: 1 });
-    const key = { projectUid: plan.project.uid, replayUid: this.#object.metadata.uid, requestId };
+    const { uid: projectUid, namespace } = plan.project;
+    const key = { projectUid, namespace, replayUid: this.#object.metadata.uid, requestId };
     const earlier = this.#counts.total === 0 ? undefined : await this.#read(ticket, () => store.replays.answer(key));
     if (earlier !== undefined) {
       this.#reportResult(earlier.status, earlier.durationMs, earlier.error);
       return this.#finish();
     }
     const entry = await findEntry(requestId, {
-      ...{ store, projectUid: plan.project.uid, clock: this.#parts.clock, signal: this.#control.stopped },
+      ...{ store, project: plan.project, clock: this.#parts.clock, signal: this.#control.stopped },
       retry: (work) => this.#read(ticket, work),
     });
     if (entry === undefined) {

@@ -77,7 +77,7 @@ export const setUp = ({ withStore = true } = {}) => {
     const controller: ReplayController = new ReplayController({
       ...{ source, objects, store, clock, registry, metrics: replayMetrics(registry) },
       logger: pino({ level: 'silent' }),
-      translator: { verdict: () => undefined, serviceFault: () => undefined },
+      translator: { verdict: () => undefined, serviceFault: () => undefined, childrenOf: () => [] },
       prepareStore: () => Promise.resolve(),
       egress: { gateway: egress, upstream: egress },
       gatewayUrl: 'http://gateway',

@@ -48,7 +48,9 @@ export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
   const { limit } = spec.filter;
   // Excludes requests that the replay itself causes.
   const until = new Date(Math.min(Date.parse(spec.filter.to), Date.parse(replay.metadata.creationTimestamp)));
-  const filter = { projectUid: project.uid, search: plan.search, since: new Date(spec.filter.from), until };
+  const { uid: projectUid, namespace, name } = project;
+  const since = new Date(spec.filter.from);
+  const filter = { projectUid, namespace, project: name, search: plan.search, since, until };
   const start = parsePosition(report.facts.cursor);
   report.set({ planned: report.facts.planned ?? (await count(options, filter, limit)) });
 
@@ -137,7 +139,8 @@ const doneSince = async (
 ): Promise<Set<string>> => {
   if (counts.total === 0) return new Set();
   const sinceUs = start === undefined ? 0 : Date.parse(start.at.receivedAt) * 1_000;
-  const key = { projectUid: plan.project.uid, replayUid: replay.metadata.uid, sinceUs };
+  const { uid: projectUid, namespace } = plan.project;
+  const key = { projectUid, namespace, replayUid: replay.metadata.uid, sinceUs };
   return new Set(await read(() => store.replays.ids(key)));
 };
 

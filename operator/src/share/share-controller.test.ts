@@ -66,7 +66,9 @@ const begin = (): void => {
       if (id === SPEC.requestId) looks += 1;
       const projectUid = rows.get(id);
       if (outage !== undefined) return Promise.reject(outage);
-      return Promise.resolve(projectUid === undefined ? undefined : { projectUid, version: 2 });
+      return Promise.resolve(
+        projectUid === undefined ? undefined : { projectUid, namespace: 'default', project: 'shop', version: 2 },
+      );
     },
   };
   controller = new ShareController({

@@ -146,7 +146,7 @@ export class ShareController implements Controller {
 
   /** Looks for the request in the log. Resolves with the delay until the next look, if one is necessary. */
   async #look(
-    { metadata: { uid, generation }, status }: ResourceObject,
+    { metadata: { uid, namespace, generation }, status }: ResourceObject,
     entry: NonNullable<ShareVerdict['entry']>,
   ): Promise<{ readonly readiness: Readiness; readonly againMs?: number }> {
     const { store, prepareStore, deliveredUpTo } = this.#options;
@@ -163,7 +163,10 @@ export class ShareController implements Controller {
     try {
       await prepareStore();
       const row = await store.version(entry.requestId);
-      if (row?.projectUid === entry.projectUid) {
+      // As the dashboard decides when the link is opened (ADR 024).
+      const isOfProject =
+        row?.projectUid === entry.projectUid && row.namespace === namespace && row.project === entry.project;
+      if (isOfProject) {
         this.#missingSince.delete(uid);
         return { readiness: WORKING };
       }

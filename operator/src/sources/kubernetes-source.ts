@@ -1,5 +1,6 @@
 import {
   API_GROUP,
+  GROUP_VERSION,
   KINDS,
   OPERATOR_FIELD_MANAGER,
   RESOURCES,
@@ -49,35 +50,24 @@ const secretPath = (namespace: string, name?: string): string => {
   return resourcePath(name === undefined ? secrets : { ...secrets, name });
 };
 
-interface Secret {
-  readonly metadata: {
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly { readonly uid: string }[];
-  };
-}
+type Secret = KubeObject & {
+  readonly metadata: { readonly ownerReferences?: readonly { readonly apiVersion: string }[] };
+  readonly data?: Readonly<Record<string, string>>;
+};
+
+/** The label of the Secrets that the operator creates, and may replace. */
+const MANAGED_BY = 'app.kubernetes.io/managed-by';
+const isGenerated = ({ metadata: { labels } }: Secret): boolean => labels?.[MANAGED_BY] === OPERATOR_FIELD_MANAGER;
 
 /** Records why the Secret has its current data: see `ResourceSource.replaceSecret`. */
 const MARK_ANNOTATION = `${API_GROUP}/written-by`;
 
-/** Returns a new Secret, which is deleted with its owner. */
-const newSecret = (owner: ResourceObject, name: string, data: Readonly<Record<string, string>>) => ({
+/** Returns a new Secret without an owner, so that it outlives the object that it belongs to. */
+const newSecret = (namespace: string, name: string, data: Readonly<Record<string, string>>) => ({
   apiVersion: 'v1',
   kind: 'Secret',
   type: 'Opaque',
-  metadata: {
-    name,
-    namespace: owner.metadata.namespace,
-    labels: { 'app.kubernetes.io/managed-by': OPERATOR_FIELD_MANAGER },
-    ownerReferences: [
-      {
-        apiVersion: owner.apiVersion,
-        kind: owner.kind,
-        name: owner.metadata.name,
-        uid: owner.metadata.uid,
-        controller: true,
-      },
-    ],
-  },
+  metadata: { name, namespace, labels: { [MANAGED_BY]: OPERATOR_FIELD_MANAGER } },
   stringData: data,
 });
 
@@ -164,7 +154,8 @@ class KubernetesSource implements ResourceSource {
 
   async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
     try {
-      const secret = await this.#client.get<{ data?: Record<string, string> }>(secretPath(namespace, name));
+      const secret = await this.#client.get<Secret>(secretPath(namespace, name));
+      await this.#release(secret, secretPath(namespace, name));
       const value = new Map(Object.entries(secret.data ?? {})).get(dataKey);
       return value === undefined ? undefined : Buffer.from(value, 'base64');
     } catch (error) {
@@ -175,7 +166,7 @@ class KubernetesSource implements ResourceSource {
 
   async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
     const { namespace } = owner.metadata;
-    const created = this.#client.create(secretPath(namespace), newSecret(owner, name, data), {
+    const created = this.#client.create(secretPath(namespace), newSecret(namespace, name, data), {
       query: { fieldManager: OPERATOR_FIELD_MANAGER },
     });
     await asSourceError(created).catch((error: unknown) => {
@@ -189,7 +180,7 @@ class KubernetesSource implements ResourceSource {
     data: Readonly<Record<string, string>>,
     mark: string,
   ): Promise<void> {
-    const { namespace, uid } = owner.metadata;
+    const { namespace } = owner.metadata;
     const path = secretPath(namespace, name);
     const query = { fieldManager: OPERATOR_FIELD_MANAGER };
     const annotations = { [MARK_ANNOTATION]: mark };
@@ -199,7 +190,7 @@ class KubernetesSource implements ResourceSource {
         throw error;
       });
       if (before === undefined) {
-        const secret = newSecret(owner, name, data);
+        const secret = newSecret(namespace, name, data);
         await this.#client.create(
           secretPath(namespace),
           { ...secret, metadata: { ...secret.metadata, annotations } },
@@ -209,8 +200,7 @@ class KubernetesSource implements ResourceSource {
       }
       const { metadata } = before;
       if (metadata.annotations?.[MARK_ANNOTATION] === mark) return;
-      if (!(metadata.ownerReferences ?? []).some((reference) => reference.uid === uid))
-        throw foreignSecret(namespace, name);
+      if (!isGenerated(before)) throw foreignSecret(namespace, name);
       // Includes the resourceVersion, so that the write conflicts if the Secret has changed since.
       const replaced = {
         ...before,
@@ -225,6 +215,18 @@ class KubernetesSource implements ResourceSource {
 
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     return this.#events.record(object, event);
+  }
+
+  /** Earlier versions made the Account the owner. Best effort: the next read tries again. */
+  async #release(secret: Secret, path: string): Promise<void> {
+    const { ownerReferences = [] } = secret.metadata;
+    const others = ownerReferences.filter(({ apiVersion }) => apiVersion !== GROUP_VERSION);
+    if (!isGenerated(secret) || others.length === ownerReferences.length) return;
+    const released = { ...secret, metadata: { ...secret.metadata, ownerReferences: others } };
+    const query = { fieldManager: OPERATOR_FIELD_MANAGER };
+    await this.#client.replace(path, released, { query }).catch((error: unknown) => {
+      this.#options.logger.warn({ err: error, path }, 'cannot remove the owner of a Secret, retrying');
+    });
   }
 
   async #read(ref: ObjectRef): Promise<CustomResource | undefined> {

@@ -54,7 +54,14 @@ const readyFinding = (findings: readonly Finding[]): Finding => {
 };
 
 /** Reasons that do not resolve by themselves: a user has to change the object (kstatus: Stalled). */
-export const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Conflicted', 'SecretInvalid', 'Rejected']);
+export const STALLING: ReadonlySet<ConditionReason> = new Set([
+  'Invalid',
+  'Conflicted',
+  'IdentityInvalid',
+  'IdentityNotRecorded',
+  'SecretInvalid',
+  'Rejected',
+]);
 
 export interface ConditionContext {
   /** The generation that the conditions describe. */

@@ -10,6 +10,7 @@ import {
 import { readStatus } from '@standin/crds';
 import type { Logger } from 'pino';
 import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import { isIdentified } from '../identity/identity.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { Verdict } from '../translate/index.ts';
@@ -93,7 +94,12 @@ export class ServedStatus {
     const context = { ...contextOf(newest, now), generation };
     const before = statusFieldsOf(newest);
     const { conditions, fields } = this.#desired(verdict, before, context);
-    const result = await this.#writer.write(newest, { ...fields, observedGeneration: generation, conditions });
+    const result = await this.#writer.write(newest, {
+      ...fields,
+      ...identityField(object),
+      observedGeneration: generation,
+      conditions,
+    });
     if (result === 'outdated') return undefined;
     const wrote = result === 'written';
     if (wrote) {
@@ -217,6 +223,10 @@ interface FaultCheck {
  * order, and than gateways take to acknowledge.
  */
 const FAULT_HOLD_MS = 10_000;
+
+/** Returns the identity, which readers of the log find in the status. */
+const identityField = ({ kind, metadata, identityFault }: ResourceObject): StatusFields =>
+  isIdentified(kind) ? { id: identityFault === undefined ? metadata.uid : undefined } : {};
 
 /** Reasons of conditions about quotas that are reported. */
 const REPORTED: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);

@@ -1,6 +1,6 @@
 import { API_KEY_DATA_KEY, apiKeySecretName, configKey, type AccountConfig } from '@standin/contract';
 import type { AccountSpec } from '@standin/crds';
-import { ACCEPTED, fails, holds, invalid, NOT_CHECKED } from './findings.ts';
+import { ACCEPTED, fails, holds, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
 /** @param holder the object that holds the key, if the key is known */
@@ -10,12 +10,12 @@ export const evaluateAccount = (
   holder: Entry | undefined,
   settings: TranslateSettings,
 ): Evaluation => {
-  const { ref, uid, generation, parsed, problems } = entry;
+  const { ref, uid, generation, parsed, fault } = entry;
   const base = { ref, uid, generation };
-  if (parsed?.kind !== 'Account' || problems.length > 0) {
+  if (parsed?.kind !== 'Account' || fault !== undefined) {
     const verdict = {
       ...base,
-      accepted: invalid(problems),
+      accepted: fault ?? ACCEPTED,
       resolvedRefs: NOT_CHECKED,
       configKey: undefined,
       status: {},

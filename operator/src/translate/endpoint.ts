@@ -1,6 +1,6 @@
 import { configKey, type EndpointConfig, type ForwardActionConfig, type HeaderPair } from '@standin/contract';
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
-import { ACCEPTED, fails, firstFault, holds, invalid, NOT_CHECKED, title } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import { jsonFault } from './json-document.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
@@ -39,9 +39,9 @@ export const evaluateEndpoint = (
   { project, holder, serviceFault }: EndpointWorld,
   settings: TranslateSettings,
 ): Evaluation => {
-  const { ref, uid, generation, parsed, problems } = entry;
+  const { ref, uid, generation, parsed, fault } = entry;
   const spec = parsed?.kind === 'Endpoint' ? parsed.spec : undefined;
-  const accepted = problems.length > 0 ? invalid(problems) : holder === entry ? ACCEPTED : routeConflict(spec, holder);
+  const accepted = fault ?? (holder === entry ? ACCEPTED : routeConflict(spec, holder));
   const config: EndpointConfig | undefined =
     spec !== undefined && accepted.ok && project?.evaluation?.config !== undefined
       ? {

@@ -1,12 +1,14 @@
 import { parseObject, type Problem } from '@standin/crds';
 import { endpointProblems } from './endpoint.ts';
+import { fails, invalid } from './findings.ts';
 import { projectUri } from './project.ts';
 import type { ServiceRef } from './services.ts';
 import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, TranslateSettings } from './types.ts';
 
 /** Parses an object. Never throws. */
 export const readEntry = (object: ConfigResource, settings: TranslateSettings): Entry => {
-  const { kind, metadata } = object;
+  const { kind, metadata, identityFault } = object;
+  const { parsed, fault: specFault } = readSpec(object, settings);
   const { namespace, name, uid, generation } = metadata;
   const { creationTimestamp } = metadata;
   const createdAtMs = Date.parse(creationTimestamp);
@@ -15,21 +17,23 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
     uid,
     generation,
     createdAtMs: Number.isNaN(createdAtMs) ? 0 : createdAtMs,
-    ...readSpec(object, settings),
+    parsed,
+    fault: identityFault === undefined ? specFault : fails(identityFault.reason, identityFault.message),
     claim: undefined,
     evaluation: undefined,
   };
 };
 
-const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Entry, 'parsed' | 'problems'> => {
+const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Entry, 'parsed' | 'fault'> => {
   try {
     const result = parseObject(object);
-    if (!result.ok) return { parsed: undefined, problems: result.problems };
+    if (!result.ok) return { parsed: undefined, fault: invalid(result.problems) };
     const parsed = result.value as ParsedConfig;
-    return { parsed, problems: semanticProblems(parsed, settings) };
+    const problems = semanticProblems(parsed, settings);
+    return { parsed, fault: problems.length > 0 ? invalid(problems) : undefined };
   } catch (error) {
     const message = `the operator cannot parse it (${String(error)}): this is a bug in Standin, please report it`;
-    return { parsed: undefined, problems: [{ path: 'spec', message }] };
+    return { parsed: undefined, fault: invalid([{ path: 'spec', message }]) };
   }
 };
 
@@ -37,8 +41,8 @@ const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): re
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
 /** Returns the claim to something unique: an API key, a project URI, or a method and path in a project. */
-export const claimOf = ({ ref, uid, parsed, problems }: Entry, key: KeyState): string | undefined => {
-  if (parsed === undefined || problems.length > 0) return undefined;
+export const claimOf = ({ ref, uid, parsed, fault }: Entry, key: KeyState): string | undefined => {
+  if (parsed === undefined || fault !== undefined) return undefined;
   switch (parsed.kind) {
     case 'Account':
       return key.kind === 'key' ? `key ${key.sha256}` : undefined;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { configKey, type ProjectConfig } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
-import { ACCEPTED, fails, firstFault, holds, invalid, NOT_CHECKED, title } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 /** 100 bits, 5 per character: URIs cannot be guessed and do not collide. */
@@ -11,7 +11,7 @@ const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 const NOTHING_DERIVED = { uri: undefined, url: undefined, retentionDays: undefined };
 
-/** Returns the pinned URI, or one derived from the uid. A derived URI changes only if the object is deleted and created again. */
+/** Returns the pinned URI, or one derived from the object's identity. */
 export const projectUri = (uid: string, { uri }: ProjectSpec): string => uri ?? derivedUri(uid);
 
 const derivedUri = (uid: string): string =>
@@ -32,13 +32,13 @@ export const evaluateProject = (
   holder: Entry | undefined,
   settings: TranslateSettings,
 ): Evaluation => {
-  const { ref, uid, generation, parsed, problems } = entry;
+  const { ref, uid, generation, parsed, fault } = entry;
   const base = { ref, uid, generation };
-  if (parsed?.kind !== 'Project' || problems.length > 0) {
+  if (parsed?.kind !== 'Project' || fault !== undefined) {
     return {
       verdict: {
         ...base,
-        accepted: invalid(problems),
+        accepted: fault ?? ACCEPTED,
         resolvedRefs: NOT_CHECKED,
         configKey: undefined,
         status: NOTHING_DERIVED,

@@ -7,7 +7,7 @@ import type {
   Plan,
   ResourceObject,
 } from '@standin/contract';
-import type { ParsedObject, Problem } from '@standin/crds';
+import type { ParsedObject } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 
 /** An object that produces configuration. The translator ignores Replays, Shares and KeyRegenerations. */
@@ -92,8 +92,8 @@ export interface Entry extends Claimant {
   readonly createdAtMs: number;
   /** Undefined if the spec cannot be parsed. */
   readonly parsed: ParsedConfig | undefined;
-  /** Problems of the object itself, independent of other objects. */
-  readonly problems: readonly Problem[];
+  /** What is wrong with the object itself, independent of other objects. */
+  readonly fault: Finding | undefined;
   /** What it claims. Only a valid object claims anything. */
   claim: string | undefined;
   /** The result of the last flush. */

@@ -39,6 +39,8 @@ export const CONDITION_REASONS = [
   'Pending',
   'Invalid',
   'Conflicted',
+  'IdentityInvalid',
+  'IdentityNotRecorded',
   // ResolvedRefs
   'ResolvedRefs',
   'AccountNotFound',

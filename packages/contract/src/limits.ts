@@ -46,6 +46,8 @@ export const LIMITS = {
   retentionDaysMax: 3_650,
   ownApiKeyLengthMin: 32,
   ownApiKeyLengthMax: 512,
+  /** Accounts and Projects that a namespace has had. The Secret with their identities may have 1 MiB, about 8,000 entries. */
+  identitiesPerNamespaceMax: 5_000,
   /** The API server rejects 32,768 characters and more. This is as much as people read. */
   conditionMessageLengthMax: 1_000,
 

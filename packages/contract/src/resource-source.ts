@@ -1,4 +1,5 @@
 import type { Kind } from './api-group.ts';
+import type { ConditionReason } from './conditions.ts';
 
 /**
  * The source of desired state and the destination of status: the Kubernetes API, or a directory of manifests. Both
@@ -8,6 +9,10 @@ import type { Kind } from './api-group.ts';
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace: string;
+  /**
+   * The object's identity: an Account or a Project that is deleted and created again has the same uid (ADR 024). Other objects
+   * have another one.
+   */
   readonly uid: string;
   /** Increases with every change of `spec`. */
   readonly generation: number;
@@ -27,6 +32,14 @@ export interface ResourceObject {
   readonly metadata: ObjectMeta;
   readonly spec: unknown;
   readonly status?: unknown;
+  /** Why the object cannot be used under its identity. Its uid is then that of no other object. */
+  readonly identityFault?: IdentityFault;
+}
+
+export interface IdentityFault {
+  readonly reason: ConditionReason & `Identity${string}`;
+  /** What to change, as a sentence. */
+  readonly message: string;
 }
 
 export interface ObjectRef {
@@ -141,10 +154,13 @@ export interface ResourceSource {
     resourceVersion?: string,
   ): Promise<ResourceObject>;
 
-  /** Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. */
+  /**
+   * Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. Kubernetes: removes the
+   * owner references of Secrets that earlier versions created, which would delete the Secret with its owner.
+   */
   readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
 
-  /** Creates a Secret that is deleted with `owner`. Rejects with `Conflict` if a Secret with that name exists. */
+  /** Creates a Secret for `owner`, which outlives it. Rejects with `Conflict` if a Secret with that name exists. */
   createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;
 
   /**

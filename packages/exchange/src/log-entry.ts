@@ -71,6 +71,8 @@ export interface EntryPreview {
 /** Identifies a version of an entry's row. */
 export interface RowVersion {
   readonly projectUid: string;
+  readonly namespace: string;
+  readonly project: string;
   /** Increases when the complete exchange is recorded. */
   readonly version: number;
 }

@@ -1,3 +1,4 @@
+import { TupleParam } from '@clickhouse/client';
 import type { ClickHouse } from './clickhouse.ts';
 import { decodeAll } from './run-query.ts';
 import { RowBinaryReader } from './row-binary-reader.ts';
@@ -6,24 +7,32 @@ import { RowBinaryReader } from './row-binary-reader.ts';
 const EXECUTION_TIME_MAX = 10;
 const HOUR_MS = 3_600_000;
 
+/** A Project or an Account whose rows are read. Its status may name a wrong uid: rows of other names are never its own (ADR 024). */
+export interface LogOwner {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Counts of consecutive hours, oldest first. The last one ends now. */
 export type HourlyCounts = readonly number[];
 
 /** See `LogStore.requestsByHour`. Hours are counted back from the current time, so that the sum covers exactly the last hours. */
 export const countByHour = async (
   clickhouse: ClickHouse,
-  projectUids: readonly string[],
+  projects: readonly LogOwner[],
   hours: number,
 ): Promise<Map<string, HourlyCounts>> => {
-  const counts = new Map(projectUids.map((uid) => [uid, new Array<number>(hours).fill(0)]));
-  if (projectUids.length === 0) return counts;
+  const counts = new Map(projects.map(({ uid }) => [uid, new Array<number>(hours).fill(0)]));
+  if (projects.length === 0) return counts;
   const now = Date.now();
   const sql = `SELECT project_uid, toUInt16(intDiv({now:Int64} - toUnixTimestamp64Milli(received_at), ${HOUR_MS})) AS age, uniqExact(id)
     FROM log
-    WHERE expires_at > now() AND project_uid IN {projectUids:Array(String)}
+    WHERE expires_at > now() AND (project_uid, namespace, project) IN {projects:Array(Tuple(String, String, String))}
       AND received_at > fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND received_at <= fromUnixTimestamp64Milli({now:Int64}, 'UTC')
     GROUP BY project_uid, age FORMAT RowBinary`;
-  const params = { projectUids: [...projectUids], now, since: now - hours * HOUR_MS };
+  const owners = projects.map(({ uid, namespace, name }) => new TupleParam([uid, namespace, name]));
+  const params = { projects: owners, now, since: now - hours * HOUR_MS };
   const answer = await clickhouse.run('count requests', {
     sql,
     params,

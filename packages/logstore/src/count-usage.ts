@@ -1,5 +1,6 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { ClickHouse } from './clickhouse.ts';
+import type { LogOwner } from './count-requests.ts';
 import { decodeAll } from './run-query.ts';
 
 export interface UsageRange {
@@ -45,13 +46,14 @@ const settings: ClickHouseSettings = {
 /** See `LogStore.usage`. */
 export const countUsage = async (
   clickhouse: ClickHouse,
-  accountUid: string,
+  { uid, namespace, name }: LogOwner,
   { from, to }: UsageRange,
 ): Promise<Usage> => {
   // All columns have the same value in every copy and version of a row, so conditions can be checked before the merge.
-  const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {accountUid:String}
+  const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {uid:String}
+    AND namespace = {namespace:String} AND account = {name:String}
     AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
-  const params = { accountUid, from: from.getTime(), to: to.getTime() };
+  const params = { uid, namespace, name, from: from.getTime(), to: to.getTime() };
   const run = (sql: string): Promise<Buffer> =>
     clickhouse.run('count requests for an account', { sql: `${sql} FORMAT RowBinary`, params, settings });
   const [byDay, byEndpoint] = await Promise.all([

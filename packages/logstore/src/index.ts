@@ -1,5 +1,5 @@
 export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
-export type { HourlyCounts } from './count-requests.ts';
+export type { HourlyCounts, LogOwner } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
 export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.ts';
 export type { PermitFilter, SpentPermits } from './count-permits.ts';
@@ -18,6 +18,7 @@ export type { InsertBatch, LogStore, LogStoreOptions, ReplayStore } from './log-
 export { migrationScript } from './migrate.ts';
 export type {
   ReplayAnswer,
+  ReplayedRequest,
   ReplayKey,
   ReplayResult,
   ReplayResultsFilter,

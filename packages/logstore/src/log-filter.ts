@@ -20,8 +20,8 @@ export const EVERY_PROJECT = Symbol('every project');
 /** Selects and orders entries. Missing conditions do not restrict the result, except for the project, which is required. */
 export interface LogFilter {
   /**
-   * The project's uid. This is the only condition that is safe against a recreated namespace, and the one that reads a single
-   * range.
+   * The project's uid. It is safe against a recreated namespace, and is the one condition that reads a single range. A uid from a
+   * status needs `namespace` and `project` as well (ADR 024).
    */
   readonly projectUid: string | typeof EVERY_PROJECT;
   readonly namespace?: string | undefined;

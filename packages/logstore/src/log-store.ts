@@ -3,7 +3,7 @@ import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
-import { countByHour, findLastRequests, type HourlyCounts } from './count-requests.ts';
+import { countByHour, findLastRequests, type HourlyCounts, type LogOwner } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
 import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits } from './count-permits.ts';
@@ -29,6 +29,7 @@ import {
 } from './replay-results.ts';
 import type {
   ReplayAnswer,
+  ReplayedRequest,
   ReplayKey,
   ReplayResult,
   ReplayResultsFilter,
@@ -102,7 +103,7 @@ export interface LogStore {
    */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
   /** Returns the number of requests per project in each of the last hours, by the project's uid. */
-  requestsByHour(projectUids: readonly string[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
+  requestsByHour(projects: readonly LogOwner[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   /**
    * When each project received its last request in the log, by the project's uid. With `insertedWithinMs`, only requests that were
    * inserted within this time count. Same time limit as `count`.
@@ -113,7 +114,7 @@ export interface LogStore {
    * Returns an account's requests by day and by endpoint. Counts only requests that are still in the log. Has the same time limit
    * as `count`.
    */
-  usage(accountUid: string, range: UsageRange): Promise<Usage>;
+  usage(account: LogOwner, range: UsageRange): Promise<Usage>;
   /**
    * Returns the number of requests that were accepted with permits from each block. Blocks without requests are missing. Has the
    * same time limit as `count`. In a cluster, rejects while a replica is unavailable, because it may have rows that the others do
@@ -130,7 +131,8 @@ export interface LogStore {
 }
 
 /**
- * Results of replays. Every call takes the project's uid, which is the only condition that is safe against a recreated namespace.
+ * Results of replays. Every call takes the uid and the namespace of the project: a uid from a status may be that of another team's
+ * project.
  */
 export interface ReplayStore {
   /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
@@ -140,7 +142,7 @@ export interface ReplayStore {
   /** Returns a replay's results in the order of their requests. */
   results(filter: ReplayResultsFilter): Promise<ReplaySummary[]>;
   /** Returns all replays of one captured request, newest first. */
-  ofRequest(projectUid: string, requestId: string, limit: number): Promise<ReplaySummary[]>;
+  ofRequest(request: ReplayedRequest, limit: number): Promise<ReplaySummary[]>;
   /** Returns the number of requests per response status. Status 0 means that there was no response. */
   counts(key: ReplayKey): Promise<StatusCount[]>;
   /** Returns the requests in a replay that have a result and were received at this time or later. */
@@ -227,17 +229,17 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     row: (id) => readRow(clickhouse, id),
     version: (id) => readVersion(clickhouse, id),
     preview: (id, bodyBytesMax) => readPreview(clickhouse, id, bodyBytesMax),
-    requestsByHour: (projectUids, hours) => countByHour(clickhouse, projectUids, hours),
+    requestsByHour: (projects, hours) => countByHour(clickhouse, projects, hours),
     lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),
     replays: {
       insert: (results) => insertReplayResults(clickhouse, results),
       answer: (key) => readReplayAnswer(clickhouse, key),
       results: (filter) => readReplayResults(clickhouse, filter),
-      ofRequest: (projectUid, requestId, limit) => readReplaysOf(clickhouse, projectUid, requestId, limit),
+      ofRequest: (request, limit) => readReplaysOf(clickhouse, request, limit),
       counts: (key) => countReplayResults(clickhouse, key),
       ids: (key) => readReplayedIds(clickhouse, key),
     },
-    usage: (accountUid, range) => countUsage(clickhouse, accountUid, range),
+    usage: (account, range) => countUsage(clickhouse, account, range),
     permits: (filter) => countPermits({ clickhouse, cluster }, filter),
     spentPermits: (accountUid, period) => countSpentPermits(clickhouse, accountUid, period),
     ping: () => clickhouse.ping(),

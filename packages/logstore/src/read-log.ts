@@ -110,8 +110,13 @@ export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<Log
 /** See `LogStore.version`. */
 export const readVersion = (clickhouse: ClickHouse, id: string): Promise<RowVersion | undefined> =>
   find(clickhouse, id, {
-    columns: 'project_uid, version',
-    decode: (reader) => ({ projectUid: reader.text(), version: reader.uint8() }),
+    columns: 'project_uid, namespace, project, version',
+    decode: (reader) => ({
+      projectUid: reader.text(),
+      namespace: reader.text(),
+      project: reader.text(),
+      version: reader.uint8(),
+    }),
   });
 
 const previewColumns = [

@@ -90,7 +90,15 @@ export interface ReplayAnswer extends ReplaySummary {
 
 export interface ReplayKey {
   readonly projectUid: string;
+  readonly namespace: string;
   readonly replayUid: string;
+}
+
+/** A captured request. */
+export interface ReplayedRequest {
+  readonly projectUid: string;
+  readonly namespace: string;
+  readonly requestId: string;
 }
 
 export interface ReplayResultsFilter extends ReplayKey {
@@ -220,11 +228,12 @@ const decodeAnswer = (reader: RowBinaryReader): ReplayAnswer => {
   };
 };
 
-const OF_REPLAY = 'project_uid = {projectUid:String} AND replay_uid = {replayUid:String} AND expires_at > now()';
+const OF_PROJECT = 'project_uid = {projectUid:String} AND namespace = {namespace:String} AND expires_at > now()';
+const OF_REPLAY = `${OF_PROJECT} AND replay_uid = {replayUid:String}`;
 /** The last attempt of each request. */
 const LAST_ATTEMPT = 'ORDER BY request_id, sent_at DESC LIMIT 1 BY request_id';
 
-const params = ({ projectUid, replayUid }: ReplayKey) => ({ projectUid, replayUid });
+const params = ({ projectUid, namespace, replayUid }: ReplayKey) => ({ projectUid, namespace, replayUid });
 
 /** Returns the complete result for one request, or `undefined` if there is none yet. */
 export const readReplayAnswer = async (
@@ -256,15 +265,14 @@ export const readReplayResults = async (
 /** Returns all replays of one captured request, newest first. */
 export const readReplaysOf = async (
   clickhouse: ClickHouse,
-  projectUid: string,
-  requestId: string,
+  request: ReplayedRequest,
   limit: number,
 ): Promise<ReplaySummary[]> => {
-  if (!uuidText.test(requestId)) return [];
+  if (!uuidText.test(request.requestId)) return [];
   const sql = `SELECT ${SUMMARY_COLUMNS} FROM replay_results
-    WHERE project_uid = {projectUid:String} AND request_id = {requestId:UUID} AND expires_at > now()
+    WHERE ${OF_PROJECT} AND request_id = {requestId:UUID}
     ORDER BY sent_at DESC LIMIT 1 BY replay_uid LIMIT {limit:UInt32} FORMAT RowBinary`;
-  const statement = { sql, params: { projectUid, requestId, limit }, settings: READ_SETTINGS };
+  const statement = { sql, params: { ...request, limit }, settings: READ_SETTINGS };
   return decodeAll(await clickhouse.run('read the replays of a request', statement), decodeSummary);
 };
 

@@ -1,0 +1,257 @@
+import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import { make } from '../translate/translator.testing.ts';
+import { identifiedSource } from './identified-source.ts';
+import { signedEntry } from './identity.ts';
+import { MemoryIdentities } from './memory-identities.testing.ts';
+
+const POLL_MS = 20;
+const SHOP = { kind: 'Project', namespace: 'default', name: 'shop' } as const;
+
+let raw: MemorySource;
+let store: MemoryIdentities;
+/** The calls of the listener: `put shop uid-1`. */
+let calls: string[];
+let seen: Map<string, ResourceObject>;
+let stopping: AbortController;
+
+const source = () => identifiedSource({ source: raw, store, pollMs: POLL_MS, logger: pino({ level: 'silent' }) });
+const start = async () => {
+  const started = source();
+  await started.start(
+    {
+      put: (object) => {
+        calls.push(`put ${object.metadata.name} ${object.metadata.uid}`);
+        seen.set(`${object.kind} ${object.metadata.name}`, object);
+      },
+      remove: (object) => {
+        calls.push(`remove ${object.metadata.name} ${object.metadata.uid}`);
+        seen.delete(`${object.kind} ${object.metadata.name}`);
+      },
+      problems: () => undefined,
+    },
+    stopping.signal,
+  );
+  return started;
+};
+const uidOf = (kind: string, name: string): string | undefined => seen.get(`${kind} ${name}`)?.metadata.uid;
+const entriesOf = (namespace = 'default'): Record<string, string> =>
+  Object.fromEntries(store.namespaces.get(namespace) ?? []);
+const sign = (ref: { kind: 'Account' | 'Project'; namespace: string; name: string }, id: string): string =>
+  signedEntry(ref, id, store.installationKey);
+const recreate = (name: string): void => {
+  raw.remove('Project', name);
+  raw.put('Project', name, {});
+};
+
+beforeEach(() => {
+  raw = new MemorySource();
+  store = new MemoryIdentities();
+  calls = [];
+  seen = new Map();
+  stopping = new AbortController();
+});
+afterEach(() => stopping.abort());
+
+describe('an object without an entry', () => {
+  test('is recorded with its uid before it is reported', async () => {
+    raw.put('Account', 'team', {});
+    raw.put('Project', 'shop', {});
+    store.disturb = (call) => {
+      if (call === 'write') expect(calls).toEqual([]);
+    };
+    await start();
+    expect(calls).toEqual(['put team uid-1', 'put shop uid-2']);
+    expect(entriesOf()).toEqual({
+      'Account.team': sign({ ...SHOP, kind: 'Account', name: 'team' }, 'uid-1'),
+      'Project.shop': sign(SHOP, 'uid-2'),
+    });
+    expect(store.writes).toBe(1);
+  });
+
+  test('of another kind is reported under its uid and not recorded', async () => {
+    raw.put('Endpoint', 'orders', {});
+    raw.put('Share', 'a', {});
+    await start();
+    expect(calls).toEqual(['put orders uid-1', 'put a uid-2']);
+    expect(store.reads).toBe(0);
+  });
+
+  test('is recorded once by two replicas at the same time', async () => {
+    raw.put('Project', 'shop', {});
+    let others = 1;
+    store.disturb = async (call) => {
+      if (call === 'write' && others-- > 0)
+        await store.write('default', await store.read('default'), new Map([['Project.shop', sign(SHOP, 'uid-0')]]));
+    };
+    await start();
+    expect(calls).toEqual(['put shop uid-0']);
+  });
+});
+
+test('an object that is created again keeps its identity and its later changes', async () => {
+  raw.put('Project', 'shop', {});
+  await start();
+  recreate('shop');
+  await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('uid-1'));
+  raw.put('Project', 'shop', { changed: true });
+  expect(seen.get('Project shop')).toMatchObject({ spec: { changed: true }, metadata: { uid: 'uid-1' } });
+  expect(calls).toEqual(['put shop uid-1', 'remove shop uid-1', 'put shop uid-1', 'put shop uid-1']);
+});
+
+test('an object of a namespace that lost its Secret starts afresh when it is created again', async () => {
+  raw.put('Project', 'shop', {});
+  await start();
+  store.namespaces.clear();
+  recreate('shop');
+  await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('uid-2'));
+});
+
+test('an entry that is removed while its object exists is written again with the same identity', async () => {
+  store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
+  raw.put('Project', 'shop', {});
+  await start();
+  store.namespaces.delete('default');
+  await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
+  expect(calls).toEqual(['put shop first']);
+});
+
+test('an object that no longer exists is neither recorded nor reported', async () => {
+  raw.put('Project', 'shop', {});
+  raw.isQuick = false;
+  raw.remove('Project', 'shop');
+  raw.start = (listener) => {
+    listener.put(make('Project', 'shop', {}));
+    return Promise.resolve();
+  };
+  void start().catch(() => undefined);
+  await vi.waitFor(() => expect(store.reads).toBeGreaterThan(1));
+  expect([calls, entriesOf()]).toEqual([[], {}]);
+});
+
+test('a changed entry moves the object to the other identity', async () => {
+  raw.put('Project', 'shop', {});
+  await start();
+  store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'adopted')]]));
+  await vi.waitFor(() => expect(calls).toEqual(['put shop uid-1', 'remove shop uid-1', 'put shop adopted']));
+});
+
+describe('a fault', () => {
+  test.each([
+    ['a copied entry', () => sign({ ...SHOP, namespace: 'other' }, 'uid-9'), 'IdentityInvalid'],
+    ['a forged entry', () => 'uid-9 forged', 'IdentityInvalid'],
+  ])('of %s is reported and the entry stays', async (_what, entry, reason) => {
+    store.namespaces.set('default', new Map([['Project.shop', entry()]]));
+    raw.put('Project', 'shop', {});
+    await start();
+    expect(seen.get('Project shop')).toMatchObject({ identityFault: { reason } });
+    expect(uidOf('Project', 'shop')).not.toBe('uid-9');
+    expect(entriesOf()).toEqual({ 'Project.shop': entry() });
+    store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
+    await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('first'));
+    expect(seen.get('Project shop')?.identityFault).toBeUndefined();
+  });
+
+  test('of two objects with one identity concerns the second, until the first is gone', async () => {
+    const copy = { ...SHOP, name: 'copy' };
+    store.namespaces.set(
+      'default',
+      new Map([
+        ['Project.shop', sign(SHOP, 'one')],
+        ['Project.copy', sign(copy, 'one')],
+      ]),
+    );
+    raw.put('Project', 'shop', {});
+    raw.put('Project', 'copy', {});
+    await start();
+    expect(uidOf('Project', 'shop')).toBe('one');
+    expect(seen.get('Project copy')).toMatchObject({ identityFault: { reason: 'IdentityInvalid' } });
+    raw.remove('Project', 'shop');
+    await vi.waitFor(() => expect(uidOf('Project', 'copy')).toBe('one'));
+  });
+
+  test.each(['read', 'write'] as const)('of a refused %s is reported, and ends with the refusal', async (refused) => {
+    raw.put('Project', 'shop', {});
+    store.disturb = (call) => {
+      if (call === refused) throw new SourceError('Forbidden', 'no right');
+    };
+    await start();
+    const { identityFault } = seen.get('Project shop') ?? {};
+    expect(identityFault?.reason).toBe('IdentityNotRecorded');
+    expect(identityFault?.message).toContain('no right');
+    store.disturb = () => undefined;
+    await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('uid-1'));
+  });
+
+  test('of a refused read does not affect objects in use', async () => {
+    raw.put('Project', 'shop', {});
+    await start();
+    const before = store.reads;
+    store.disturb = () => {
+      throw new SourceError('Forbidden', 'no right');
+    };
+    await vi.waitFor(() => expect(store.reads).toBeGreaterThan(before + 1));
+    expect(calls).toEqual(['put shop uid-1']);
+  });
+
+  test('of a full Secret concerns only new objects', async () => {
+    const others = Array.from(
+      { length: LIMITS.identitiesPerNamespaceMax - 1 },
+      (_, n) => [`Project.p${n}`, 'x'] as const,
+    );
+    store.namespaces.set('default', new Map(others));
+    raw.put('Project', 'last', {});
+    raw.put('Project', 'shop', {});
+    await start();
+    expect(uidOf('Project', 'last')).toBe('uid-1');
+    expect(seen.get('Project shop')).toMatchObject({ identityFault: { reason: 'IdentityNotRecorded' } });
+  });
+});
+
+test('start waits until the Secrets can be read', async () => {
+  raw.put('Project', 'shop', {});
+  let failures = 3;
+  store.disturb = () => {
+    if (failures-- > 0) throw new SourceError('Unavailable', 'no connection');
+  };
+  await start();
+  expect(failures).toBeLessThan(0);
+  expect(calls).toEqual(['put shop uid-1']);
+});
+
+test('start rejects when its signal aborts while it waits', async () => {
+  raw.put('Project', 'shop', {});
+  store.disturb = () => {
+    stopping.abort(new Error('stopped'));
+    throw new SourceError('Unavailable', 'no connection');
+  };
+  await expect(start()).rejects.toThrow('stopped');
+});
+
+describe('calls', () => {
+  test('return objects under their identities, known or not', async () => {
+    store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
+    raw.put('Project', 'shop', {});
+    expect((await source().get(SHOP))?.metadata.uid).toBe('first');
+    const started = await start();
+    expect((await started.get(SHOP))?.metadata.uid).toBe('first');
+    expect((await started.writeStatus(SHOP, { uri: 'a' })).metadata.uid).toBe('first');
+    expect(await started.get({ ...SHOP, name: 'none' })).toBeUndefined();
+  });
+
+  test('record Events under the uid of the API server', async () => {
+    store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
+    raw.put('Project', 'shop', {});
+    const uids: string[] = [];
+    raw.recordEvent = ({ metadata }) => {
+      uids.push(metadata.uid);
+      return Promise.resolve();
+    };
+    const started = await start();
+    const shop = seen.get('Project shop');
+    if (shop !== undefined) await started.recordEvent(shop, { type: 'Warning', reason: 'Invalid', message: 'a' });
+    expect(uids).toEqual(['uid-1']);
+  });
+});

@@ -1,0 +1,228 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { ObjectRef, ResourceObject, ResourceSource, SourceEvent, SourceListener } from '@standin/contract';
+import { WorkQueue } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { IdentityStore } from './identity-secrets.ts';
+import { entryName, IDENTITIES_SECRET, isIdentified } from './identity.ts';
+import { faulty, recordIdentities, refOf, type Known, type RecordParts } from './record-identities.ts';
+
+export interface IdentifiedSourceOptions {
+  readonly source: ResourceSource;
+  readonly store: IdentityStore;
+  /** How often each namespace's Secret is read again. Watching them would require `watch` on all Secrets. */
+  readonly pollMs: number;
+  readonly logger: Logger;
+  readonly registry?: Registry;
+}
+
+/** An object that exists, as the API server reports it. */
+interface Live {
+  object: ResourceObject;
+  /** Undefined: not reported yet. */
+  known: Known | undefined;
+}
+
+/** Concurrent reads of Secrets. */
+const READERS = 8;
+/** The operator's start waits for it. */
+const BACKOFF = { baseMs: 100, capMs: 10_000 };
+
+const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceObject => ({
+  ...object,
+  metadata: { ...object.metadata, uid },
+  ...(fault !== undefined && { identityFault: fault }),
+});
+
+/**
+ * Reports Accounts and Projects of a cluster under their identities instead of their uids (ADR 024), and never before the identity
+ * is stored. All else passes unchanged.
+ */
+class IdentifiedSource implements ResourceSource {
+  readonly #options: IdentifiedSourceOptions;
+  readonly #source: ResourceSource;
+  readonly #parts: RecordParts;
+  readonly #queue: WorkQueue;
+  /** By namespace and `entryName`. */
+  readonly #live = new Map<string, Map<string, Live>>();
+  /** The object that has an identity, by kind and id. */
+  readonly #holders = new Map<string, Live>();
+  /** Namespaces with objects that are not reported yet. */
+  readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
+  #listener: SourceListener | undefined;
+
+  constructor(options: IdentifiedSourceOptions) {
+    this.#options = options;
+    this.#source = options.source;
+    const isCurrent = async (object: ResourceObject): Promise<boolean> =>
+      (await options.source.get(refOf(object)))?.metadata.uid === object.metadata.uid;
+    this.#parts = { store: options.store, isCurrent };
+    this.#queue = new WorkQueue({
+      ...{ name: 'identities', concurrency: READERS, backoff: BACKOFF, registry: options.registry },
+      logger: options.logger.child({ stage: 'identity' }),
+      reconcile: (namespace) => this.#reconcile(namespace),
+    });
+  }
+
+  async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
+    this.#listener = listener;
+    const stopped = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        this.#listener = undefined;
+        void this.#queue.stop();
+        reject(signal.reason as Error);
+      });
+    });
+    stopped.catch(() => undefined);
+    const own: SourceListener = {
+      put: (object) => this.#put(object),
+      remove: (object) => this.#remove(object),
+      problems: (problems) => listener.problems(problems),
+    };
+    await this.#source.start(own, signal);
+    while (this.#waiting.size > 0) {
+      await Promise.race([stopped, Promise.all([...this.#waiting.values()].map(({ promise }) => promise))]);
+    }
+  }
+
+  async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
+    const object = await this.#source.get(ref);
+    if (object === undefined || !isIdentified(ref.kind)) return object;
+    const known =
+      this.#liveOf(object)?.known ??
+      (await recordIdentities(this.#parts, ref.namespace, [{ object, known: undefined }]))[0];
+    return known && withIdentity(object, known);
+  }
+
+  apply(...given: Parameters<ResourceSource['apply']>): Promise<ResourceObject> {
+    return this.#source.apply(...given);
+  }
+
+  delete(ref: ObjectRef): Promise<void> {
+    return this.#source.delete(ref);
+  }
+
+  async writeStatus(...given: Parameters<ResourceSource['writeStatus']>): Promise<ResourceObject> {
+    const written = await this.#source.writeStatus(...given);
+    const known = this.#liveOf(written)?.known;
+    return known === undefined ? written : withIdentity(written, known);
+  }
+
+  readSecret(...given: Parameters<ResourceSource['readSecret']>): Promise<Uint8Array | undefined> {
+    return this.#source.readSecret(...given);
+  }
+
+  createSecret(...given: Parameters<ResourceSource['createSecret']>): Promise<void> {
+    return this.#source.createSecret(...given);
+  }
+
+  replaceSecret(...given: Parameters<ResourceSource['replaceSecret']>): Promise<void> {
+    return this.#source.replaceSecret(...given);
+  }
+
+  /** `kubectl describe` finds Events by the uid of the API server. */
+  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
+    const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));
+    const isSame = live?.known?.uid === object.metadata.uid;
+    const { uid } = isSame ? live.object.metadata : object.metadata;
+    return this.#source.recordEvent({ ...object, metadata: { ...object.metadata, uid } }, event);
+  }
+
+  #put(object: ResourceObject): void {
+    if (!isIdentified(object.kind)) {
+      this.#listener?.put(object);
+      return;
+    }
+    const { namespace } = object.metadata;
+    const live = this.#liveOf(object);
+    if (live !== undefined) {
+      live.object = object;
+      if (live.known !== undefined) this.#listener?.put(withIdentity(object, live.known));
+      return;
+    }
+    // An object with this uid is new: the Secret is read again before it is reported, whatever was read before.
+    const objects = this.#live.get(namespace) ?? new Map<string, Live>();
+    this.#live.set(namespace, objects.set(entryName(refOf(object)), { object, known: undefined }));
+    if (!this.#waiting.has(namespace)) this.#waiting.set(namespace, Promise.withResolvers());
+    this.#queue.add(namespace);
+  }
+
+  #remove(object: ResourceObject): void {
+    if (!isIdentified(object.kind)) {
+      this.#listener?.remove(object);
+      return;
+    }
+    const live = this.#liveOf(object);
+    if (live === undefined) return;
+    const { namespace } = object.metadata;
+    const objects = this.#live.get(namespace);
+    objects?.delete(entryName(refOf(object)));
+    if (objects?.size === 0) this.#live.delete(namespace);
+    live.object = object;
+    this.#withdraw(live);
+    this.#settle(namespace);
+  }
+
+  /** The known object of this name, if it has the same uid. */
+  #liveOf(object: ResourceObject): Live | undefined {
+    if (!isIdentified(object.kind)) return undefined;
+    const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));
+    return live?.object.metadata.uid === object.metadata.uid ? live : undefined;
+  }
+
+  async #reconcile(namespace: string): Promise<{ readonly requeueAfterMs: number } | undefined> {
+    // The objects of a list arrive together, and are recorded with one write.
+    await nextTurn();
+    const objects = this.#live.get(namespace);
+    if (objects === undefined) return undefined;
+    const seen = [...objects.values()];
+    const identities = await recordIdentities(this.#parts, namespace, seen);
+    for (const [index, live] of seen.entries()) {
+      const known = identities[index];
+      // Otherwise it was deleted in the meantime.
+      if (known !== undefined && this.#liveOf(live.object) === live) this.#report(live, known);
+    }
+    this.#settle(namespace);
+    return { requeueAfterMs: this.#options.pollMs };
+  }
+
+  #report(live: Live, resolved: Known): void {
+    const { kind } = live.object;
+    const holder = this.#holders.get(`${kind} ${resolved.uid}`);
+    const known =
+      holder === undefined || holder === live
+        ? resolved
+        : // The holder is not named: it may belong to another team.
+          faulty(live.object, {
+            reason: 'IdentityInvalid',
+            message: `Another ${kind} has the same identity: delete its entry in Secret ${IDENTITIES_SECRET} of one of them.`,
+          });
+    if (isDeepStrictEqual(live.known, known)) return;
+    this.#withdraw(live);
+    live.known = known;
+    this.#holders.set(`${kind} ${known.uid}`, live);
+    if (known.fault !== undefined) {
+      const { kind: ofKind, namespace, name } = refOf(live.object);
+      this.#options.logger.warn({ kind: ofKind, namespace, name, ...known.fault }, 'object has no usable identity');
+    }
+    this.#listener?.put(withIdentity(live.object, known));
+  }
+
+  #withdraw(live: Live): void {
+    const { object, known } = live;
+    if (known === undefined) return;
+    live.known = undefined;
+    this.#holders.delete(`${object.kind} ${known.uid}`);
+    this.#listener?.remove(withIdentity(object, known));
+  }
+
+  #settle(namespace: string): void {
+    if ([...(this.#live.get(namespace)?.values() ?? [])].some(({ known }) => known === undefined)) return;
+    this.#waiting.get(namespace)?.resolve();
+    this.#waiting.delete(namespace);
+  }
+}
+
+/** The objects of a cluster under their identities. */
+export const identifiedSource = (options: IdentifiedSourceOptions): ResourceSource => new IdentifiedSource(options);

@@ -1,0 +1,31 @@
+import { SourceError } from '@standin/contract';
+import type { IdentityStore, StoredIdentities } from './identity-secrets.ts';
+
+/** The Secrets of all namespaces, in memory. */
+export class MemoryIdentities implements IdentityStore {
+  readonly namespaces = new Map<string, ReadonlyMap<string, string>>();
+  installationKey: Uint8Array = Buffer.alloc(32, 1);
+  reads = 0;
+  writes = 0;
+  /** Called before each call; may throw, or wait. */
+  disturb: (call: 'read' | 'write') => void | Promise<void> = () => undefined;
+
+  key(): Promise<Uint8Array> {
+    return Promise.resolve(this.installationKey);
+  }
+
+  async read(namespace: string): Promise<StoredIdentities> {
+    this.reads += 1;
+    await this.disturb('read');
+    return { entries: this.namespaces.get(namespace) ?? new Map(), secret: undefined };
+  }
+
+  async write(namespace: string, before: StoredIdentities, entries: ReadonlyMap<string, string>): Promise<void> {
+    await this.disturb('write');
+    const current = this.namespaces.get(namespace);
+    if (current !== undefined && current !== before.entries) throw new SourceError('Conflict', 'the Secret changed');
+    if (current === undefined && before.entries.size > 0) throw new SourceError('Conflict', 'the Secret was deleted');
+    this.writes += 1;
+    this.namespaces.set(namespace, entries);
+  }
+}
