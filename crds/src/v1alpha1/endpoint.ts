@@ -159,7 +159,7 @@ export type EndpointStatus = z.output<typeof status>;
 
 export const endpoint = defineKind({
   kind: 'Endpoint',
-  description: 'Responds to one method on one path of a project: with a mock, or with the response of an upstream.',
+  description: 'Responds to one method on one path of a project: with a mock, or with the response from an upstream.',
   spec,
   status,
   nameRules: [],

@@ -16,7 +16,7 @@ const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 /** The known Services. If Services are not watched, as with a directory of manifests, each one is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
-  /** The reason why Services cannot be read, by namespace. Undefined: they can be read. */
+  /** The reason why Services cannot be read, by namespace. Undefined if they can be read. */
   readonly #problems = new Map<string, string | undefined>();
 
   put(service: ServiceObject): void {

@@ -43,7 +43,7 @@ describe('invalid input', () => {
       '0.yaml:2 error Mock a kind: Unsupported value: "Mock"',
     ],
     [
-      'another version',
+      'a different version',
       'apiVersion: standin.dev/v1\nkind: Endpoint\nmetadata: {name: a}\n',
       '0.yaml:1 error Endpoint default/a apiVersion: must be standin.dev/v1alpha1',
     ],
@@ -98,7 +98,7 @@ describe('invalid input', () => {
       '0.yaml:6 error Project default/lone spec.accountRef.name: There is no Account nobody',
     ],
     [
-      'an object of another API',
+      'an object of a different API',
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
       '0.yaml:1 warning Deployment a apiVersion: apps/v1 Deployment is not a Standin object',
     ],
