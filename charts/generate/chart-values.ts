@@ -39,7 +39,7 @@ const operator = group({
     .min(1)
     .max(10)
     .default(2)
-    .describe('Number of operators. One of them leads. If it fails, another one takes over within 15 seconds.'),
+    .describe('Number of operators. One of them leads. If it fails, another takes over within 15 seconds.'),
   settings: settingsValues('operator').default({}),
   clickhouse: clickHouseSecret,
   resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
@@ -255,7 +255,7 @@ export const chartValues = z.strictObject({
       .array(z.string().refine(isTarget).meta({ pattern: TARGET_PATTERN }))
       .default([])
       .describe(
-        'Hosts with ports, such as `db.example.com:5432`, that Forward and replays must not reach. ClickHouse, the API server’s Service, the operators and all metrics ports are always blocked.',
+        '`HOST:PORT` pairs, such as `db.example.com:5432`, that Forward and replays must not reach. ClickHouse, the API server’s Service, the operators and all metrics ports are always blocked.',
       ),
     ca: z
       .string()

@@ -118,7 +118,7 @@ export const operatorSettings = z.object({
     .object({
       gatewayUrl: httpUrlSetting
         .optional()
-        .describe('Base URL at which replays reach the gateways inside the cluster. If unset, gatewayUrl.'),
+        .describe('Base URL at which replays reach the gateways inside the cluster. If unset, gatewayUrl is used.'),
     })
     .prefault({}),
   quota: z
@@ -172,7 +172,7 @@ export const operatorSettings = z.object({
         .string()
         .min(1)
         .default('app.kubernetes.io/component=gateway')
-        .describe('Label selector of the gateways’ PersistentVolumeClaims.'),
+        .describe('Label selector for the gateways’ PersistentVolumeClaims.'),
       quietMs: z.coerce
         .number()
         .int()

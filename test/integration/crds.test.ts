@@ -213,7 +213,7 @@ describe('kubectl', () => {
     const { code, stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', file]);
     expect(code).toBe(1);
     expect(stderr).toContain('spec.json.headers[0].value: Invalid value:');
-    expect(stderr).toContain('must not have line breaks or other control characters');
+    expect(stderr).toContain('must not contain line breaks or other control characters');
   });
 
   it('rejects an unknown field and an unknown kind', async () => {

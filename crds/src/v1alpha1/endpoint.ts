@@ -49,7 +49,7 @@ const mockRules: readonly Rule<Mock>[] = [
   {
     cel: "!has(self.headers) || self.headers.filter(h, h.name.lowerAscii() == 'content-type').size() <= 1",
     holds: ({ headers = [] }) => headers.filter(({ name }) => name.toLowerCase() === 'content-type').length <= 1,
-    message: 'must have content-type at most once',
+    message: 'must contain content-type at most once',
     field: 'headers',
   },
 ];
@@ -65,7 +65,7 @@ const json = withRules(
       .max(LIMITS.mockHeadersMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Headers of the response, in this order. Names may repeat. Default: content-type: application/json.'),
+      .describe('Response headers, in this order. Names may repeat. Default: content-type: application/json.'),
   }),
   mockRules,
 );
@@ -103,7 +103,7 @@ const forward = withRules(
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
       .describe("The upstream's http or https URL; the caller's query string is appended as received."),
-    serviceRef: serviceRef.optional().describe('The upstream is a Service of this cluster, in the same namespace.'),
+    serviceRef: serviceRef.optional().describe('The upstream is a Service in the same namespace.'),
     timeout: withRules(text({ max: 24 }), timeoutRules)
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
       .describe('Longest wait for the start of the response from the upstream, and between two parts of it.'),
@@ -112,7 +112,7 @@ const forward = withRules(
     {
       cel: 'has(self.url) != has(self.serviceRef)',
       holds: (self) => (self.url === undefined) !== (self.serviceRef === undefined),
-      message: 'needs either url or serviceRef, and not both',
+      message: 'requires either url or serviceRef, but not both',
     },
   ],
 );
@@ -150,7 +150,7 @@ const spec = withRules(
 const status = z
   .strictObject({
     ...commonStatus,
-    url: text({ max: 4_096 }).optional().describe('URL for requests. They need the header x-api-key.'),
+    url: text({ max: 4_096 }).optional().describe('URL for requests. They need the x-api-key header.'),
   })
   .describe('Written by the operator.');
 

@@ -84,9 +84,7 @@ const filter = withRules(
   z.strictObject({
     search: text({ max: LIMITS.replaySearchLengthMax })
       .optional()
-      .describe(
-        'A search in the language of the log: status:5xx method:POST. Default: all requests in the time range.',
-      ),
+      .describe('A log search: status:5xx method:POST. Default: all requests in the time range.'),
     from: instant().describe('Requests received at this time or later.'),
     to: instant().describe('Requests received before this time.'),
     limit: integer(1, LIMITS.replayRequestsMax)
@@ -150,7 +148,7 @@ const spec = withRules(
     {
       cel: 'has(self.requestId) != has(self.filter)',
       holds: (self) => (self.requestId === undefined) !== (self.filter === undefined),
-      message: 'needs either requestId or filter, and not both',
+      message: 'requires either requestId or filter, but not both',
     },
     {
       cel: '!has(self.edit) || has(self.requestId)',

@@ -44,7 +44,7 @@ export class QuotaAudit implements Controller {
     const mismatches = (): number => [...this.#audited.values()].filter(({ mismatch }) => mismatch).length;
     new Gauge({
       name: 'standin_quota_mismatches',
-      help: 'Accounts whose log has more requests than granted permits, or two requests with one permit',
+      help: 'Accounts whose log contains more requests than granted permits, or two requests with one permit',
       registers: [options.registry],
       collect() {
         this.set(mismatches());

@@ -52,7 +52,7 @@ const notAllowed = ({ name, type, hasSelector }: ServiceObject): Finding | undef
   const refuse = (what: string): Finding =>
     fails('ServiceNotAllowed', `Service ${name} ${what}. ${CONSEQUENCE}`, `${PATH}.name`);
   if (type === 'ExternalName')
-    return refuse('has the type ExternalName, which can point to any host: set the host in spec.forward.url');
+    return refuse('is of type ExternalName, which can point to any host: set the host in spec.forward.url');
   if (!hasSelector)
     return refuse(
       'has no selector, so it can have any address: add a selector, or set the address in spec.forward.url',

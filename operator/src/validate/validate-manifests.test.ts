@@ -77,7 +77,7 @@ describe('invalid input', () => {
       endpoint(
         '  slug: /v1\n  method: GET\n  action: JSON\n  json:\n    body: "1"\n    headers:\n      - name: a\n        value: "b\\r\\nc: d"\n',
       ),
-      '0.yaml:15 error Endpoint default/orders spec.json.headers[0].value: must not have line breaks',
+      '0.yaml:15 error Endpoint default/orders spec.json.headers[0].value: must not contain line breaks',
     ],
     [
       'a body of 300 kB',
