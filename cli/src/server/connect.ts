@@ -13,7 +13,7 @@ export interface ApiOptions extends ServerOptions {
 }
 
 /**
- * Resolves with the JSON API that a command uses: that of `--server`, or of the `standin dev` that is running for the data
+ * Resolves with the JSON API that a command uses: that of `--server`, or of `standin dev` for the data
  * folder. Rejects with a `PlainError` if there is none.
  */
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {

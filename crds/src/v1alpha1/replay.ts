@@ -26,7 +26,7 @@ const editRules: readonly Rule<Edit>[] = [
       '(has(self.headers) ? self.headers.map(h, size(bytes(h.name)) + size(bytes(h.value))).sum() : 0) ' +
       `<= ${LIMITS.replayEditBytesMax}`,
     holds: (self) => editBytes(self) <= LIMITS.replayEditBytesMax,
-    message: `must be no more than ${LIMITS.replayEditBytesMax} bytes together: send a larger request with another client`,
+    message: `must be no more than ${LIMITS.replayEditBytesMax} bytes in total: send a larger request with another client`,
   },
   {
     cel: `self.bodyEncoding != 'base64' || !has(self.body) || self.body.matches('${BASE64}')`,
@@ -51,9 +51,9 @@ const edit = withRules(
     target: withRules(text({ min: 1, max: LIMITS.requestTargetBytesMax }), [
       matches(
         '/[\\x21-\\x7e]*',
-        'must begin with / and have only visible ASCII characters: percent-encode other characters',
+        'must begin with / and contain only visible ASCII characters: percent-encode other characters',
       ),
-      lacks('^//|#', 'must not begin with // or have a fragment'),
+      lacks('^//|#', 'must not begin with // or contain a fragment'),
     ])
       .optional()
       .describe(
@@ -111,7 +111,7 @@ const target = withRules(
       ),
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
-      .describe('http or https URL. The query of the request is appended.'),
+      .describe('http or https URL. The captured query is appended.'),
   }),
   [
     {

@@ -39,7 +39,7 @@ export interface Process {
   rejected: ReadonlyMap<ConfigKey, string>;
   /** The open streams. There is briefly more than one when the gateway reconnects before the old stream has ended. */
   readonly streams: Set<Cut>;
-  /** With an open stream: when the gateway counts as silent. Without one: when it is forgotten, unless `expiresAt` decides. */
+  /** When the gateway counts as silent. Without an open stream, when it is forgotten, unless `expiresAt` decides. */
   dueAt: number;
   /**
    * When `maxStalenessMs` has passed since the last acknowledgement. From then on, the gateway does not answer, and nothing waits
