@@ -21,7 +21,7 @@ export const pathRules: readonly Rule<string>[] = [
   ),
   matches(
     `(${PATH_CHARACTER}|[?#])*`,
-    "must contain only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode other characters",
+    "may have only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode other characters",
   ),
 ];
 

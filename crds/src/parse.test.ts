@@ -28,7 +28,7 @@ describe('the fixtures', () => {
   });
 });
 
-describe('an object of a different type', () => {
+describe('an object of another type', () => {
   it.each([
     [null, ''],
     ['text', ''],

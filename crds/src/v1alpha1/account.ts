@@ -8,10 +8,7 @@ const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
 
 const spec = z
   .strictObject({
-    plan: z
-      .enum(PLANS)
-      .default('Free')
-      .describe('Determines the default quota, and whether log entries may be shared.'),
+    plan: z.enum(PLANS).default('Free').describe('Decides the default quota, and whether log entries may be shared.'),
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
@@ -48,9 +45,7 @@ const status = z
           .strictObject({ name: text({ max: NAME_LENGTH_MAX }), uid: text({ max: 64 }) })
           .optional()
           .describe('The KeyRegeneration in progress.'),
-        windowResetsAt: timestamp()
-          .optional()
-          .describe('When the oldest of these regenerations no longer counts toward the limit.'),
+        windowResetsAt: timestamp().optional().describe('When the oldest of these regenerations stops counting.'),
       })
       .optional()
       .describe('The active API key. Never contains the key or its digest.'),

@@ -65,7 +65,7 @@ const json = withRules(
       .max(LIMITS.mockHeadersMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Response headers, in this order. Names may repeat. Default: content-type: application/json.'),
+      .describe('Headers of the response, in this order. Names may repeat. Default: content-type: application/json.'),
   }),
   mockRules,
 );
@@ -103,7 +103,7 @@ const forward = withRules(
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
       .describe("The upstream's http or https URL; the caller's query string is appended as received."),
-    serviceRef: serviceRef.optional().describe('The upstream is a Service in the same namespace.'),
+    serviceRef: serviceRef.optional().describe('The upstream is a Service of this cluster, in the same namespace.'),
     timeout: withRules(text({ max: 24 }), timeoutRules)
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
       .describe('Longest wait for the start of the response from the upstream, and between two parts of it.'),
@@ -150,7 +150,7 @@ const spec = withRules(
 const status = z
   .strictObject({
     ...commonStatus,
-    url: text({ max: 4_096 }).optional().describe('URL for requests. They need the x-api-key header.'),
+    url: text({ max: 4_096 }).optional().describe('URL for requests. They need the header x-api-key.'),
   })
   .describe('Written by the operator.');
 
@@ -159,7 +159,7 @@ export type EndpointStatus = z.output<typeof status>;
 
 export const endpoint = defineKind({
   kind: 'Endpoint',
-  description: 'Responds to one method on one path of a project: with a mock, or with the response from an upstream.',
+  description: 'Responds to one method on one path of a project: with a mock, or with the response of an upstream.',
   spec,
   status,
   nameRules: [],

@@ -21,12 +21,12 @@ const status = z
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe('Gateways that have not replaced the key yet, at most 32 of them.'),
-    completedAt: timestamp().optional().describe('When every gateway had begun to reject the old key.'),
+    completedAt: timestamp().optional().describe('When every gateway had begun to refuse the old key.'),
     refusedAt: timestamp().optional().describe('When the regeneration was refused. The key is unchanged.'),
     windowResetsAt: timestamp()
       .optional()
       .describe(
-        'When the next regeneration is possible, if this one was refused because there were too many in one hour.',
+        'When the next regeneration is possible, if this one was refused because there were too many within an hour.',
       ),
   })
   .describe('Written by the operator.');

@@ -84,7 +84,9 @@ const filter = withRules(
   z.strictObject({
     search: text({ max: LIMITS.replaySearchLengthMax })
       .optional()
-      .describe('A log search: status:5xx method:POST. Default: all requests in the time range.'),
+      .describe(
+        'A search in the language of the log: status:5xx method:POST. Default: all requests of the time range.',
+      ),
     from: instant().describe('Requests received at this time or later.'),
     to: instant().describe('Requests received before this time.'),
     limit: integer(1, LIMITS.replayRequestsMax)
@@ -111,7 +113,7 @@ const target = withRules(
       ),
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
-      .describe('http or https URL. The captured query is appended.'),
+      .describe('http or https URL. The query of the request is appended.'),
   }),
   [
     {
@@ -173,14 +175,14 @@ const status = z
     sent: count().describe('Requests that were sent, with or without a response.'),
     answered: count().describe('Requests that got a response, with any status.'),
     failed: count().describe(
-      'Requests without a response, because the address policy blocked them, the connection failed, or they timed out.',
+      'Requests without a response: refused by the address policy, no connection, or timed out.',
     ),
     byStatus: z
       .array(z.strictObject({ status: integer(0, 999), count: integer(0, COUNT_MAX) }))
       .max(64)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['status'] })
-      .describe('Requests per response status. Requests without a response have status 0.'),
+      .describe('Requests per response status; 0: without a response.'),
     cursor: text({ max: 128 })
       .optional()
       .describe('All requests up to this one are sent and their responses stored. The next operator continues here.'),
@@ -188,7 +190,7 @@ const status = z
     completedAt: timestamp().optional(),
     result: z
       .strictObject({
-        status: integer(0, 999).optional().describe('Status of the response, or 0 if there was no response.'),
+        status: integer(0, 999).optional().describe('Status of the response; 0: no response.'),
         durationMs: integer(0, COUNT_MAX)
           .optional()
           .describe('Time from sending the request to the last byte of the response.'),

@@ -21,7 +21,7 @@ describe('the views of a body', () => {
     ['JSON', body('application/json; charset=utf-8', '{"a":1}'), ['pretty', 'raw', 'hex']],
     ['JSON with a suffix', body('application/problem+json', '[1]'), ['pretty', 'raw', 'hex']],
     [
-      'JSON with a different media type, as curl -d sends it',
+      'JSON under another name, as curl -d sends it',
       body('application/x-www-form-urlencoded', '{"a":1}'),
       ['pretty', 'raw', 'hex'],
     ],

@@ -54,7 +54,7 @@ describe('the command of a replay', () => {
     ['is bytes', { 'spec.edit.body': 'AAEC', 'spec.edit.bodyEncoding': 'base64' }],
     ['ends the line in a terminal', { 'spec.edit.body': 'x\u0003\ntouch pwned\n' }],
     ['erases the preceding character', { 'spec.edit.body': 'x\u007f' }],
-    ['shows a different command from the one that runs', { 'spec.edit.body': 'x\u202ey' }],
+    ['shows another command than the one that runs', { 'spec.edit.body': 'x\u202ey' }],
     ['is long', { 'spec.edit.body': 'x'.repeat(10_000) }],
   ])('is omitted for a body that %s', (_, edit) => {
     expect(replayCommands(toReplay({ ...VALUES, ...edit }, captured, IDENTITY)).standin).toBeUndefined();

@@ -6,7 +6,7 @@ const NAMESPACE = '/api/v1/namespaces/system';
 
 /** Phases by pod name. */
 let pods: Map<string, string>;
-/** Claim names, or undefined if listing is forbidden. */
+/** Claim names. Undefined: listing is forbidden. */
 let claims: string[] | undefined;
 let isGone: IsGatewayGone;
 

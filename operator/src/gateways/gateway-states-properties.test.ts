@@ -14,9 +14,9 @@ interface Pod {
   readonly name: string;
   /** Pods with odd numbers reject requests after a while without the operator. */
   readonly maxStalenessMs: number;
-  /** Undefined if no process is running. */
+  /** Undefined: no process is running. */
   instance: string | undefined;
-  /** Number of the revision that the process answers with. Undefined if it has none. */
+  /** Number of the revision that the process answers with. Undefined: it has none. */
   held: number | undefined;
   /** The copy that remains after a crash. */
   disk: number | undefined;
