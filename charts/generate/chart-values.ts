@@ -39,7 +39,7 @@ const operator = group({
     .min(1)
     .max(10)
     .default(2)
-    .describe('Number of operators. One of them leads. If it fails, another one takes over within 15 seconds.'),
+    .describe('Number of operators. One of them leads. If it fails, another takes over within 15 seconds.'),
   settings: settingsValues('operator').default({}),
   clickhouse: clickHouseSecret,
   resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
@@ -52,14 +52,14 @@ const gateway = group({
   url: url
     .default('')
     .describe(
-      'URL at which callers reach the gateways, shown in statuses. Empty: the URL of the Ingress, HTTPRoute or Service.',
+      'URL at which callers reach the gateways, shown in statuses. If empty, the URL of the Ingress, HTTPRoute or Service.',
     ),
   settings: settingsValues('gateway').default({}),
   clickhouse: clickHouseSecret,
   persistence: group({
     enabled: enabled(
       true,
-      'Use a StatefulSet with one volume per gateway. False: use a Deployment with emptyDir, which loses undelivered rows when a pod is deleted or its node is lost.',
+      'Use a StatefulSet with one volume per gateway. If false, use a Deployment with emptyDir, which loses undelivered rows when a pod is deleted or its node is lost.',
     ),
     size: quantity
       .default('5Gi')
@@ -69,7 +69,7 @@ const gateway = group({
     storageClass: z
       .string()
       .default('')
-      .describe('StorageClass for the volumes. Empty: the cluster’s default. An upgrade cannot change it.'),
+      .describe('StorageClass for the volumes. If empty, the cluster’s default. An upgrade cannot change it.'),
     whenScaled: z
       .enum(['Retain', 'Delete'])
       .default('Retain')
@@ -104,7 +104,7 @@ const dashboard = group({
   url: url
     .default('')
     .describe(
-      'URL at which browsers reach the dashboard. Empty: the URL of the Ingress or HTTPRoute. Required for OIDC.',
+      'URL at which browsers reach the dashboard. If empty, the URL of the Ingress or HTTPRoute. Required for OIDC.',
     ),
   settings: settingsValues('dashboard').default({}),
   session: group({
@@ -112,7 +112,7 @@ const dashboard = group({
       .string()
       .default('')
       .describe(
-        'Secret with `session-key` (at least 32 characters) and, during a key rotation, `previous-session-key`. Empty: the chart creates and keeps one. Required if Argo CD renders the chart.',
+        'Secret with `session-key` (at least 32 characters) and, during a key rotation, `previous-session-key`. If empty, the chart creates and keeps one. Required if Argo CD renders the chart.',
       ),
   }),
   oidc: group({
@@ -129,11 +129,11 @@ const dashboard = group({
 
 const networkPolicy = group({
   enabled: enabled(true, 'Restrict the traffic to and from each component.'),
-  gatewayFrom: kubernetesList.default([]).describe('Peers that may call the gateways. Empty: all.'),
-  dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard. Empty: all.'),
+  gatewayFrom: kubernetesList.default([]).describe('Peers that may call the gateways. If empty, all peers.'),
+  dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard. If empty, all peers.'),
   metricsFrom: kubernetesList
     .default([{ namespaceSelector: {} }])
-    .describe('Peers that may read metrics. Default: all pods in the cluster. Empty: none.'),
+    .describe('Peers that may read metrics. Default: all pods in the cluster. If empty, no peers.'),
   dnsPorts: z
     .array(port)
     .min(1)
@@ -143,7 +143,7 @@ const networkPolicy = group({
   dashboardEgress: kubernetesList
     .default([])
     .describe(
-      'Additional egress rules for the dashboard, for example for an OIDC provider or for ClickHouse on another port.',
+      'Additional egress rules for the dashboard, for example for an OIDC provider or for ClickHouse on a different port.',
     ),
 });
 
@@ -177,7 +177,7 @@ const tls = group({
         .string()
         .default('')
         .describe(
-          'Issuer of both certificates. Must be a CA issuer (not ACME), preferably one that does not sign anything else. Empty: the chart creates one.',
+          'Issuer of both certificates. Must be a CA issuer (not ACME), preferably one that does not sign anything else. If empty, the chart creates one.',
         ),
       kind: z.string().min(1).default('Issuer').describe('Issuer kind: Issuer, ClusterIssuer, or an external one.'),
       group: z.string().min(1).default('cert-manager.io').describe('API group of that kind.'),
@@ -200,7 +200,7 @@ export const chartValues = z.strictObject({
   commonLabels: stringMap.default({}).describe('Labels for all objects except the CRDs.'),
   image: group({
     repository: z.string().min(1).default('standin').describe('Image for all components.'),
-    tag: z.string().default('').describe('Tag for all images. Empty: the chart’s appVersion.'),
+    tag: z.string().default('').describe('Tag for all images. If empty, the chart’s appVersion.'),
     digest: digest.default('').describe('Image digest, `sha256:…`. Replaces the tag.'),
     engine: group({
       repository: z.string().min(1).default('standin-engine').describe('Image for `clickhouse.embedded`.'),
@@ -255,7 +255,7 @@ export const chartValues = z.strictObject({
       .array(z.string().refine(isTarget).meta({ pattern: TARGET_PATTERN }))
       .default([])
       .describe(
-        'Hosts with ports, such as `db.example.com:5432`, that Forward and replays must not reach. ClickHouse, the API server’s Service, the operators and all metrics ports are always blocked.',
+        '`HOST:PORT` pairs, such as `db.example.com:5432`, that Forward and replays must not reach. ClickHouse, the API server’s Service, the operators and all metrics ports are always blocked.',
       ),
     ca: z
       .string()

@@ -8,9 +8,9 @@ const embedded = group({
     'Run the engine of `standin dev` as one pod, to evaluate Standin. Not for production: there is one process, without replicas or backups. Replaces `clickhouse.url`.',
   ),
   persistence: group({
-    enabled: enabled(true, 'Use a volume for the data. False: use an emptyDir, so the log is lost with the pod.'),
+    enabled: enabled(true, 'Use a volume for the data. If false, use an emptyDir, so the log is lost with the pod.'),
     size: quantity.default('10Gi').describe('Volume size.'),
-    storageClass: z.string().default('').describe('StorageClass for the volume. Empty: the cluster’s default.'),
+    storageClass: z.string().default('').describe('StorageClass for the volume. If empty, the cluster’s default.'),
   }),
   resources: resources({ cpu: '250m', memory: '1Gi' }, { memory: '3Gi' }),
 });
@@ -23,7 +23,7 @@ const migrationsJob = group({
   existingSecret: z
     .string()
     .default('')
-    .describe('Secret with the ClickHouse user for this Job. Empty: `clickhouse.existingSecret`.'),
+    .describe('Secret with the ClickHouse user for this Job. If empty, `clickhouse.existingSecret`.'),
 });
 
 /** Where the log is stored: your own server, or the embedded engine. */
@@ -34,7 +34,10 @@ export const clickhouse = group({
       'URL of ClickHouse’s HTTP interface, such as http://clickhouse:8123. Required unless `clickhouse.embedded.enabled` is true.',
     ),
   database: z.string().min(1).default('standin').describe('Database that holds the log.'),
-  cluster: z.string().default('').describe('Cluster whose replicas store the log. Empty: a single server.'),
+  cluster: z
+    .string()
+    .default('')
+    .describe('Cluster whose replicas store the log. If empty, the log is on a single server.'),
   migrate: z
     .boolean()
     .default(true)

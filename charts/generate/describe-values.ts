@@ -5,7 +5,7 @@ import { chartValues } from './chart-values.ts';
 export interface ChartValue {
   readonly path: readonly string[];
   readonly description: string;
-  /** Undefined: the value is unset, and the process uses its own default. */
+  /** Undefined if the value is unset. The process then uses its own default. */
   readonly byDefault: unknown;
 }
 

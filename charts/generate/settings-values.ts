@@ -4,7 +4,7 @@ import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
 import { z } from 'zod';
 
-/** A process in the chart, and those of its settings that are not part of `<component>.settings`. */
+/** A process in the chart, and its settings that are not part of `<component>.settings`. */
 interface ChartComponent {
   readonly schema: SettingsSchema;
   /**

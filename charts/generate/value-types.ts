@@ -10,9 +10,9 @@ export const quantity = z.union([z.string().regex(/^[0-9.]+([EPTGMk]i?|m)?$/), z
 export const count = z.int().min(0);
 /** Empty, or a URL with its scheme. */
 export const url = z.string().regex(/^(https?:\/\/.+)?$/);
-/** An image digest. Empty: unset. */
+/** An image digest, or an empty string if unset. */
 export const digest = z.string().regex(/^(sha256:[0-9a-f]{64})?$/);
-/** Part of an object's name. Empty: unset. */
+/** Part of an object's name, or an empty string if unset. */
 export const dnsLabel = z.string().regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/);
 export const port = z.int().min(1).max(65_535);
 
@@ -46,7 +46,7 @@ export const podValues = {
   affinity: kubernetesMap.default({}).describe('Affinity rules for the pods.'),
   topologySpreadConstraints: kubernetesList
     .default([])
-    .describe('Topology spread constraints for the pods. Empty: spread across nodes and zones if possible.'),
+    .describe('Topology spread constraints for the pods. If empty, spread across nodes and zones if possible.'),
   priorityClassName: z.string().default('').describe('PriorityClass for the pods.'),
 };
 
@@ -54,7 +54,7 @@ export const clickHouseSecret = group({
   existingSecret: z
     .string()
     .default('')
-    .describe('Secret with the ClickHouse user for this component. Empty: `clickhouse.existingSecret`.'),
+    .describe('Secret with the ClickHouse user for this component. If empty, `clickhouse.existingSecret`.'),
 });
 
 export const podDisruptionBudget = group({
@@ -74,10 +74,13 @@ export const service = (byDefault: { readonly port: number }) =>
 
 export const ingress = group({
   enabled: enabled(false, 'Create an Ingress.'),
-  className: z.string().default('').describe('IngressClass. Empty: the cluster’s default.'),
+  className: z.string().default('').describe('IngressClass. If empty, the cluster’s default.'),
   annotations: stringMap.default({}).describe('Annotations for the Ingress.'),
   host: z.string().default('').describe('Host name. Required if the Ingress is enabled.'),
-  tlsSecret: z.string().default('').describe('Secret with the host’s certificate. Empty: no TLS on the Ingress.'),
+  tlsSecret: z
+    .string()
+    .default('')
+    .describe('Secret with the host’s certificate. If empty, the Ingress does not use TLS.'),
 });
 
 export const httpRoute = group({
@@ -85,6 +88,6 @@ export const httpRoute = group({
   parentRefs: kubernetesList
     .default([])
     .describe('Gateways to attach the HTTPRoute to. Required if the HTTPRoute is enabled.'),
-  hostnames: z.array(z.string()).default([]).describe('Host names. Empty: the Gateway’s host names.'),
+  hostnames: z.array(z.string()).default([]).describe('Host names. If empty, the Gateway’s host names.'),
   annotations: stringMap.default({}).describe('Annotations for the HTTPRoute.'),
 });

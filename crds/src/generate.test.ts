@@ -43,7 +43,7 @@ it('the committed manifests are up to date with the schemas', () => {
   }
 });
 
-it('every manifest fits into the annotation that kubectl apply writes', () => {
+it('every manifest fits in the annotation that kubectl apply writes', () => {
   for (const content of generateManifests().values()) expect(content.length).toBeLessThan(200_000);
 });
 

@@ -14,18 +14,18 @@ export const pathRules: readonly Rule<string>[] = [
     holds: (self) => !self.includes('//'),
     message: 'must not contain //: write one slash between two segments',
   },
-  lacks('[?#]', 'must not have a query or fragment: requests match with any query, so write only the path'),
+  lacks('[?#]', 'must not contain a query or fragment: requests match with any query, so write only the path'),
   lacks(
     '(^|/)(\\.|%2[eE]){1,2}(/|$)',
-    'must not have the segments . or ..: clients resolve them before they send a request',
+    'must not contain the segments . or ..: clients resolve them before they send a request',
   ),
   lacks(
     '[{}]',
-    'must not have { or }: path parameters such as {id} do not exist yet, so write one path in full (a literal brace is %7B or %7D)',
+    'must not contain { or }: path parameters such as {id} do not exist yet, so write one path in full (a literal brace is %7B or %7D)',
   ),
   matches(
     `(${PATH_CHARACTER}|[?#{}])*`,
-    "may have only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode other characters",
+    "must contain only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode other characters",
   ),
 ];
 
@@ -37,10 +37,10 @@ export const headerNameRules: readonly Rule<string>[] = [
 ];
 
 export const headerValueRules: readonly Rule<string>[] = [
-  lacks('[\\x00-\\x08\\x0a-\\x1f\\x7f]', 'must not have line breaks or other control characters'),
+  lacks('[\\x00-\\x08\\x0a-\\x1f\\x7f]', 'must not contain line breaks or other control characters'),
   matches(
     '[\\x00-\\xff]*',
-    'may have only characters of ISO-8859-1, because HTTP headers are bytes: percent-encode other characters',
+    'must contain only ISO-8859-1 characters, because HTTP headers are bytes: percent-encode other characters',
   ),
   lacks('^[ \\t]|[ \\t]$', 'must not begin or end with a space or tab: HTTP removes them'),
 ];
@@ -77,11 +77,11 @@ export const upstreamUrlRules: readonly Rule<string>[] = [
   ),
   lacks(
     '^https?://[^/?#]*@',
-    'must not contain a user name or password: the authorization header of the caller is passed through',
+    "must not contain a user name or password: the caller's authorization header is passed through",
   ),
-  lacks('#', 'must not have a fragment: it is never sent'),
+  lacks('#', 'must not contain a fragment: it is never sent'),
   lacks(
     '[^\\x21\\x23-\\x5b\\x5d-\\x7e]',
-    'may have only visible ASCII characters other than " and \\: percent-encode other characters, write the host in punycode',
+    'must contain only visible ASCII characters other than " and \\: percent-encode other characters, write the host in punycode',
   ),
 ];

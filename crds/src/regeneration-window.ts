@@ -4,7 +4,7 @@ import { readStatus } from './read-status.ts';
 export interface RegenerationWindow {
   /** The times of the regenerations that still count, in RFC 3339, oldest first. */
   readonly recent: readonly string[];
-  /** When the oldest of them stops counting, in RFC 3339. Undefined: none counts. */
+  /** When the oldest of them no longer counts toward the limit, in RFC 3339. Undefined if none counts. */
   readonly resetsAt: string | undefined;
   /** How many more regenerations are allowed now. */
   readonly left: number;

@@ -9,7 +9,7 @@ const ONE_LINE_CHARS_MAX = 40;
 
 const BLANK = /^[ \t\n]*$/;
 
-/** Returns whether `yaml` could write the string as a plain scalar or a block that `yaml` or kubectl reads as another string. */
+/** Returns whether `yaml` could write the string as a plain scalar or a block that `yaml` or kubectl reads as a different string. */
 const needsQuotes = (text: string, indent: number): boolean =>
   hasControls(text.replaceAll(/[\n\t]/g, '')) ||
   text.search(UNREADABLE) !== -1 ||

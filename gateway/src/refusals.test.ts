@@ -96,7 +96,7 @@ describe('a refused request gets a response and is never logged:', () => {
     ['an unknown path', request('POST', `/${URI}/v2`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['a percent-encoded path', request('POST', `/${URI}/v1/%6Frders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['a path with dots', request('POST', `/${URI}/v1/../v1/orders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
-    ['another method', request('PUT', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
+    ['a different method', request('PUT', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
     ['HEAD', request('HEAD', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
     ['OPTIONS', request('OPTIONS', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
     ['TRACE', request('TRACE', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
@@ -141,7 +141,7 @@ describe('a refused request gets a response and is never logged:', () => {
     ],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'bad_request'],
     ['HTTP/1.2', `POST ${PATH} HTTP/1.2\r\n${HOST}\r\n${WITH_KEY}\r\n\r\n`, 400, 'bad_request'],
-    ['another expectation', post(WITH_KEY, 'Expect: 200-ok'), 417, 'expectation_failed'],
+    ['a different expectation', post(WITH_KEY, 'Expect: 200-ok'), 417, 'expectation_failed'],
     ['a coding before chunked', post(WITH_KEY, 'Transfer-Encoding: gzip, chunked') + '0\r\n\r\n', 400, 'bad_request'],
     [
       'chunks and a length',

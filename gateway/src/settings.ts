@@ -40,7 +40,7 @@ export const gatewaySettings = z.object({
         .string()
         .min(1)
         .optional()
-        .describe('Folder in which requests wait for ClickHouse. If unset, the spool folder in dataDir.'),
+        .describe('Folder in which requests wait for ClickHouse. If unset, the spool folder in dataDir is used.'),
       bytes: bytes
         .default(LIMITS.spoolBytesMax)
         .describe(
@@ -170,7 +170,7 @@ export const gatewaySettings = z.object({
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
-          'Comma-separated hosts with ports that Forward must never reach, in addition to ClickHouse, the operator’s config stream and the gateway’s own metrics.',
+          'Comma-separated HOST:PORT pairs that Forward must never reach, in addition to ClickHouse, the operator’s config stream and the gateway’s own metrics.',
         ),
       ca: z.string().optional().describe('PEM certificates to trust for upstreams, in addition to the machine’s own.'),
     })

@@ -30,7 +30,7 @@ export interface LeaderParts extends OperatorParts {
   readonly translator: Translator;
   readonly server: StreamServer;
   readonly metrics: OperatorMetrics;
-  /** Undefined: there is no log store. */
+  /** Undefined if there is no log store. */
   readonly audit: QuotaAudit | undefined;
   readonly replays: OpenReplayParts;
 }

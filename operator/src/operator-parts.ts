@@ -18,7 +18,7 @@ export interface OperatorParts {
   readonly settings: OperatorSettings;
   readonly translateSettings: TranslateSettings;
   readonly source: ResourceSource;
-  /** Undefined: there are no Services, and `serviceRef` is not checked. */
+  /** Undefined if there are no Services. Then `serviceRef` is not checked. */
   readonly services?: ServiceSource | undefined;
   /** Targets that replays must not reach, in addition to the operator's own. */
   readonly refused?: RefusedTargets;
@@ -29,7 +29,7 @@ export interface OperatorParts {
   readonly isGatewayGone: IsGatewayGone;
   /** The permits granted from each account's quota. */
   readonly ledgers: LedgerStore;
-  /** The volumes of gateways that were scaled down. Undefined: they are not drained. */
+  /** The volumes of gateways that were scaled down. Undefined if they are not drained. */
   readonly spoolVolumes?: SpoolVolumes | undefined;
   readonly logger: Logger;
   readonly registry: Registry;

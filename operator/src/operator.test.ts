@@ -477,7 +477,7 @@ test('a new leader removes past ledgers of accounts that were deleted while no o
   await vi.waitFor(() => expect([...ledgers.ledgers.keys()]).toEqual([kept, 'not watched now']));
 });
 
-test('an Account gets a condition if the log has more requests than granted permits', async () => {
+test('an Account gets a condition if the log contains more requests than granted permits', async () => {
   const { uid } = source.object('Account', 'team').metadata;
   await ledgers.write(uid, { period: '9999-12', used: 3, blocks: [] }, undefined);
   const logStore = { spentPermits: () => Promise.resolve({ requests: 4, permits: 4 }) } as unknown as LogStore;

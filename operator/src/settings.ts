@@ -28,10 +28,10 @@ export const operatorSettings = z.object({
     .object({
       namespaces: listSetting(z.string().min(1))
         .default([])
-        .describe('Namespaces whose resources are reconciled, separated by commas. Empty: all.'),
+        .describe('Namespaces whose resources are reconciled, separated by commas. If empty, all namespaces.'),
     })
     .prefault({}),
-  kubeconfig: z.string().optional().describe('Path of a kubeconfig. Unset: the pod’s ServiceAccount.'),
+  kubeconfig: z.string().optional().describe('Path of a kubeconfig. If unset, the pod’s ServiceAccount is used.'),
   stream: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address on which the config stream for gateways listens.'),
@@ -39,7 +39,7 @@ export const operatorSettings = z.object({
       url: z
         .url({ protocol: /^https$/ })
         .optional()
-        .describe('URL of this replica’s stream, which followers send to gateways. Unset: they send none.'),
+        .describe('URL of this replica’s stream, which followers send to gateways. If unset, they send none.'),
       certificateSecret: z
         .string()
         .min(1)
@@ -50,7 +50,7 @@ export const operatorSettings = z.object({
         .min(1)
         .optional()
         .describe(
-          'Folder with the stream’s ca.crt, tls.crt and tls.key. Changes are detected. Unset: the operator creates certificates.',
+          'Folder with the stream’s ca.crt, tls.crt and tls.key. Changes are detected. If unset, the operator creates certificates.',
         ),
       gatewayForgetMs: z.coerce
         .number()
@@ -96,7 +96,7 @@ export const operatorSettings = z.object({
     .prefault({}),
   clickhouse: z
     .object({
-      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface. Unset: replays are unavailable.'),
+      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface. If unset, replays are unavailable.'),
       username: z
         .string()
         .default('default')
@@ -106,7 +106,7 @@ export const operatorSettings = z.object({
       cluster: z
         .string()
         .optional()
-        .describe('ClickHouse cluster whose replicas store the log. Unset: a single server.'),
+        .describe('ClickHouse cluster whose replicas store the log. If unset, the log is on a single server.'),
       migrate: booleanSetting
         .default(true)
         .describe(
@@ -118,7 +118,7 @@ export const operatorSettings = z.object({
     .object({
       gatewayUrl: httpUrlSetting
         .optional()
-        .describe('Base URL at which replays reach the gateways inside the cluster. Unset: gatewayUrl.'),
+        .describe('Base URL at which replays reach the gateways inside the cluster. If unset, gatewayUrl is used.'),
     })
     .prefault({}),
   quota: z
@@ -161,7 +161,7 @@ export const operatorSettings = z.object({
         .min(1)
         .optional()
         .describe(
-          'File with the template for the Job that drains a removed gateway’s volume. CLAIM is the placeholder for the claim’s name. Unset: no Jobs are created.',
+          'File with the template for the Job that drains a removed gateway’s volume. CLAIM is the placeholder for the claim’s name. If unset, no Jobs are created.',
         ),
       statefulSet: z
         .string()
@@ -172,7 +172,7 @@ export const operatorSettings = z.object({
         .string()
         .min(1)
         .default('app.kubernetes.io/component=gateway')
-        .describe('Label selector of the gateways’ PersistentVolumeClaims.'),
+        .describe('Label selector for the gateways’ PersistentVolumeClaims.'),
       quietMs: z.coerce
         .number()
         .int()

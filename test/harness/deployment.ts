@@ -21,7 +21,7 @@ export interface DeployOptions {
   readonly operatorEnv?: Readonly<Record<string, string>>;
   /** The namespace of the operators' ServiceAccount, Lease and certificates. Default: standin-system. */
   readonly systemNamespace?: string;
-  /** Folders with certificates from another tool. Default: the operators create the certificates. */
+  /** Folders with certificates from a different tool. Default: the operators create the certificates. */
   readonly certificateDirs?: { readonly operator: string; readonly gateway: string };
 }
 

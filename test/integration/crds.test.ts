@@ -112,7 +112,7 @@ describe('zod and the API server', () => {
     // These objects are too large for a file: see the next tests.
     const ofSizes = [
       'must be no more than 200000 bytes of UTF-8',
-      'must be no more than 200000 bytes together: send a larger request with another client',
+      'must be no more than 200000 bytes in total: send a larger request with another client',
     ];
     const elsewhere = [...ofSizes, ...ofTransitions];
     expect([...verbatim].filter((message) => !tested.has(message) && !elsewhere.includes(message))).toEqual([]);
@@ -214,7 +214,7 @@ describe('kubectl', () => {
     const { code, stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', file]);
     expect(code).toBe(1);
     expect(stderr).toContain('spec.json.headers[0].value: Invalid value:');
-    expect(stderr).toContain('must not have line breaks or other control characters');
+    expect(stderr).toContain('must not contain line breaks or other control characters');
   });
 
   it('rejects an unknown field and an unknown kind', async () => {

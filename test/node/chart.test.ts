@@ -297,7 +297,7 @@ test(
     const refusing = (): Set<string | undefined> => new Set(traffic.failures.map((failure) => failure.split(' ')[0]));
     await eventually('all spools to be full', refusing, { accept: ({ size }) => size === 5, timeoutMs: 60_000 });
     await traffic.stop();
-    // Gateways reject requests that do not fit into their spools.
+    // Gateways reject requests that do not fit in their spools.
     expect(traffic.failures.filter((failure) => !failure.includes('503 log_unavailable'))).toEqual([]);
 
     await stand.system('scale', 'statefulset/standin-gateway', '--replicas=1');

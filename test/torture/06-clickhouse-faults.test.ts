@@ -67,7 +67,7 @@ test.each(FAULTS)(
 test('8: a segment that is sent again after ClickHouse has forgotten its token appears once', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 100 });
   let turn = 0;
-  // The same bytes get another token, as on a server that has forgotten the first insert.
+  // The same bytes get a different token, as on a server that has forgotten the first insert.
   clickhouse.fault = () => (turn++ % 2 === 0 ? { kind: 'reset after commit', forgets: true } : { kind: 'none' });
   await oracle.load(RATE_PER_SECOND, delay(loadMs(LOAD_MS)));
   clickhouse.fault = () => ({ kind: 'none' });

@@ -29,7 +29,7 @@ const INVALID: readonly (readonly [name: string, key: () => string])[] = [
   ['a well-formed key', () => generated('0AbCdE')],
   ['a key with a wrong checksum', () => generated('zzzzzz')],
   ['the key with a wrong last character', () => `${stand.own.key.slice(0, -1)}~`],
-  ['the key with another character', () => `${stand.own.key}0`],
+  ['the key with an additional character', () => `${stand.own.key}0`],
   ['the digest of the key', () => createHash('sha256').update(stand.own.key).digest('hex')],
   ['the value that the log stores', () => stand.own.storedKey],
   ['two keys in one header', () => `${stand.own.key}, ${stand.tenants[1].key}`],

@@ -23,7 +23,7 @@ const CASES: [name: string, requestLine: string, headers: string, status: number
   ['no Host', 'GET TARGET', 'X-A: b', 400, 'host_invalid|bad_request'],
   ['absolute form', 'GET http://NAMEDTARGET', 'Host: NAMED', 400, 'target_invalid'],
   ['absolute form with https', 'GET https://NAMEDTARGET', 'Host: gateway', 400, 'target_invalid'],
-  ['absolute form with another scheme', 'GET ftp://NAMED/a', 'Host: gateway', 400, 'target_invalid'],
+  ['absolute form with a different scheme', 'GET ftp://NAMED/a', 'Host: gateway', 400, 'target_invalid'],
   ['two slashes', 'GET //NAMED/a', 'Host: gateway', 400, 'target_invalid'],
   ['two slashes before its own path', 'GET /TARGET', 'Host: gateway', 400, 'target_invalid'],
   ['no slash', 'GET NAMED', 'Host: gateway', 400, 'target_invalid|bad_request'],

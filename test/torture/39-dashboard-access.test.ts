@@ -302,7 +302,7 @@ describe('a page on another site', () => {
   test.each([
     ['no origin', {}],
     ['the origin null', { origin: 'null' }],
-    ['an origin with another port', { origin: 'http://127.0.0.1:1' }],
+    ['an origin with a different port', { origin: 'http://127.0.0.1:1' }],
     ["an origin that starts with the dashboard's", { origin: 'http://127.0.0.1.evil.example' }],
   ])('that sends %s is rejected before authentication', async (_, headers: Record<string, string>) => {
     const { status } = await ask('/logout', { method: 'POST', headers: { ...FORM, ...headers }, body: '' });

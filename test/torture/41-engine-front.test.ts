@@ -242,7 +242,7 @@ describe('with the password', () => {
     ['a write by GET', "INSERT INTO d.t VALUES ('x')", { method: 'GET' }],
     ['a write by GET with its own readonly', 'DROP TABLE d.t', { method: 'GET', search: { readonly: '0' } }],
     ['a setting in the URL', 'SELECT 1 FORMAT Template', { search: { format_template_resultset: 'SECRET' } }],
-    ['another dialect in the URL', 'print 1', { search: { dialect: 'kusto' } }],
+    ['a different dialect in the URL', 'print 1', { search: { dialect: 'kusto' } }],
     ['a name from a parameter', 'SELECT {f:Identifier}(1)', { search: { param_f: 'file' } }],
     ['an expression in the body of an insert', 'INSERT INTO d.t FORMAT Values', { body: "(file('SECRET'))" }],
     ['a second statement in the body', 'INSERT INTO d.t VALUES', { body: "('x'); SELECT 1 INTO OUTFILE 'OUT'" }],

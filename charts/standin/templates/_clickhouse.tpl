@@ -18,7 +18,7 @@
 {{- end -}}
 {{- else -}}
 {{- if eq $clickhouse.existingSecret (include "standin.componentName" (dict "root" . "component" "clickhouse")) -}}
-{{- fail (printf "clickhouse.existingSecret: %s is the name of the Secret that Helm creates for the embedded engine and deletes with it. Choose another name" $clickhouse.existingSecret) -}}
+{{- fail (printf "clickhouse.existingSecret: %s is the name of the Secret that Helm creates for the embedded engine and deletes with it. Choose a different name" $clickhouse.existingSecret) -}}
 {{- end -}}
 {{- $_ := required "clickhouse.url is required: the URL of ClickHouse's HTTP interface, such as http://clickhouse:8123; or set clickhouse.embedded.enabled=true to evaluate Standin" $clickhouse.url -}}
 {{- $components := list "operator" "gateway" -}}
@@ -41,7 +41,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Secret with the ClickHouse user of a component. Empty: the user `default`. Call with (dict "root" $ "component" "gateway"). */}}
+{{/* Secret with a component's ClickHouse user, or an empty string for the user `default`. Call with (dict "root" $ "component" "gateway"). */}}
 {{- define "standin.clickhouseSecret" -}}
 {{- $clickhouse := .root.Values.clickhouse -}}
 {{- $own := "" -}}

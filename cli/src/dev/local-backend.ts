@@ -31,7 +31,7 @@ export interface LocalBackendOptions {
   readonly store: LogStore;
 }
 
-/** Creates the dashboard's backend for `standin dev`. It uses the source and the log of this process, without a login. */
+/** Creates the dashboard's backend for `standin dev`. It uses this process's source and log, without a login. */
 export const localBackend = (options: LocalBackendOptions): Backend => ({
   mode: 'local',
   resources: localResources(options),

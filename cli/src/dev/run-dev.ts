@@ -19,10 +19,10 @@ import { textOutput } from './text-output.ts';
 
 export interface DevOptions {
   readonly from: ResourcesFrom;
-  /** 0: any free port. */
+  /** With 0, any free port is used. */
   readonly gatewayPort: number;
   readonly dashboard: boolean;
-  /** `undefined`: 3000, or any free port. */
+  /** If undefined, port 3000 or any free port is used. */
   readonly dashboardPort?: number | undefined;
   readonly data: string;
   readonly output: 'text' | 'json';

@@ -32,12 +32,12 @@ export const chooseDashboardPort = async (wanted: number | undefined): Promise<n
 };
 
 export interface DashboardParts {
-  /** Undefined: the API alone, on a free port. */
+  /** Undefined if only the API is served, on a free port. */
   readonly port: number | undefined;
   /** Whether the user requested this port. */
   readonly isPortWanted: boolean;
   readonly backend: Backend;
-  /** The token that the dashboard requires. Undefined: none. */
+  /** The token that the dashboard requires. Undefined if it requires none. */
   readonly token: string | undefined;
   readonly shares: PublicSharesSource;
   readonly logger: Logger;

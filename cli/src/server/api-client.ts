@@ -22,7 +22,7 @@ export interface ApiClient {
   /** The server's address, for error messages. */
   readonly server: string;
   readonly url: URL;
-  /** Undefined: the dashboard of a cluster. */
+  /** Undefined if the server is a cluster's dashboard. */
   readonly local: LocalServer | undefined;
   /** Resolves with the response's JSON, parsed by `schema`. */
   ask<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<T>;
@@ -32,7 +32,7 @@ export interface ApiClient {
 
 /** Set if the server is `standin dev`. */
 interface LocalServer {
-  /** False: it was started with --no-dashboard, or its dashboard could not be built. */
+  /** False if it was started with --no-dashboard, or its dashboard could not be built. */
   readonly hasPages: boolean;
   /** Rejects with a `PlainError` if it has ended. */
   checkRunning(): Promise<void>;
@@ -40,7 +40,7 @@ interface LocalServer {
 
 /** The reason why a dashboard rejected a request. */
 export class ServerError extends PlainError {
-  /** Status of the response. 0: no response. */
+  /** Status of the response, or 0 if there was no response. */
   readonly status: number;
   /** A code from docs/errors.md. Empty without a response. */
   readonly code: string;

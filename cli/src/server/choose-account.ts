@@ -4,7 +4,7 @@ import { apiPath, type ApiClient } from './api-client.ts';
 
 export interface AccountChoice {
   readonly namespace: string | undefined;
-  /** Undefined: the only visible account. */
+  /** If undefined, the only visible account is used. */
   readonly account: string | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ApiOptions extends ServerOptions {
 }
 
 /**
- * Resolves with the JSON API that a command uses: that of `--server`, or of the `standin dev` that is running for the data
+ * Resolves with the JSON API that a command uses: that of `--server`, or of `standin dev` for the data
  * folder. Rejects with a `PlainError` if there is none.
  */
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
@@ -63,7 +63,7 @@ const awaitLocal = async (data: string): Promise<ApiClient | undefined> => {
   }
 };
 
-/** The API of the `standin dev` that is running for a data folder. Undefined: none is running, or it is still starting. */
+/** Resolves with the API of `standin dev` for a data folder. Resolves with undefined if it is not running or is still starting. */
 export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
   const dataDir = path.resolve(data);
   const run = await readRunFile(dataDir);

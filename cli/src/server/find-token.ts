@@ -84,7 +84,7 @@ const LISTENING = '0A';
 const ROOT_UID = 0;
 
 /**
- * Returns whether another non-root user of this machine is listening on a port. False if unknown, because only Linux exposes
+ * Returns whether another non-root user on this machine is listening on a port. False if unknown, because only Linux exposes
  * this.
  */
 const hasForeignListener = async (port: number): Promise<boolean> => {

@@ -8,7 +8,7 @@ const knownServerSchema = z.object({
   server: z.string(),
   /** URL of the cluster's API server. */
   cluster: z.string(),
-  /** SHA-256 of the cluster's certificate authority, in hex. Empty: the machine's authorities. */
+  /** SHA-256 of the cluster's certificate authority, in hex. Empty if the machine's authorities are trusted. */
   caSha256: z.string(),
 });
 const fileSchema = z.object({ servers: z.array(knownServerSchema) });

@@ -10,7 +10,7 @@ export interface ProjectName {
 }
 
 export interface ProjectChoice {
-  /** Undefined: any namespace. */
+  /** If undefined, any namespace matches. */
   readonly namespace?: string | undefined;
   readonly project?: string | undefined;
 }

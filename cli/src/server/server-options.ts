@@ -3,9 +3,9 @@ import { z } from 'zod';
 
 /** The dashboard that a command uses, and its credentials. */
 export interface ServerOptions {
-  /** The dashboard's address. `undefined`: the command works on this machine. */
+  /** The dashboard's address. Undefined if the command works on this machine. */
   readonly server?: string | undefined;
-  /** `undefined`: the token of the current kubeconfig. */
+  /** If undefined, the token of the current kubeconfig is used. */
   readonly token?: string | undefined;
   /** Allows sending the kubeconfig's token to a server that has not received it before. */
   readonly trustServer?: boolean | undefined;

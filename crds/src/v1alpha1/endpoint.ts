@@ -53,7 +53,7 @@ const mockRules: readonly Rule<Mock>[] = [
   {
     cel: "!has(self.headers) || self.headers.filter(h, h.name.lowerAscii() == 'content-type').size() <= 1",
     holds: ({ headers = [] }) => headers.filter(({ name }) => name.toLowerCase() === 'content-type').length <= 1,
-    message: 'must have content-type at most once',
+    message: 'must contain content-type at most once',
     field: 'headers',
   },
 ];
@@ -127,7 +127,7 @@ const forward = withRules(
     {
       cel: 'has(self.url) != has(self.serviceRef)',
       holds: (self) => (self.url === undefined) !== (self.serviceRef === undefined),
-      message: 'needs either url or serviceRef, and not both',
+      message: 'requires either url or serviceRef, but not both',
     },
   ],
 );

@@ -15,7 +15,7 @@ const spec = z
     uri: withRules(text({ min: LIMITS.projectUriLengthMin, max: LIMITS.projectUriLengthMax }), [
       matches(
         '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
-        'may have only lowercase letters, digits and -, and begins and ends with a letter or digit',
+        'must contain only lowercase letters, digits and -, and must begin and end with a letter or digit',
       ),
     ])
       .optional()

@@ -27,7 +27,7 @@ const editRules: readonly Rule<Edit>[] = [
       '(has(self.headers) ? self.headers.map(h, size(bytes(h.name)) + size(bytes(h.value))).sum() : 0) ' +
       `<= ${LIMITS.replayEditBytesMax}`,
     holds: (self) => editBytes(self) <= LIMITS.replayEditBytesMax,
-    message: `must be no more than ${LIMITS.replayEditBytesMax} bytes together: send a larger request with another client`,
+    message: `must be no more than ${LIMITS.replayEditBytesMax} bytes in total: send a larger request with another client`,
   },
   {
     cel: `self.bodyEncoding != 'base64' || !has(self.body) || self.body.matches('${BASE64}')`,
@@ -54,9 +54,9 @@ const edit = withRules(
     target: withRules(text({ min: 1, max: LIMITS.requestTargetBytesMax }), [
       matches(
         '/[\\x21-\\x7e]*',
-        'must begin with / and have only visible ASCII characters: percent-encode other characters',
+        'must begin with / and contain only visible ASCII characters: percent-encode other characters',
       ),
-      lacks('^//|#', 'must not begin with // or have a fragment'),
+      lacks('^//|#', 'must not begin with // or contain a fragment'),
     ])
       .optional()
       .describe(
@@ -172,7 +172,7 @@ const spec = withRules(
     {
       cel: 'has(self.requestId) != has(self.filter)',
       holds: (self) => (self.requestId === undefined) !== (self.filter === undefined),
-      message: 'needs either requestId or filter, and not both',
+      message: 'requires either requestId or filter, but not both',
     },
     {
       cel: '!has(self.edit) || has(self.requestId)',

@@ -54,7 +54,7 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   if (boundaryOf(view.contentType) !== undefined)
     return text === undefined ? ['parts', 'hex'] : ['parts', 'raw', 'hex'];
   if (text === undefined) return ['hex'];
-  // JSON often has another media type. For example, curl -d declares a form.
+  // JSON often has a different media type. For example, curl -d declares a form.
   const startsLikeJson = /^\s*[[{]/.test(text);
   if (isWhole ? (isJsonType(type) || startsLikeJson) && isJson(text) : isJsonType(type))
     return ['pretty', 'raw', 'hex'];

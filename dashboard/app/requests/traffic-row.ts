@@ -54,7 +54,7 @@ export const formatInstant = (at: Date, zone: Zone): string => {
   return shifted.toISOString().slice(0, 23).replace('T', ' ');
 };
 
-/** Formats a time of today as `10:04:05.123`, and of another day as `11-20 10:04:05.123`. */
+/** Formats a time today as `10:04:05.123`, and on any other day as `11-20 10:04:05.123`. */
 export const formatRowTime = (receivedAt: string, zone: Zone, now: Date): string => {
   const text = formatInstant(new Date(receivedAt), zone);
   return text.slice(0, 10) === formatInstant(now, zone).slice(0, 10) ? text.slice(11) : text.slice(5);

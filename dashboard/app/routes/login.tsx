@@ -16,7 +16,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map([
   ['signed-out', 'You are signed out.'],
   ['provider', 'The identity provider did not sign you in. Try again, or see the dashboard log for the reason.'],
   ['refused', 'The identity provider signed you in, but the Kubernetes API server does not accept its token.'],
-  ['stale', 'The sign-in took too long or was started in another browser. Sign in again.'],
+  ['stale', 'The sign-in took too long or was started in a different browser. Sign in again.'],
   [
     'large',
     'The identity provider’s token is too large for a cookie. Ask your administrator for a token with fewer groups.',

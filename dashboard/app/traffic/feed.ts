@@ -5,7 +5,7 @@ import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-
 export interface RowBatch {
   /** Newest first. */
   readonly rows: readonly TrafficRow[];
-  /** Set if there were more rows than fit into one batch. `count` older rows were left out, the first of them received at `since`. */
+  /** Set if there were more rows than fit in one batch. `count` older rows were left out, the first of them received at `since`. */
   readonly skipped?: { readonly count: number; readonly since: string } | undefined;
 }
 

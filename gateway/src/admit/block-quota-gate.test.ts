@@ -319,7 +319,7 @@ describe('closing a block', () => {
   });
 });
 
-test('a higher quota immediately admits requests of an account that was refused', async () => {
+test('a higher quota immediately admits requests for an account that was refused', async () => {
   const first = gate.admit(limited(10));
   permitRequest().answer(exhausted);
   await first;
@@ -388,7 +388,7 @@ describe('at the end of a month', () => {
     expect(await third).toMatchObject({ period: '2026-12', block: 'b3' });
   });
 
-  test('permits of the old month stay valid without an operator', async () => {
+  test('permits for the old month stay valid without an operator', async () => {
     await begin(10, 100);
     now = Date.UTC(2026, 11, 3);
     const second = gate.admit(limited(100));

@@ -15,7 +15,7 @@ test('the window measures a steady rate correctly at any moment', () => {
     fc.property(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1_000, max: 60_000 }), (rate, ms) => {
       const window = new DemandWindow(0);
       const now = load(window, 0, { perSecond: rate, ms });
-      // The last request of a second may count in the next one.
+      // The last request in a second may count in the next one.
       expect(Math.abs(perSecond(window, now) - rate)).toBeLessThanOrEqual(1 + rate * 0.001);
     }),
   );

@@ -215,7 +215,7 @@ export class ConfigStore {
   commit(revision: string): Committed {
     const transaction = this.#current();
     if (revision !== formatRevision(transaction.revision)) {
-      throw new StreamProtocolError('a commit has a different revision than its transaction');
+      throw new StreamProtocolError('the revision of a commit differs from that of its transaction');
     }
     this.#transaction = undefined;
     const before = this.#table;

@@ -231,7 +231,7 @@ describe('the operator', () => {
     expect([await statusOf(gateway), operator.acks]).toEqual([200, []]);
   });
 
-  test('with a certificate from another CA is not trusted', async () => {
+  test('with a certificate from a different CA is not trusted', async () => {
     await operator.close();
     operator = await FakeOperator.listen(await makeStreamCertificates());
     const gateway = await start();

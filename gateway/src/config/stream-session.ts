@@ -133,7 +133,7 @@ export class StreamSession {
     }
   }
 
-  /** Rejects the objects of a newer operator that this gateway does not know, one by one. */
+  /** Rejects objects from a newer operator, one by one, if this gateway does not know them. */
   #takeUnknown(json: unknown, error: z.ZodError): void {
     const put = putOfSomething.safeParse(json);
     if (!put.success) throw new StreamProtocolError(`invalid message: ${z.prettifyError(error)}`);

@@ -158,7 +158,7 @@ describe('a forwarded request', () => {
   const request = (): LogRow => testRow({ version: 1, action: 'Forward', outcome: 'response_unknown', status: 0 });
   const answerTo = (row: LogRow): LogRow => ({ ...row, version: 2, outcome: 'forwarded', status: 200 });
 
-  test('stays on disk until its response is delivered, and is not a row of its own', async () => {
+  test('stays on disk until its response is delivered, and is not stored as a separate row', async () => {
     const { sink, spool, stop } = await setUp();
     const row = request();
     await spool.request(row);

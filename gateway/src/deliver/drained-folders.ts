@@ -39,7 +39,7 @@ export class DrainedFolders {
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      logger.info({ reason }, 'could not settle the permits of an earlier process, retrying later');
+      logger.info({ reason }, 'could not settle permits of an earlier process, retrying later');
     }
   }
 

@@ -13,9 +13,9 @@ const description = z.object({
   reason: z.string(),
   /** When they were added, as an RFC 3339 timestamp. */
   at: z.iso.datetime(),
-  /** For a row: the number of `LOG_COLUMNS` that it has. */
+  /** For a row, the number of `LOG_COLUMNS` that it has. */
   columnCount: z.int().optional(),
-  /** For damage: the segment and the position in it. */
+  /** For damage, the segment and the position in it. */
   segment: z.string().optional(),
   offset: z.int().optional(),
 });

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
-/** The request of an exchange whose response is missing or in another segment. */
+/** The request in an exchange whose response is missing or in another segment. */
 export interface RequestRecord {
   /** The bytes of the id (see `idKeyAt`). */
   readonly idKey: string;

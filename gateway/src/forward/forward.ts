@@ -14,7 +14,7 @@ import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type F
 interface UpstreamSpan {
   /** Returns the headers to send, with this span in place of the caller's. */
   headers(headers: readonly HeaderPair[]): HeaderPair[];
-  /** Ends the span when the response has arrived, or when it is clear that none will. */
+  /** Ends the span when the response is received, or when it is clear that none will arrive. */
   end(end: { readonly status?: number; readonly error?: string | undefined }): void;
 }
 

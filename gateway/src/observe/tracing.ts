@@ -110,7 +110,7 @@ class UpstreamSpan {
     return passed;
   }
 
-  /** Ends the span when the response has arrived, or when it is clear that none will. */
+  /** Ends the span when the response is received, or when it is clear that none will arrive. */
   end(end: SpanEnd): void {
     finish(this.#span, this.#exchange, { ...end, errorMin: CLIENT_ERROR_MIN });
   }

@@ -31,8 +31,8 @@ describe('whitespace in x-api-key:', () => {
     ['only one space', 'x-api-key: ', false],
     ['only two spaces', 'x-api-key:  ', true],
     ['a different case', 'X-API-Key: KEY ', true],
-    ['another header with blanks', 'x-api-keys:   KEY  ', false],
-    ['another header with the same beginning', 'x-api:   KEY  ', false],
+    ['a different header with blanks', 'x-api-keys:   KEY  ', false],
+    ['a different header with the same beginning', 'x-api:   KEY  ', false],
   ])('%s', (_name, line, keyPadded) => {
     expect(scan(head('Host: a', line, 'accept:   */*  '))).toEqual([expect.objectContaining({ lines: 3, keyPadded })]);
   });

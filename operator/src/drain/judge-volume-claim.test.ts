@@ -43,7 +43,7 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
   ['has had no pod for a moment', { unusedMs: 1_000 }, { kind: 'quiet', afterMs: 599_000 }],
   ['has a Job', { jobs: [running] }, { kind: 'draining', job: running }],
   [
-    'has a Job for another use',
+    'has a Job for a different use',
     { jobs: [job('running', 'set/3')] },
     { kind: 'draining', job: job('running', 'set/3') },
   ],

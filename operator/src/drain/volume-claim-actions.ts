@@ -72,7 +72,7 @@ export class ClaimActions {
 
   async reportFailure(claim: Claim, { name: job }: DrainJob): Promise<void> {
     const { namespace, logger } = this.#options;
-    logger.error({ claim: claim.metadata.name, job }, 'cannot drain orphaned volume, see the log of the Job');
+    logger.error({ claim: claim.metadata.name, job }, 'cannot drain orphaned volume, see the Job log');
     const why = `See "kubectl logs job/${job} -n ${namespace}"`;
     const retry = `To retry within a day, run "kubectl delete job ${job} -n ${namespace}"`;
     const message = `Job "${job}" could not deliver all rows on this volume. ${why}. ${retry}.`;

@@ -13,7 +13,7 @@ export interface GatewayControllerOptions {
   readonly forgetMs: number;
   readonly memory: GatewayMemory;
   readonly isGone: IsGatewayGone;
-  /** Number of the revision that last put an object. Undefined: it is not published. */
+  /** Returns the number of the revision that last put an object, or undefined if it is not published. */
   readonly since: (key: ConfigKey) => number | undefined;
   /** See `Controller.gatewaysChanged`. */
   readonly onChange: (keys: readonly ConfigKey[]) => void;

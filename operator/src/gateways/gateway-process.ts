@@ -4,8 +4,8 @@ import type { ConfigKey, RejectedObject, Revision } from '@standin/contract';
 export interface KnownGateway {
   readonly name: string;
   /**
-   * The gateway stops answering this long after its last contact with an operator. 0: it keeps answering with its current
-   * configuration.
+   * The gateway stops answering this long after its last contact with an operator. With 0, it keeps answering with its
+   * current configuration.
    */
   readonly maxStalenessMs: number;
 }
@@ -31,15 +31,15 @@ export type Cut = () => void;
 /** One process of a gateway, or only the name of a gateway that the previous leader knew. */
 export interface Process {
   readonly name: string;
-  /** Undefined: only the name is remembered, until a process of that name acknowledges a revision. */
+  /** Undefined until a process of that name acknowledges a revision. Until then, only the name is remembered. */
   readonly instance: string | undefined;
   readonly maxStalenessMs: number;
-  /** Undefined: it has not acknowledged anything in this term, but it may answer callers. */
+  /** Undefined if it has not acknowledged anything in this term. It may still answer callers. */
   acked: Revision | undefined;
   rejected: ReadonlyMap<ConfigKey, string>;
   /** The open streams. There is briefly more than one when the gateway reconnects before the old stream has ended. */
   readonly streams: Set<Cut>;
-  /** With an open stream: when the gateway counts as silent. Without one: when it is forgotten, unless `expiresAt` decides. */
+  /** When the gateway counts as silent. Without an open stream, when it is forgotten, unless `expiresAt` decides. */
   dueAt: number;
   /**
    * When `maxStalenessMs` has passed since the last acknowledgement. From then on, the gateway does not answer, and nothing waits

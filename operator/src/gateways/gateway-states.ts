@@ -44,7 +44,7 @@ const EXPIRY_MARGIN_MS = 500;
 const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefined };
 
 /**
- * The state of every gateway, for one leader's term. Pure: without timers and I/O. Each event takes the current time and
+ * The state of every gateway, for one leader's term. Has no timers and does no I/O. Each event takes the current time and
  * returns its effects. `advance` must be called at `wakeAt`. Times are in milliseconds of a monotonic clock.
  *
  * - Remembered: the previous leader knew the gateway. `Programmed` and revocations wait until it connects and acknowledges, or is

@@ -7,7 +7,7 @@ import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
 export interface KeyOwner {
   readonly account: ResourceObject;
   readonly secretName: string;
-  /** True: the operator generates the key. False: the user provides it. */
+  /** Whether the operator generates the key. Otherwise, the user provides it. */
   readonly generated: boolean;
 }
 

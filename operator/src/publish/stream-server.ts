@@ -80,7 +80,7 @@ const streamQuery = instanceQuery.extend({
  * certificate. It always listens. `publication` decides whether it responds as leader or names the leader.
  */
 export class StreamServer {
-  /** The leader's URL, which a follower returns to clients. Undefined: unknown. */
+  /** The leader's URL, which a follower returns to clients. Undefined if unknown. */
   leaderUrl: string | undefined;
   readonly #app: FastifyInstance;
   readonly #logger: Logger;

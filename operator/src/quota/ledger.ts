@@ -14,7 +14,7 @@ const blockSchema = z.strictObject({
   /** Serial number of the request for which it was granted. */
   serial: z.number().int().min(1),
   permits: z.number().int().min(1),
-  /** When it was granted, in milliseconds since the epoch. 0: unknown. */
+  /** When it was granted, in milliseconds since the epoch, or 0 if unknown. */
   grantedAtMs: z.number().int().min(0).default(0),
 });
 type Block = Readonly<z.infer<typeof blockSchema>>;

@@ -17,7 +17,7 @@ export interface Audited {
 export interface QuotaAuditOptions {
   readonly store: LedgerStore;
   readonly logStore: Pick<LogStore, 'spentPermits'>;
-  /** The account's display name. Undefined: it does not exist. */
+  /** Returns the account's display name, or undefined if the account does not exist. */
   readonly nameOf: (accountUid: string) => string | undefined;
   /** The result for an account has changed. */
   readonly onChange: (accountUid: string) => void;
@@ -44,7 +44,7 @@ export class QuotaAudit implements Controller {
     const mismatches = (): number => [...this.#audited.values()].filter(({ mismatch }) => mismatch).length;
     new Gauge({
       name: 'standin_quota_mismatches',
-      help: 'Accounts whose log has more requests than granted permits, or two requests with one permit',
+      help: 'Accounts whose log contains more requests than granted permits, or two requests with one permit',
       registers: [options.registry],
       collect() {
         this.set(mismatches());
@@ -105,7 +105,7 @@ export class QuotaAudit implements Controller {
     if (requests <= granted && permits === requests) return undefined;
     logger.error(
       { account: nameOf(accountUid), accountUid, period, requests, permits, granted },
-      'QuotaMismatch: the log has more requests than granted permits, or two requests with one permit',
+      'QuotaMismatch: the log contains more requests than granted permits, or two requests with one permit',
     );
     return mismatchFinding({ requests, permits }, { period, granted });
   }

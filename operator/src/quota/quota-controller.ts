@@ -25,7 +25,7 @@ export interface QuotaControllerOptions {
   readonly isConnected: (gateway: string, instance: string) => boolean;
   /** Asks all gateways to give back their remaining permits of an account. */
   readonly recall: (accountUid: string) => void;
-  /** Undefined: there is no log. */
+  /** Undefined if there is no log. */
   readonly countPermits: CountPermits | undefined;
   /** Called when an account's `usage` has changed. */
   readonly onUsage: (accountUid: string) => void;
@@ -43,7 +43,7 @@ interface Pending {
 
 /** The state of one account in this term. */
 interface Account {
-  /** The last version that was read or written. Undefined: it must be read. */
+  /** The last version that was read or written. Undefined if it must be read. */
   stored: StoredLedger | undefined;
   pending: Pending[];
   /** Requests that are waiting for recalled permits. */
@@ -54,7 +54,8 @@ interface Account {
   /** Permits that gateways have reported as spent, by block. */
   readonly spent: Map<string, number>;
   /**
-   * Quota and period of the last refusal. Empty: the last request for permits was granted. Undefined: no request in this term.
+   * Quota and period of the last refusal. Empty if the last request for permits was granted. Undefined if there was no request
+   * in this term.
    */
   exhausted: string | undefined;
 }

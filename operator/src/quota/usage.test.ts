@@ -62,7 +62,7 @@ describe('the shown usage', () => {
     ['the quota has changed', reported(4_500, { quota: 20_000 }), statusWith('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
     ['the ledger has been removed', reported(0, { granted: 3 }), statusWith('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
     [
-      'the status is from another month',
+      'the status is from a different month',
       reported(7),
       statusWith('QuotaUsedUp', { period: '2026-10' }),
       7,

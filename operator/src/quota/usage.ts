@@ -12,7 +12,8 @@ export interface QuotaUsage {
   readonly granted: number;
   readonly quota: number;
   /**
-   * Whether a gateway was refused permits under this quota in this period. Undefined: none has requested permits in this term.
+   * Whether a gateway was refused permits under this quota in this period. Undefined if none has requested permits in
+   * this term.
    */
   readonly isExhausted: boolean | undefined;
 }

@@ -14,7 +14,7 @@ export interface ReplayFacts {
   readonly accepted: Finding;
   readonly progress: Progress;
   readonly planned?: number | undefined;
-  /** The counts by response status. 0: no response. */
+  /** The counts by response status, with 0 for requests without a response. */
   readonly counts: readonly StatusCount[];
   readonly cursor?: string | undefined;
   /** RFC 3339. */
@@ -45,7 +45,7 @@ export const NO_PLACE = {
 
 export interface ReplayReportOptions {
   readonly source: Pick<ResourceSource, 'writeStatus'>;
-  /** The latest known version. Undefined: the object was deleted. */
+  /** The latest known version. Undefined if the object was deleted. */
   readonly object: () => ResourceObject | undefined;
   /** Calls `writeWaiting` later, because thousands of Replays may wait and their writes must not delay other writes. */
   readonly writeLater: () => void;

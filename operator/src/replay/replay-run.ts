@@ -19,7 +19,7 @@ import { sendMany } from './send-many.ts';
 
 export interface ReplayParts extends SenderParts {
   readonly source: ResourceSource;
-  /** Undefined: no log store is configured. */
+  /** Undefined if no log store is configured. */
   readonly store: LogStore | undefined;
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;

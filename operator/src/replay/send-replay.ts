@@ -5,7 +5,7 @@ import type { Destination } from './destination.ts';
 
 /** A response. `error` is empty if the response is complete. */
 export interface Answer {
-  /** 0: no response. */
+  /** 0 if there was no response. */
   readonly status: number;
   readonly headers: readonly HeaderPair[];
   readonly body: Buffer;

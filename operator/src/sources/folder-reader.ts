@@ -25,7 +25,7 @@ export interface Check {
   readonly force?: boolean;
 }
 
-/** The current files. Undefined: the file does not exist. */
+/** The current files. The value is undefined if the file does not exist. */
 type Found = ReadonlyMap<string, Fingerprint | undefined>;
 
 /**

@@ -12,7 +12,7 @@ const IDENTITY_INTERVAL_MS = 250;
 
 export interface FolderWatchOptions {
   readonly folder: ManifestFolder;
-  /** A file, relative to the folder, may have changed. Undefined: check all files. */
+  /** Called when a file, relative to the folder, may have changed. If undefined, any file may have changed. */
   readonly onChange: (file: string | undefined) => void;
   /** Duration of the last check of all files. */
   readonly checkMs: () => number;

@@ -6,7 +6,7 @@ import { reflectorLogger } from '../reflector-logger.ts';
 
 interface KubernetesServicesOptions {
   readonly client: KubeClient;
-  /** Empty: all namespaces. */
+  /** If empty, all namespaces are watched. */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
   readonly registry?: Registry;

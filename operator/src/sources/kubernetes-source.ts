@@ -35,7 +35,7 @@ import { foreignSecret } from './secret-files.ts';
 
 interface KubernetesSourceOptions {
   readonly client: KubeClient;
-  /** Empty: all namespaces, which requires a ClusterRole. Otherwise, there is one watch per kind and namespace. */
+  /** If empty, all namespaces are watched, which requires a ClusterRole. Otherwise, there is one watch per kind and namespace. */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
   readonly registry?: Registry;

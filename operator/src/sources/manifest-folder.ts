@@ -30,7 +30,7 @@ export class ManifestFolder {
   readonly path: string;
   readonly #dataDir: string | undefined;
 
-  /** @param dataDir ignored if it is inside `path`. Undefined: `path` is part of the data folder. */
+  /** @param dataDir ignored if it is inside `path`. Undefined if `path` is part of the data folder. */
   constructor(path: string, dataDir: string | undefined) {
     this.path = resolve(path);
     this.#dataDir = dataDir === undefined ? undefined : resolve(dataDir);

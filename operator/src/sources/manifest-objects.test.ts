@@ -99,7 +99,7 @@ describe('ManifestTree', () => {
     expect(
       problems.some(({ message }) => message.endsWith('1 object(s) keep their last valid version until this is fixed')),
     ).toBe(true);
-    // The file is now broken in another way. The objects are still kept.
+    // The file is now broken in a different way. The objects are still kept.
     tree.put('a.yaml', read('a.yaml', 'foo: ]\n'));
     expect(keys(tree)).toEqual(['Endpoint/default/a', 'Endpoint/default/b']);
     tree.put('a.yaml', read('a.yaml', endpoint('a')));

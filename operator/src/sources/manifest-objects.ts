@@ -127,7 +127,7 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
 
 const misplaced = (kind: Kind): string =>
   isConfigKind(kind)
-    ? `a ${kind} is a manifest: put it into the directory of manifests`
+    ? `a ${kind} is a manifest: put it in the manifest directory`
     : `a ${kind} is a one-time action, not a manifest: use standin ${kind.toLowerCase()}, or the dashboard`;
 
 const describe = (apiVersion: unknown, kind: unknown): string => {

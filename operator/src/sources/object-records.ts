@@ -31,7 +31,7 @@ const fileSchema = z.strictObject({
   resourceVersion: z.number().int().nonnegative(),
   lastFirstSeen: z.iso.datetime(),
   objects: z.record(z.string(), recordSchema),
-  /** Generations of deleted objects. If one is added again with another spec, its generation must not start again. */
+  /** Generations of deleted objects. If one is added again with a different spec, its generation must not start again. */
   gone: z.record(z.string(), goneSchema),
 });
 
@@ -76,7 +76,7 @@ export class ObjectRecords {
     this.#onWriteError = onWriteError;
   }
 
-  /** Reads the file if it exists. Throws if it has another format, because a guess would lose the order of objects. */
+  /** Reads the file if it exists. Throws if it has a different format, because a guess would lose the order of objects. */
   async load(): Promise<void> {
     let text: string;
     try {

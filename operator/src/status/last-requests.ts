@@ -5,7 +5,7 @@ import type { Controller } from '../controller.ts';
 import { LAST_REQUEST_RESOLUTION_MS } from './status-fields.ts';
 
 export interface LastRequestsOptions {
-  /** Undefined: there is no log. */
+  /** Undefined if there is no log. */
   readonly logStore: Pick<LogStore, 'lastRequests'> | undefined;
   /** `at` of a project has changed. */
   readonly onChange: (projectUid: string) => void;

@@ -149,7 +149,7 @@ describe('Programmed', () => {
     expect(await statuses.write('uid-1')).toMatchObject({ wrote: true, ready: false });
   });
 
-  test('does not remain True for another key in the same generation', async () => {
+  test('does not remain True for a different key in the same generation', async () => {
     fields = { apiKey: { fingerprint: 'old' } };
     await statuses.write('uid-1');
     report();

@@ -39,7 +39,7 @@ test('an Account shows its key’s fingerprint and time of issue, but never the 
   expect(JSON.stringify(fields)).not.toContain(SHA256);
 });
 
-test('an unchanged key keeps its time of issue, and another key gets a new one', () => {
+test('an unchanged key keeps its time of issue, and a different key gets a new one', () => {
   const before = { apiKey: { fingerprint: keyFingerprint(SHA256), issuedAt: EARLIER } };
   expect(fieldsOf('Account', { kind: 'key', sha256: SHA256 }, before)).toMatchObject({ apiKey: { issuedAt: EARLIER } });
   const other = fieldsOf('Account', { kind: 'key', sha256: 'cd'.repeat(32) }, before);

@@ -9,7 +9,7 @@ export interface StatusFieldsOptions {
   readonly counts: Pick<ReadyCounts, 'isReady'>;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
-  /** Undefined: unknown, or there was none. */
+  /** Undefined if it is unknown or there was none. */
   readonly lastRequestAt: (projectUid: string) => string | undefined;
 }
 
@@ -36,7 +36,7 @@ export const statusFields =
     }
   };
 
-/** A busy project's status is written at this interval. The first request is shown at once. */
+/** A busy project's status is written at this interval. The first request is shown immediately. */
 export const LAST_REQUEST_RESOLUTION_MS = 600_000;
 
 const lastRequestField = (at: string | undefined, before: StatusFields): StatusFields => {

@@ -11,7 +11,7 @@ test.each([
   ['nothing for a removed field that does not exist', {}, { a: undefined }, undefined],
   ['the whole list if an item differs', { a: [1, 2] }, { a: [1] }, { a: [1] }],
   ['only the changed field of an object', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
-  ['an object that replaces another type', { a: [1] }, { a: { b: 1 } }, { a: { b: 1 } }],
+  ['an object that replaces a different type', { a: [1] }, { a: { b: 1 } }, { a: { b: 1 } }],
   ['nothing for fields that other clients wrote', { a: { b: 1, theirs: 2 }, theirs: 3 }, { a: { b: 1 } }, undefined],
 ])('the patch contains %s', (_what, before, desired, patch) => {
   expect(statusDifference(before, desired)).toEqual(patch);

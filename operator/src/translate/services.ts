@@ -16,7 +16,7 @@ const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 /** The known Services. If Services are not watched, as with a directory of manifests, each one is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
-  /** The reason why Services cannot be read, by namespace. Undefined: they can be read. */
+  /** The reason why Services cannot be read, by namespace. Undefined if they can be read. */
   readonly #problems = new Map<string, string | undefined>();
   /** Namespaces whose Services have been read. They stay active while a right is missing, like objects of every other kind. */
   readonly #read = new Set<string>();
@@ -56,7 +56,7 @@ const notAllowed = ({ name, type, hasSelector }: ServiceObject): Finding | undef
   const refuse = (what: string): Finding =>
     fails('ServiceNotAllowed', `Service ${name} ${what}. ${CONSEQUENCE}`, `${PATH}.name`);
   if (type === 'ExternalName')
-    return refuse('has the type ExternalName, which can point to any host: set the host in spec.forward.url');
+    return refuse('is of type ExternalName, which can point to any host: set the host in spec.forward.url');
   if (!hasSelector)
     return refuse(
       'has no selector, so it can have any address: add a selector, or set the address in spec.forward.url',

@@ -7,7 +7,7 @@ export interface World {
   readonly objects: Iterable<ResourceObject>;
   /** The keys by the Account's uid. Without an entry, the key has not been read yet. */
   readonly keys: ReadonlyMap<string, KeyState>;
-  /** All Services. Undefined: they are not watched. */
+  /** All Services. Undefined if they are not watched. */
   readonly services?: Iterable<ServiceObject>;
 }
 

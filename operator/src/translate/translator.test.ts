@@ -54,7 +54,7 @@ describe('a flush', () => {
     });
   });
 
-  it('publishes a duplicate key only after the older account has another key', () => {
+  it('publishes a duplicate key only after the older account has a different key', () => {
     const translator = translatorOf(account, project);
     const newer = make('Account', 'newer', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });
     translator.put(newer);
@@ -120,7 +120,7 @@ describe('an endpoint that claims an older endpoint’s route', () => {
   });
 
   it.each([
-    ['moves to another slug', { slug: '/other' }],
+    ['moves to a different slug', { slug: '/other' }],
     ['becomes invalid', { json: { body: '{' } }],
   ])('takes over when the older one %s', (_, change) => {
     const translator = translatorOf(account, project, older, younger);

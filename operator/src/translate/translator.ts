@@ -71,7 +71,7 @@ export class Translator implements ServiceListener {
   };
   /** The gateways' configuration after the last flush. */
   readonly #published = new Map<ConfigKey, ConfigObject>();
-  /** The changes of the next flush. Undefined: the object is removed. */
+  /** The changes in the next flush. The value is undefined if the object is removed. */
   readonly #next = new Map<ConfigKey, ConfigObject | undefined>();
 
   constructor(settings: TranslateSettings) {
@@ -93,7 +93,7 @@ export class Translator implements ServiceListener {
     this.#attach(entry);
   }
 
-  /** Removes an object. Does nothing if the object with that name now has another uid. */
+  /** Removes an object. Does nothing if the object with that name now has a different uid. */
   remove(ref: ObjectRef, uid: string): void {
     const entry = this.#entries.get(keyOf(ref));
     if (entry?.uid !== uid) return;

@@ -32,7 +32,7 @@ export interface TranslateSettings {
   readonly gatewayUrl: string;
   /** Returns why the address policy rejects an upstream, or undefined if it does not, or if the name must be resolved first. */
   readonly checkUpstream: (url: URL) => string | undefined;
-  /** Undefined: no limit. Applies to accounts without `monthlyQuota`. */
+  /** Applies to accounts without `monthlyQuota`. Undefined if unlimited. */
   readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;
   /** The suffix of the DNS names of Services, such as `cluster.local`. */
   readonly clusterDomain: string;
@@ -58,13 +58,13 @@ export interface Verdict {
   readonly generation: number;
   readonly accepted: Finding;
   readonly resolvedRefs: Finding;
-  /** The key of the object that the gateways get. Undefined: they get nothing. */
+  /** The key of the object that the gateways receive. Undefined if they receive nothing. */
   readonly configKey: ConfigKey | undefined;
   /** Derived fields of its status, without the conditions. Undefined removes a field. */
   readonly status: Readonly<Record<string, unknown>>;
   /** Accounts: the Secret with the API key, and whether the operator generates it. */
   readonly keySecret?: { readonly secretName: string; readonly generated: boolean };
-  /** Accounts: requests that may be accepted in a calendar month. Undefined: no limit. */
+  /** Accounts: requests that may be accepted in a calendar month. Undefined if unlimited. */
   readonly quota?: number | undefined;
 }
 

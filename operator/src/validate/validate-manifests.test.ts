@@ -43,7 +43,7 @@ describe('validation', () => {
       '0.yaml:2 error Mock a kind: Unsupported value: "Mock"',
     ],
     [
-      'another version',
+      'a different version',
       'apiVersion: standin.dev/v1\nkind: Endpoint\nmetadata: {name: a}\n',
       '0.yaml:1 error Endpoint default/a apiVersion: must be standin.dev/v1alpha1',
     ],
@@ -77,7 +77,7 @@ describe('validation', () => {
       endpoint(
         '  slug: /v1\n  method: GET\n  action: JSON\n  json:\n    body: "1"\n    headers:\n      - name: a\n        value: "b\\r\\nc: d"\n',
       ),
-      '0.yaml:15 error Endpoint default/orders spec.json.headers[0].value: must not have line breaks',
+      '0.yaml:15 error Endpoint default/orders spec.json.headers[0].value: must not contain line breaks',
     ],
     [
       'a body of 300 kB',
@@ -98,7 +98,7 @@ describe('validation', () => {
       '0.yaml:6 error Project default/lone spec.accountRef.name: There is no Account nobody',
     ],
     [
-      'an object of another API',
+      'an object of a different API',
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
       '0.yaml:1 warning Deployment a apiVersion: apps/v1 Deployment is not a Standin object',
     ],

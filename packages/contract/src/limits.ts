@@ -26,9 +26,9 @@ export const LIMITS = {
   responseCaptureBytesMax: 10 * 1024 * 1024,
   forwardTimeoutMsDefault: 30_000,
   forwardTimeoutMsMax: 300_000,
-  /** Names and values of all header lines, and likewise of all trailers. Above this, the response is 502. */
+  /** Total size of the names and values of all header lines, and also of all trailers. If it is exceeded, the response is 502. */
   upstreamHeadBytesMax: 64 * 1024,
-  /** The number of header lines, and likewise of trailers. Above this, the response is 502. Node has the same limit. */
+  /** Maximum number of header lines, and also of trailer lines. If it is exceeded, the response is 502. Node has the same limit. */
   upstreamHeadLinesMax: 2_000,
 
   // ── resources ──

@@ -82,7 +82,7 @@ export interface LogRow {
 
   /** Forward: the requested URL with its query. Otherwise empty. */
   readonly upstreamUrl: string;
-  /** Forward: why there is no complete response. Otherwise empty. */
+  /** For forwarded requests, the reason why there is no complete response. Otherwise empty. */
   readonly upstreamError: string;
 
   /** Microseconds from the arrival of the head to the last byte of the response. */

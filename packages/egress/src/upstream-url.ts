@@ -4,7 +4,7 @@ const TARGET = /^[\x21-\x7e\x80-\xff]*$/;
 /**
  * Returns the URL of the upstream request: the endpoint's own URL, with the caller's query (the part after the first `?`, latin1)
  * appended as received. Concatenates strings, because `new URL(path, base)` lets the path change the host, and `URL.search`
- * re-encodes. Throws if the result would have another origin or cannot be a request target.
+ * re-encodes. Throws if the result would have a different origin or cannot be a request target.
  */
 export const joinUpstreamUrl = (base: URL | string, query: string): string => {
   const parsed = new URL(base);

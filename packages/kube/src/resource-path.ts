@@ -26,6 +26,6 @@ export const resourcePath = (path: ResourcePath): string => {
   if (path.subresource !== undefined) parts.push(path.subresource);
   const step = parts.find((part) => STEPS.has(part));
   if (step !== undefined)
-    throw new SourceError('Invalid', `${JSON.stringify(step)} is not a valid Kubernetes name; use another name`);
+    throw new SourceError('Invalid', `${JSON.stringify(step)} is not a valid Kubernetes name; use a different name`);
   return `/${parts.map(encodeURIComponent).join('/')}`;
 };

@@ -47,7 +47,7 @@ export interface ReplayResult {
   /** The full size. */
   readonly responseBodyBytes: number;
   readonly responseTruncated: boolean;
-  /** Why there is no response or only an incomplete one. Otherwise empty. */
+  /** The reason why there is no response, or only an incomplete one. Otherwise empty. */
   readonly error: string;
   readonly durationUs: number;
   readonly firstByteUs: number;

@@ -22,7 +22,7 @@ export interface AdminServer {
 export const listenAdmin = async (options: AdminServerOptions): Promise<AdminServer> => {
   const { host, port, registry, notReadyBecause } = options;
   const app = Fastify({ logger: false, forceCloseConnections: true });
-  // On loopback, another website must not be able to read what a user of this machine is doing.
+  // On loopback, another website must not be able to read what a user on this machine is doing.
   app.addHook('onRequest', (request, reply, done) => {
     if (isRebound(host, request.headers.host)) void reply.code(421).send('This port answers on localhost only.\n');
     else done();

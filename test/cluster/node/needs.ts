@@ -41,6 +41,6 @@ export const prepareNode = async (onProgress: Progress): Promise<void> => {
   // If the folder does not exist, the chains belong to another node and must not be removed.
   if (existsSync(FOLDER) || !(await hasNodeChains())) return;
   throw new MissingToolError(
-    'This machine is already a node of a Kubernetes cluster (iptables has KUBE-SERVICES). Use another machine for tests with a real node.',
+    'This machine is already a node of a Kubernetes cluster (iptables has KUBE-SERVICES). Use a different machine for tests with a real node.',
   );
 };

@@ -44,7 +44,7 @@ describe('by default', () => {
     ['a pair in an array', '[["user","a"],["password","b c"]]', '[["user","a"],["password","[redacted]"]]'],
     ['a pair whose value is a list', '{"h":["X-Api-Token",["a","b"]]}', '{"h":["X-Api-Token","[redacted]"]}'],
     ['not a list of words', '["password","email","name"]', '["password","email","name"]'],
-    ['not a pair with another name', '["order","password"]', '["order","password"]'],
+    ['not a pair with a different name', '["order","password"]', '["order","password"]'],
     ['a command with credentials', 'curl -X POST -u me:pass https://x', 'curl -X POST -u [redacted] https://x'],
     [
       'a command over several lines',
@@ -53,7 +53,7 @@ describe('by default', () => {
     ],
     ['credentials directly after their option', "curl -u'me:pass' x", 'curl -u[redacted] x'],
     ['not a user without a password', 'curl -u me https://x', 'curl -u me https://x'],
-    ['not a user of another command', 'docker run -u 1000:1000 x', 'docker run -u 1000:1000 x'],
+    ['not a user option of a different command', 'docker run -u 1000:1000 x', 'docker run -u 1000:1000 x'],
     ['a JWT within a word', 'a-eyJhbGciOiJI.eyJzdWIi.c2ln b', 'a-[redacted] b'],
     [
       'an authorization code in a link',
