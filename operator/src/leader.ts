@@ -1,6 +1,6 @@
 import { configKey, type ConfigKey } from '@standin/contract';
 import { EndedActsController } from './acts/ended-acts-controller.ts';
-import type { OperatorMetrics } from './admin/metrics.ts';
+import type { OperatorMetrics } from './metrics.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
 import type { DesiredState } from './desired-state.ts';
@@ -8,7 +8,7 @@ import { VolumeController } from './drain/volume-controller.ts';
 import { GatewayController } from './gateways/gateway-controller.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
-import { ReplacedKeys } from './keys/replaced-keys.ts';
+import { KeyChanges } from './keys/key-changes.ts';
 import type { OperatorParts } from './operator-parts.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import { ConfigPublisher } from './publish/config-publisher.ts';
@@ -78,7 +78,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     gateways,
     keys,
     new ConfigPublisher({ ...context, log, server, gateways, quota }),
-    new ReplacedKeys({ ...context, gateways }),
+    new KeyChanges({ ...context, gateways }),
     statuses,
     lastRequests,
     quota,

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { SpoolVolumes } from './drain/volume-controller.ts';
 import type { GatewayMemory } from './gateways/gateway-memory.ts';
-import type { IsGatewayGone } from './gateways/gateway-pods.ts';
+import type { IsGatewayGone } from './gateways/is-gateway-gone.ts';
 import type { CertificateSource } from './publish/certificate-renewal.ts';
 import type { Leadership } from './publish/leadership.ts';
 import type { LedgerStore } from './quota/ledger-store.ts';

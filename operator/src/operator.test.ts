@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { noGatewayMemory, type GatewayMemory } from './gateways/gateway-memory.ts';
-import { noGatewayPods } from './gateways/gateway-pods.ts';
+import { noGatewayPods } from './gateways/is-gateway-gone.ts';
 import { MemorySource } from './memory-source.testing.ts';
 import type { OperatorParts } from './operator-parts.ts';
 import { runOperator, type Operator } from './operator.ts';

@@ -3,7 +3,7 @@ import { LIMITS, urlOf, type ResourceObject } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
 import { listenAdmin } from '@standin/process/admin-server';
 import type { Logger } from 'pino';
-import { operatorMetrics } from './admin/metrics.ts';
+import { operatorMetrics } from './metrics.ts';
 import { DesiredState } from './desired-state.ts';
 import { createLeader, type Leader } from './leader.ts';
 import type { OperatorParts } from './operator-parts.ts';

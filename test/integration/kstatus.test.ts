@@ -4,7 +4,7 @@ import { GROUP_VERSION, RESOURCES, type Condition, type Kind } from '@standin/co
 import { conditionsIn, parseManifest } from '@standin/crds';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { endedAct } from '../../operator/src/acts/act-conditions.ts';
-import type { ProgrammedState } from '../../operator/src/gateways/gateway-process.ts';
+import type { ProgrammedState } from '../../operator/src/gateways/gateway-record.ts';
 import {
   pending,
   progressOf,

@@ -1,7 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import type { HourlyCounts } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
-import { inTime } from '../../src/in-time.ts';
+import { inTime } from '../../src/log-timeout.ts';
 import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
 import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../../src/resources/specs.ts';
 import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';

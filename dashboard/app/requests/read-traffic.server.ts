@@ -1,7 +1,7 @@
 import { LogFilterError, LogStoreError, type CountFilter } from '@standin/logstore';
 import { parseFilter, type FilterProblem } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
-import { inTime, LOG_TIMED_OUT } from '../../src/in-time.ts';
+import { inTime, LOG_TIMED_OUT } from '../../src/log-timeout.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
 import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 

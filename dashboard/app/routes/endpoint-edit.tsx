@@ -12,7 +12,7 @@ import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { projectStatus } from '../../src/resources/specs.ts';
 import { expectedGeneration } from '../ui/save-form.server.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { useOpened } from '../ui/use-opened.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { OutdatedNotice } from '../ui/outdated-notice.tsx';
@@ -53,7 +53,7 @@ const EditEndpoint = () => {
   const isSaving = useNavigation().state !== 'idle';
   const { params, generation, values, yaml } = loaded;
   const version = { generation, values, yaml };
-  const { opened, refused, isOutdated, conflict, takeTheirs } = useOpened(version, useAnswer<typeof action>());
+  const { opened, refused, isOutdated, conflict, takeTheirs } = useOpened(version, useLastActionData<typeof action>());
   return (
     <>
       {isOutdated && (

@@ -9,7 +9,7 @@ import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { projectStatus } from '../../src/resources/specs.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
@@ -36,7 +36,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const NewEndpoint = () => {
   const { params, projectUrl, values, yaml } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-6">

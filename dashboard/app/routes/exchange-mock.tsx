@@ -11,7 +11,7 @@ import { exchangeParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { endpointSpec } from '../../src/resources/specs.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { draftMock } from '../../src/endpoints/draft-mock.ts';
 import { expectedGeneration } from '../ui/save-form.server.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
@@ -56,7 +56,7 @@ const inWords = (names: readonly string[]): string => names.join(', ');
 
 const MockOfExchange = () => {
   const { params, answer, endpoint, keepsUpstream, draft } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   const { time } = usePreferences();
   const save = useInitialFocus<HTMLButtonElement>();

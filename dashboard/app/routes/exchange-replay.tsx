@@ -6,7 +6,7 @@ import { readRow } from '../exchange/read-exchange.server.ts';
 import { exchangeParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
 import { getReplay, newReplayName, replaySpec } from '../../src/replays/replays.ts';
 import { ReplayForm } from '../replays/replay-form.tsx';
@@ -46,7 +46,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const ReplayExchange = () => {
   const { params, captured, values, upstream } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   const isSending = useNavigation().formMethod === 'POST';
   const navigate = useNavigate();
   const back = paths.exchange(params);

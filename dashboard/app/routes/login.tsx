@@ -3,7 +3,7 @@ import { Form, useLoaderData, useNavigation } from '@remix-run/react';
 import { LogIn } from 'lucide-react';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../paths.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { TokenForm } from '../sign-in/token-form.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -49,7 +49,7 @@ export const action = async ({ request, context: { signIn } }: ActionFunctionArg
 
 const Login = () => {
   const { to, user, notice, provider } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   const isSending = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto flex w-full max-w-lg flex-col gap-5 px-4 py-12 sm:py-20">

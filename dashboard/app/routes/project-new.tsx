@@ -5,7 +5,7 @@ import { refusalOfWrite } from '../../src/pages/failures.ts';
 import { noticeCookie } from '../ui/flash.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../paths.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { FIRST_ACCOUNT, FirstAccount } from '../projects/first-account.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
 import { readProjectValues } from '../projects/project-values.ts';
@@ -37,7 +37,7 @@ export const action = async ({ request, context: { backend } }: ActionFunctionAr
 const NewProject = () => {
   const { accounts, mode } = useLoaderData<typeof loader>();
   useLiveResources();
-  const answered = useAnswer<typeof action>();
+  const answered = useLastActionData<typeof action>();
   const refused = answered !== undefined && 'values' in answered ? answered : undefined;
   const isSaving = useNavigation().state !== 'idle';
   return (

@@ -11,7 +11,7 @@ import { newReplayName } from '../../src/replays/replays.ts';
 import { readBulkValues, toBulkReplay } from '../replays/replay-values.ts';
 import { createReplay } from '../replays/save-replay.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -53,7 +53,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const NewReplay = () => {
   const { params, values, planned } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   const { time } = usePreferences();
   const isSending = useNavigation().formMethod === 'POST';
   const toTraffic = paths.traffic(params, { q: values.q, from: values.from, to: values.to });

@@ -10,7 +10,7 @@ import { useLiveResources } from '../shell/live.ts';
 import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import { replayParams } from './params.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { expectedGeneration } from '../ui/save-form.server.ts';
 import { Commands } from '../replays/commands.tsx';
 import { compareAnswers, readAnswers } from '../../src/replays/results.ts';
@@ -87,7 +87,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const Replay = () => {
   const { params, replay, status, results, unavailable, commands } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   const { time } = usePreferences();
   useLiveResources(params.namespace);
   return (

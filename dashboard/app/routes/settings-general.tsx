@@ -17,7 +17,7 @@ import { projectValuesOf, readProjectValues } from '../projects/project-values.t
 import { saveProject } from '../projects/save-project.server.ts';
 import { expectedGeneration } from '../ui/save-form.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { useOpened } from '../ui/use-opened.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -62,7 +62,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 interface EditProjectProps {
   readonly loaded: Pick<ReturnType<typeof useLoaderData<typeof loader>>, 'generation' | 'values'>;
-  readonly refused: Extract<ReturnType<typeof useAnswer<typeof action>>, { values: unknown }> | undefined;
+  readonly refused: Extract<ReturnType<typeof useLastActionData<typeof action>>, { values: unknown }> | undefined;
 }
 
 const EditProject = ({ loaded, refused: sent }: EditProjectProps) => {
@@ -89,7 +89,7 @@ const GeneralSettings = () => {
   const loaded = useLoaderData<typeof loader>();
   const { owner, namespace, generation, conditions, endpointCount, project } = loaded;
   useLiveResources(namespace);
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   const { key } = useLocation();
   const { time } = usePreferences();
   return (

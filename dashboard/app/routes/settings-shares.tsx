@@ -9,7 +9,7 @@ import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { useRowKeys } from '../shell/shortcuts.ts';
-import { useAnswer } from '../ui/use-answer.ts';
+import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { ShareTable } from '../shares/share-table.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -39,7 +39,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const Shares = () => {
   const { names, isInPlan, shares } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+  const refused = useLastActionData<typeof action>();
   useLiveResources(names.namespace);
   useRowKeys();
   return (

@@ -2,7 +2,7 @@ import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFuncti
 import { useLoaderData, type ShouldRevalidateFunction } from '@remix-run/react';
 import { projectParams } from './params.server.ts';
 import { loadTraffic } from '../traffic/load-traffic.server.ts';
-import { sendFirstRequest } from '../../src/requests/first-request.ts';
+import { sendSampleRequest } from '../../src/requests/sample-request.ts';
 import { isSameList } from '../traffic/traffic-query.ts';
 import { TrafficScreen } from '../traffic/traffic-screen.tsx';
 
@@ -13,7 +13,7 @@ export const loader = ({ request, params, context: { backend } }: LoaderFunction
 
 /** Sends a first request for the user, in a project without requests. */
 export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
-  const sent = await sendFirstRequest(backend, projectParams(params));
+  const sent = await sendSampleRequest(backend, projectParams(params));
   return data(sent, { status: sent.error === undefined ? 200 : 502 });
 };
 

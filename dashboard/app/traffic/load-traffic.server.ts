@@ -1,5 +1,5 @@
 import { openLog } from '../../src/projects/projects.ts';
-import { firstRequestOf } from '../../src/requests/first-request.ts';
+import { sampleRequestOf } from '../../src/requests/sample-request.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend, ProjectLog } from '../../src/backend.ts';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
@@ -43,7 +43,7 @@ export const loadTraffic = async (
     page: isUnavailable(page) ? { rows: [], hasOlder: false } : page,
     problem: asked.ok ? undefined : asked.problem,
     unavailable: isUnavailable(page) ? page.unavailable : undefined,
-    empty: hasNothing ? await firstRequestOf(backend, params) : undefined,
+    empty: hasNothing ? await sampleRequestOf(backend, params) : undefined,
     selection,
   };
 };

@@ -1,4 +1,4 @@
-import type { FirstRequest } from '../../src/requests/first-request.ts';
+import type { SampleRequest } from '../../src/requests/sample-request.ts';
 import type { FilterProblem } from '@standin/exchange/search';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { ExchangeView } from '../exchange/exchange-view.ts';
@@ -20,7 +20,7 @@ export interface TrafficData {
   /** Why the log is unavailable. If set, there is no page. */
   readonly unavailable: string | undefined;
   /** Set if the project has no requests at all. Describes how to create one. */
-  readonly empty: { readonly hasEndpoints: boolean; readonly first: FirstRequest | undefined } | undefined;
+  readonly empty: { readonly hasEndpoints: boolean; readonly first: SampleRequest | undefined } | undefined;
   /** The open request. Undefined if it does not exist. */
   readonly selection: Selection | undefined;
 }

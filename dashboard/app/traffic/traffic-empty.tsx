@@ -1,4 +1,4 @@
-import type { FirstRequest } from '../../src/requests/first-request.ts';
+import type { SampleRequest } from '../../src/requests/sample-request.ts';
 import { Send } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { TryIt } from '../endpoints/try-it.tsx';
@@ -18,7 +18,7 @@ const Middle = ({ children }: { readonly children: ReactNode }) => (
 );
 
 /** A button that sends a first request. */
-const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first: FirstRequest }) => {
+const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first: SampleRequest }) => {
   const fetcher = useFetcher<{ error?: string }>();
   const isSending = fetcher.state !== 'idle';
   const error = fetcher.data?.error;

@@ -1,7 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import type { Backend } from '../backend.ts';
-import { inTime } from '../in-time.ts';
+import { inTime } from '../log-timeout.ts';
 import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { countedIn, monthOf, toUsageView, type LogFailure, type UsageView } from './usage-view.ts';
 

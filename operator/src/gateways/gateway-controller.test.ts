@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { GatewayController } from './gateway-controller.ts';
-import type { KnownGateway } from './gateway-process.ts';
+import type { KnownGateway } from './gateway-record.ts';
 
 const FORGET_MS = 20_000;
 const LOOK_UP_MS = 2_000;

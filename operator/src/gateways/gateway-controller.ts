@@ -4,9 +4,10 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import type { GatewayMemory } from './gateway-memory.ts';
-import type { IsGatewayGone } from './gateway-pods.ts';
-import type { Cut, KnownGateway, ProgrammedState } from './gateway-process.ts';
-import { GatewayStates, type Effects } from './gateway-states.ts';
+import type { IsGatewayGone } from './is-gateway-gone.ts';
+import type { Cut, KnownGateway, ProgrammedState } from './gateway-record.ts';
+import type { Effects } from './gateway-record.ts';
+import { GatewayStates } from './gateway-states.ts';
 
 export interface GatewayControllerOptions {
   readonly epoch: number;

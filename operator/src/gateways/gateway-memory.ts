@@ -1,4 +1,4 @@
-import type { KnownGateway } from './gateway-process.ts';
+import type { KnownGateway } from './gateway-record.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
 /** Stores the known gateways for the next leader, which has to wait for those that have not reconnected yet. */

@@ -1,8 +1,9 @@
 import { LIMITS } from '@standin/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Cut } from './gateway-process.ts';
-import { GatewayStates, type Effects } from './gateway-states.ts';
+import type { Cut } from './gateway-record.ts';
+import type { Effects } from './gateway-record.ts';
+import { GatewayStates } from './gateway-states.ts';
 
 const FORGET_MS = 20_000;
 const STALE_MS = 5_000;

@@ -1,7 +1,8 @@
 import { LIMITS, type Ack } from '@standin/contract';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Cut } from './gateway-process.ts';
-import { GatewayStates, type Effects } from './gateway-states.ts';
+import type { Cut } from './gateway-record.ts';
+import type { Effects } from './gateway-record.ts';
+import { GatewayStates } from './gateway-states.ts';
 
 const FORGET_MS = 20_000;
 

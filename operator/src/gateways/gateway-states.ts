@@ -5,29 +5,16 @@ import {
   keyOf,
   membersOf,
   mayAnswer,
+  newProcess,
   numberOf,
   rejectedBy,
   stateOf,
   type Cut,
+  type Effects,
   type KnownGateway,
   type Process,
   type ProgrammedState,
-} from './gateway-process.ts';
-
-/** What an event requires of the caller. */
-export interface Effects {
-  /** The streams of silent gateways, which must be ended. */
-  readonly cut: readonly Cut[];
-  /** Gateways that are now lost. `gone` must be called when one is known to have stopped. */
-  readonly lost: readonly string[];
-  /** Whether `members` has changed and must be stored for the next leader. */
-  readonly isChanged: boolean;
-  /**
-   * Set if the state of objects may have changed. Contains the objects that are newly rejected, no longer rejected, or no
-   * longer usable in their revoked form.
-   */
-  readonly progress: readonly ConfigKey[] | undefined;
-}
+} from './gateway-record.ts';
 
 export interface GatewayStatesOptions {
   readonly epoch: number;
@@ -259,9 +246,7 @@ export class GatewayStates {
   }
 
   #add(name: string, instance: string | undefined, maxStalenessMs: number): Process {
-    const state = { acked: undefined, rejected: new Map(), streams: new Set<Cut>() };
-    const times = { dueAt: Infinity, expiresAt: Infinity, deliveredUpTo: -Infinity };
-    const process: Process = { name, instance, maxStalenessMs, ...state, ...times };
+    const process = newProcess(name, instance, maxStalenessMs);
     this.#processes.set(keyOf(name, instance), process);
     return process;
   }

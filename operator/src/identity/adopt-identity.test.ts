@@ -1,7 +1,7 @@
 import { SourceError } from '@standin/contract';
 import { beforeEach, expect, test } from 'vitest';
 import { adoptIdentity } from './adopt-identity.ts';
-import { signedEntry } from './identity.ts';
+import { signedEntry } from './resolve-identity.ts';
 import { MemoryIdentities } from './memory-identities.testing.ts';
 
 const OLD = { kind: 'Project', namespace: 'a', name: 'old' } as const;

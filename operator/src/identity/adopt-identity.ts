@@ -1,6 +1,6 @@
 import { SourceError, type ObjectRef } from '@standin/contract';
 import type { IdentityStore } from './identity-secrets.ts';
-import { entryName, IDENTITIES_SECRET, signedEntry, verifiedId } from './identity.ts';
+import { entryName, IDENTITIES_SECRET, signedEntry, verifiedId } from './resolve-identity.ts';
 
 /** The object that has the identity now, or the identity itself. */
 export type Adopted = { readonly from: ObjectRef } | { readonly id: string };

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import { make } from '../translate/translator.testing.ts';
 import { identifiedSource } from './identified-source.ts';
-import { signedEntry } from './identity.ts';
+import { signedEntry } from './resolve-identity.ts';
 import { MemoryIdentities } from './memory-identities.testing.ts';
 
 const POLL_MS = 20;

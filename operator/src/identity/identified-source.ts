@@ -5,7 +5,7 @@ import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { IdentityStore } from './identity-secrets.ts';
-import { entryName, IDENTITIES_SECRET, isIdentified } from './identity.ts';
+import { entryName, IDENTITIES_SECRET, isIdentified } from './resolve-identity.ts';
 import { faulty, recordIdentities, refOf, type Known, type RecordParts } from './record-identities.ts';
 
 export interface IdentifiedSourceOptions {

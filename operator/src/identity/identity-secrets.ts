@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { OPERATOR_FIELD_MANAGER, SourceError } from '@standin/contract';
 import { asSourceError, isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
-import { IDENTITIES_SECRET } from './identity.ts';
+import { IDENTITIES_SECRET } from './resolve-identity.ts';
 
 /** The identities of one namespace, by `entryName`. */
 export interface StoredIdentities {

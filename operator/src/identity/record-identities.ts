@@ -1,6 +1,6 @@
 import { LIMITS, SourceError, type IdentityFault, type ObjectRef, type ResourceObject } from '@standin/contract';
 import type { IdentityStore } from './identity-secrets.ts';
-import { entryName, IDENTITIES_SECRET, resolveIdentity, signedEntry, type Identity } from './identity.ts';
+import { entryName, IDENTITIES_SECRET, resolveIdentity, signedEntry, type Identity } from './resolve-identity.ts';
 
 /** What replaces an object's uid. */
 export interface Known {

@@ -4,7 +4,7 @@ import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
-import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { contextOf, secondsOf } from '../status/conditions.ts';
 import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { fails, invalid } from '../translate/findings.ts';

@@ -1,6 +1,6 @@
 import type { ConditionReason, RegenerationPhase, ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
-import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { actConditions, type Progress } from '../acts/act-conditions.ts';
 import type { ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';

@@ -1,6 +1,6 @@
 import type { Condition } from '@standin/contract';
 import { expect, test } from 'vitest';
-import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import type { Verdict } from '../translate/index.ts';
 import { conditionsOf, programmedFinding } from './conditions.ts';
 

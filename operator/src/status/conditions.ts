@@ -7,7 +7,7 @@ import {
   type ResourceObject,
 } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
-import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import type { Finding, Verdict } from '../translate/index.ts';
 
 const yes = (reason: ConditionReason, message: string): Finding => ({ ok: true, reason, message });

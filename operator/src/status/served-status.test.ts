@@ -3,7 +3,7 @@ import { conditionsIn } from '@standin/crds';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import type { QuotaUsage } from '../quota/usage.ts';
 import type { Finding, Verdict } from '../translate/index.ts';

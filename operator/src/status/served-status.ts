@@ -9,8 +9,8 @@ import {
 } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { Logger } from 'pino';
-import type { ProgrammedState } from '../gateways/gateway-process.ts';
-import { isIdentified } from '../identity/identity.ts';
+import type { ProgrammedState } from '../gateways/gateway-record.ts';
+import { isIdentified } from '../identity/resolve-identity.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { Verdict } from '../translate/index.ts';

@@ -3,7 +3,7 @@ import { conditionsIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { operatorMetrics } from '../admin/metrics.ts';
+import { operatorMetrics } from '../metrics.ts';
 import { MemorySource } from '../memory-source.testing.ts';
 import { Translator } from '../translate/index.ts';
 import { StatusController } from './status-controller.ts';

@@ -11,7 +11,7 @@ import { conditionsIn } from '@standin/crds';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { OperatorMetrics } from '../admin/metrics.ts';
+import type { OperatorMetrics } from '../metrics.ts';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { Audited } from '../quota/quota-audit.ts';

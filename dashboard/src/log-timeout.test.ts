@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inTime, LOG_TIMED_OUT } from './in-time.ts';
+import { inTime, LOG_TIMED_OUT } from './log-timeout.ts';
 
 it('returns the result of a read in time', async () => {
   expect(await inTime(Promise.resolve('row'), 1_000)).toBe('row');

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { MemorySource } from '../memory-source.testing.ts';
+import { MemorySource } from './memory-source.testing.ts';
 import { operatorMetrics } from './metrics.ts';
 
 test('standin_quota_accepted does not fall below the number in this month’s status while gateways report to a new leader', async () => {

@@ -5,7 +5,7 @@ import { useActionData, useLocation } from '../remix.ts';
  * Returns the action's response to the last submission, while the page is open. `useActionData` loses it when the page's data is reloaded. Live pages
  * reload whenever an object changes, but a rejection must stay until the user has read it.
  */
-export const useAnswer = <Action>(): ReturnType<typeof useActionData<Action>> => {
+export const useLastActionData = <Action>(): ReturnType<typeof useActionData<Action>> => {
   const answer = useActionData<Action>();
   // Each submission and each navigation has its own key.
   const { key } = useLocation();

@@ -4,20 +4,20 @@ import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { Changes, Translator } from '../translate/index.ts';
 
-export interface ReplacedKeysOptions {
+export interface KeyChangesOptions {
   readonly translator: Pick<Translator, 'objects'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly gateways: Pick<GatewayController, 'revoke' | 'cancelRevocation'>;
 }
 
 /** Revokes the previous key of an Account when the key is replaced or withdrawn, for one leader's term. */
-export class ReplacedKeys implements Controller {
-  readonly name = 'replaced-keys';
-  readonly #options: ReplacedKeysOptions;
+export class KeyChanges implements Controller {
+  readonly name = 'key-changes';
+  readonly #options: KeyChangesOptions;
   /** The last published digests. */
   readonly #digests = new Map<ConfigKey, string | undefined>();
 
-  constructor(options: ReplacedKeysOptions) {
+  constructor(options: KeyChangesOptions) {
     this.#options = options;
   }
 

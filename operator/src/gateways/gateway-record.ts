@@ -28,6 +28,21 @@ export type ProgrammedState =
 /** Ends a stream. `GatewayStates` never calls it: it returns the streams to end. */
 export type Cut = () => void;
 
+/** What an event requires of the caller. */
+export interface Effects {
+  /** The streams of silent gateways, which must be ended. */
+  readonly cut: readonly Cut[];
+  /** Gateways that are now lost. `gone` must be called when one is known to have stopped. */
+  readonly lost: readonly string[];
+  /** Whether `members` has changed and must be stored for the next leader. */
+  readonly isChanged: boolean;
+  /**
+   * Set if the state of objects may have changed. Contains the objects that are newly rejected, no longer rejected, or no
+   * longer usable in their revoked form.
+   */
+  readonly progress: readonly ConfigKey[] | undefined;
+}
+
 /** One process of a gateway, or only the name of a gateway that the previous leader knew. */
 export interface Process {
   readonly name: string;
@@ -49,6 +64,12 @@ export interface Process {
   /** The log has every request that it recorded before this time. */
   deliveredUpTo: number;
 }
+
+export const newProcess = (name: string, instance: string | undefined, maxStalenessMs: number): Process => {
+  const state = { acked: undefined, rejected: new Map<ConfigKey, string>(), streams: new Set<Cut>() };
+  const times = { dueAt: Infinity, expiresAt: Infinity, deliveredUpTo: -Infinity };
+  return { name, instance, maxStalenessMs, ...state, ...times };
+};
 
 export const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { make } from '../translate/translator.testing.ts';
-import { entryName, resolveIdentity, signedEntry, verifiedId } from './identity.ts';
+import { entryName, resolveIdentity, signedEntry, verifiedId } from './resolve-identity.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const SHOP = { kind: 'Project', namespace: 'default', name: 'shop' } as const;

@@ -1,6 +1,6 @@
 import { ApiError } from '@standin/kube';
 import { beforeEach, expect, test } from 'vitest';
-import { gatewayPods, type IsGatewayGone } from './gateway-pods.ts';
+import { gatewayPods, type IsGatewayGone } from './is-gateway-gone.ts';
 
 const NAMESPACE = '/api/v1/namespaces/system';
 

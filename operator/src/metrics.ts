@@ -1,12 +1,15 @@
 import type { ResourceObject } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { VolumeController } from '../drain/volume-controller.ts';
-import type { GatewayController } from '../gateways/gateway-controller.ts';
-import type { ConfigLog } from '../publish/config-log.ts';
-import type { QuotaController } from '../quota/quota-controller.ts';
-import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
+import type { VolumeController } from './drain/volume-controller.ts';
+import type { GatewayController } from './gateways/gateway-controller.ts';
+import type { ConfigLog } from './publish/config-log.ts';
+import type { QuotaController } from './quota/quota-controller.ts';
+import { shownUsage, type QuotaUsage } from './quota/usage.ts';
 
-/** Metrics that are updated where the event happens. */
+/**
+ * Metrics that are updated where the event happens. Runtime metrics use controller-runtime's names; Standin's own metrics begin with
+ * `standin_`.
+ */
 export interface OperatorMetrics {
   readonly programmedSeconds: Histogram;
   readonly statusWrites: Counter;

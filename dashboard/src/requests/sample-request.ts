@@ -6,16 +6,16 @@ import { readinessOf } from '../resources/resource-view.ts';
 import { endpointSpec, endpointStatus } from '../resources/specs.ts';
 
 /** A request that can be sent to an empty project with one click. */
-export interface FirstRequest {
+export interface SampleRequest {
   readonly endpoint: string;
   readonly method: string;
   readonly url: string;
 }
 
 /** Returns a request to an endpoint that is ready. Prefers endpoints that do not need a body. */
-export const firstRequestOf = async (backend: Backend, project: ProjectName) => {
+export const sampleRequestOf = async (backend: Backend, project: ProjectName) => {
   const endpoints = await listEndpoints(backend, project);
-  const callable = endpoints.flatMap((object): FirstRequest[] => {
+  const callable = endpoints.flatMap((object): SampleRequest[] => {
     const { url } = endpointStatus(object);
     const { method = '' } = endpointSpec(object);
     const isReady = url !== undefined && readinessOf(object).state === 'ready';
@@ -33,8 +33,8 @@ export interface Sent {
 }
 
 /** Calls an endpoint through the gateway with the API key, as its callers do, so that the list has a request to show. */
-export const sendFirstRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
-  const { first } = await firstRequestOf(backend, project);
+export const sendSampleRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
+  const { first } = await sampleRequestOf(backend, project);
   if (first === undefined) return { error: 'No endpoint in this project is ready.' };
   const apiKey = await backend.resources.readApiKey(await accountOfProject(backend, project));
   if (apiKey === undefined) return { error: 'The account has no API key yet.' };

@@ -1,8 +1,8 @@
 import { keyFingerprint, type AccountConfig, type ResourceObject } from '@standin/contract';
 import { beforeEach, expect, test } from 'vitest';
-import type { ProgrammedState } from '../gateways/gateway-process.ts';
+import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { GatewayStates } from '../gateways/gateway-states.ts';
-import { ReplacedKeys } from './replaced-keys.ts';
+import { KeyChanges } from './key-changes.ts';
 
 const KEY = 'Account/u';
 const [OLD, NEW] = ['a'.repeat(64), 'b'.repeat(64)] as const;
@@ -52,8 +52,8 @@ const resource = (digest: string | undefined, programmed: 'True' | 'False'): Res
     ],
   },
 });
-const start = (before: ResourceObject, keySha256: string | undefined): ReplacedKeys => {
-  const revocations = new ReplacedKeys({
+const start = (before: ResourceObject, keySha256: string | undefined): KeyChanges => {
+  const revocations = new KeyChanges({
     translator: { objects: () => [account(keySha256)].values() },
     objects: new Map([['u', before]]),
     gateways: {
