@@ -295,8 +295,10 @@ test('standin adopt moves the URL to another name, and the documented statement 
   const { tenant, cluster, clickHouse } = restored;
   const log = await logOf(restored);
   const shop = (await tenant.get('Project', 'shop')).status;
-  await tenant.remove('Project', 'shop');
   const args = ['adopt', 'project', `${TEAM}/store`, '--from', `${TEAM}/shop`, '--kubeconfig', cluster.kubeconfigPath];
+  const early = await standin(args);
+  expect(early.stderr).toContain(`Project ${TEAM}/shop still has this identity: delete it first`);
+  await tenant.remove('Project', 'shop');
   const { code, stdout, stderr } = await standin(args);
   expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: `${uids.project}\n` });
   await tenant.apply('Project', 'store', { displayName: 'Store', accountRef: { name: 'team' } });

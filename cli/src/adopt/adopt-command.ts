@@ -1,4 +1,5 @@
-import type { ObjectRef } from '@standin/contract';
+import { API_GROUP, API_VERSION, RESOURCES, type ObjectRef } from '@standin/contract';
+import type { KubeClient } from '@standin/kube';
 import { Argument, InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
@@ -28,17 +29,33 @@ const refOf = (kind: ObjectRef['kind'], text: string, namespace: string): Object
   return ref;
 };
 
+/** The operator would resolve both objects to one identity, and serve only one of them. */
+const exists = async (client: KubeClient, { kind, namespace, name }: ObjectRef): Promise<boolean> => {
+  const { asSourceError, isNotFound, resourcePath } = await import('@standin/kube');
+  const { plural } = RESOURCES[kind];
+  const found = client.get(resourcePath({ group: API_GROUP, version: API_VERSION, plural, namespace, name }));
+  return asSourceError(
+    found.then(
+      () => true,
+      (error: unknown) => {
+        if (isNotFound(error)) return false;
+        throw error;
+      },
+    ),
+  );
+};
+
 export const addAdoptCommand = (program: Command): void => {
   program
     .command('adopt')
     .description(
-      'give the identity of an account or a project to another name or namespace: its log, default URI and quota follow (needs the right to read and write Secrets)',
+      'move the identity of an account or project, with its log, default URI and quota, to another name or namespace (requires permission to read and write Secrets)',
     )
     .addArgument(new Argument('<KIND>').choices(Object.keys(KINDS)))
-    .argument('<NAME>', 'the object that continues: NAME, or NAMESPACE/NAME')
+    .argument('<NAME>', 'the object that receives the identity: NAME, or NAMESPACE/NAME')
     .option('--from <name>', 'the object that had the identity: NAME, or NAMESPACE/NAME')
     .option('--id <uid>', 'the identity itself, as in status.id or in the log', parseId)
-    .option('-n, --namespace <name>', 'namespace of names without one', 'default')
+    .option('-n, --namespace <name>', 'default namespace for names given without one', 'default')
     .option('--system-namespace <name>', 'namespace of the operator', 'standin-system')
     .option('--kubeconfig <file>', 'use this kubeconfig')
     .action(async (kindName: keyof typeof KINDS, name: string, raw: unknown) => {
@@ -52,13 +69,17 @@ export const addAdoptCommand = (program: Command): void => {
       const { identitySecrets } = await import('@standin/operator/identity-secrets');
       const client = loadKubeClient(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig });
       try {
+        if ('from' in adopted && (await exists(client, adopted.from)))
+          throw new PlainError(
+            `${kind} ${adopted.from.namespace}/${adopted.from.name} still has this identity: delete it first`,
+          );
         const store = identitySecrets(client, systemNamespace, { createsKey: false });
         const adoption = await adoptIdentity(store, to, adopted);
         stdout.line(adoption.id);
-        stderr.line(`${kind} ${to.namespace}/${to.name} continues with this identity within ten seconds.`);
+        stderr.line(`${kind} ${to.namespace}/${to.name} will use this identity within ten seconds.`);
         const [before] = adoption.replaced?.split(' ') ?? [];
         if (before !== undefined && before !== adoption.id)
-          stderr.line(`Its identity before was ${before}. To undo: standin adopt ${kindName} ${name} --id ${before}`);
+          stderr.line(`Its previous identity was ${before}. To undo: standin adopt ${kindName} ${name} --id ${before}`);
       } finally {
         await client.close();
       }

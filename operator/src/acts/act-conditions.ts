@@ -35,7 +35,8 @@ export interface Ended {
 
 const ENDS: ReadonlySet<ConditionReason> = new Set(['Succeeded', 'Failed', 'Cancelled']);
 
-const isEnd = ({ type, reason }: Condition): boolean => type === 'Failed' || (type === 'Complete' && ENDS.has(reason));
+const isEnd = ({ type, status, reason }: Condition): boolean =>
+  (type === 'Failed' && status === 'True') || (type === 'Complete' && ENDS.has(reason));
 
 /**
  * Undefined: the act has not ended, or the object is no act.

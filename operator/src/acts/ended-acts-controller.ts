@@ -1,4 +1,4 @@
-import { LIMITS, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { LIMITS, type Kind, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { parseObject } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
@@ -17,6 +17,7 @@ export interface EndedActsControllerOptions {
   readonly clock?: () => number;
 }
 
+const KINDS: ReadonlySet<Kind> = new Set(['Replay', 'KeyRegeneration']);
 const WORKERS = 2;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 
@@ -67,7 +68,7 @@ export class EndedActsController implements Controller {
   }
 
   changed(object: ResourceObject): void {
-    if (endedAct(object) !== undefined) this.#queue.add(object.metadata.uid);
+    if (KINDS.has(object.kind) && endedAct(object) !== undefined) this.#queue.add(object.metadata.uid);
   }
 
   removed({ metadata: { uid } }: ResourceObject): void {
@@ -85,7 +86,9 @@ export class EndedActsController implements Controller {
     const act = this.#writer.newest(seen);
     const ended = endedAct(act);
     if (ended === undefined) return undefined;
-    const leftMs = Date.parse(ended.endedAt) + ttlSecondsOf(act) * 1_000 - clock();
+    // The API server accepts times that are not valid, such as one with the offset +99:99.
+    const endedAt = Date.parse(ended.endedAt);
+    const leftMs = (Number.isNaN(endedAt) ? clock() : endedAt) + ttlSecondsOf(act) * 1_000 - clock();
     if (leftMs <= 0 && !isTracked(act)) {
       await deleteObject(source, act);
       return undefined;

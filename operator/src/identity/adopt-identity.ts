@@ -34,7 +34,7 @@ const idOf = async (store: IdentityStore, from: ObjectRef, key: Uint8Array): Pro
   if (id !== undefined) return id;
   throw new SourceError(
     'Invalid',
-    `the entry ${name} in ${place} was not signed by this installation: give the id itself`,
+    `the entry ${name} in ${place} was not signed by this installation: pass the identity with --id`,
   );
 };
 

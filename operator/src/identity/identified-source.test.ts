@@ -17,7 +17,10 @@ let calls: string[];
 let seen: Map<string, ResourceObject>;
 let stopping: AbortController;
 
-const source = () => identifiedSource({ source: raw, store, pollMs: POLL_MS, logger: pino({ level: 'silent' }) });
+const WAIT_MS_MAX = 1_500;
+
+const source = () =>
+  identifiedSource({ source: raw, store, pollMs: POLL_MS, waitMsMax: WAIT_MS_MAX, logger: pino({ level: 'silent' }) });
 const start = async () => {
   const started = source();
   await started.start(
@@ -172,17 +175,64 @@ describe('a fault', () => {
     await vi.waitFor(() => expect(uidOf('Project', 'copy')).toBe('one'));
   });
 
-  test.each(['read', 'write'] as const)('of a refused %s is reported, and ends with the refusal', async (refused) => {
+  test.each([
+    ['a refused read', new SourceError('Forbidden', 'no permission')],
+    ['a Secret that stays unreadable', new SourceError('Unavailable', 'cannot decrypt')],
+  ])('of %s is reported for a new object, and ends with it', async (_what, error) => {
     raw.put('Project', 'shop', {});
     store.disturb = (call) => {
-      if (call === refused) throw new SourceError('Forbidden', 'no right');
+      if (call === 'read') throw error;
     };
     await start();
     const { identityFault } = seen.get('Project shop') ?? {};
     expect(identityFault?.reason).toBe('IdentityNotRecorded');
-    expect(identityFault?.message).toContain('no right');
+    expect(identityFault?.message).toContain(error.message);
     store.disturb = () => undefined;
     await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('uid-1'));
+  });
+
+  test.each([
+    ['its own uid as id', { id: 'uid-1' }],
+    ['no id, from an earlier version', { observedGeneration: 1 }],
+  ])('of a refused read does not affect an object whose status has %s', async (_what, status) => {
+    raw.put('Project', 'shop', {});
+    await raw.writeStatus(SHOP, status);
+    store.disturb = () => {
+      throw new SourceError('Forbidden', 'no permission');
+    };
+    await start();
+    expect(calls).toEqual(['put shop uid-1']);
+    expect(seen.get('Project shop')?.identityFault).toBeUndefined();
+  });
+
+  test('of a refused read concerns an object whose status has another id', async () => {
+    raw.put('Project', 'shop', {});
+    await raw.writeStatus(SHOP, { id: 'uid-9', observedGeneration: 1 });
+    store.disturb = () => {
+      throw new SourceError('Forbidden', 'no permission');
+    };
+    await start();
+    expect(seen.get('Project shop')).toMatchObject({ identityFault: { reason: 'IdentityNotRecorded' } });
+  });
+
+  test.each([
+    ['write', new SourceError('Forbidden', 'the quota of Secrets is used up')],
+    ['write', new SourceError('Unavailable', 'the webhook is down')],
+    ['check', new SourceError('Forbidden', 'no permission to get projects')],
+  ] as const)('of a failed %s (%s) does not affect a new object, which is recorded later', async (failing, error) => {
+    raw.put('Project', 'shop', {});
+    const get = raw.get.bind(raw);
+    if (failing === 'check') raw.get = () => Promise.reject(error);
+    store.disturb = (call) => {
+      if (call === failing) throw error;
+    };
+    await start();
+    expect(calls).toEqual(['put shop uid-1']);
+    expect(entriesOf()).toEqual({});
+    store.disturb = () => undefined;
+    raw.get = get;
+    await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'uid-1') }));
+    expect(calls).toEqual(['put shop uid-1']);
   });
 
   test('of a refused read does not affect objects in use', async () => {
@@ -196,7 +246,7 @@ describe('a fault', () => {
     expect(calls).toEqual(['put shop uid-1']);
   });
 
-  test('of a full Secret concerns only new objects', async () => {
+  test('of a full Secret affects no object', async () => {
     const others = Array.from(
       { length: LIMITS.identitiesPerNamespaceMax - 1 },
       (_, n) => [`Project.p${n}`, 'x'] as const,
@@ -205,8 +255,9 @@ describe('a fault', () => {
     raw.put('Project', 'last', {});
     raw.put('Project', 'shop', {});
     await start();
-    expect(uidOf('Project', 'last')).toBe('uid-1');
-    expect(seen.get('Project shop')).toMatchObject({ identityFault: { reason: 'IdentityNotRecorded' } });
+    expect(calls).toEqual(['put last uid-1', 'put shop uid-2']);
+    expect(Object.keys(entriesOf())).toHaveLength(LIMITS.identitiesPerNamespaceMax);
+    expect(entriesOf()).toHaveProperty(['Project.last']);
   });
 });
 

@@ -15,6 +15,8 @@ export interface IdentifiedSourceOptions {
   readonly pollMs: number;
   readonly logger: Logger;
   readonly registry?: Registry;
+  /** How long objects wait for a Secret that cannot be read. Default: `WAIT_MS_MAX`. */
+  readonly waitMsMax?: number;
 }
 
 /** An object that exists, as the API server reports it. */
@@ -28,6 +30,10 @@ interface Live {
 const READERS = 8;
 /** The operator's start waits for it. */
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
+/** One unreadable Secret must not keep the operator from starting. */
+const WAIT_MS_MAX = 30_000;
+/** After a failure, a namespace is read again after this many intervals. */
+const FAILED_INTERVALS = 6;
 
 const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceObject => ({
   ...object,
@@ -49,7 +55,7 @@ class IdentifiedSource implements ResourceSource {
   /** The object that has an identity, by kind and id. */
   readonly #holders = new Map<string, Live>();
   /** Namespaces with objects that are not reported yet. */
-  readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<void> & { readonly sinceMs: number }>();
   #listener: SourceListener | undefined;
 
   constructor(options: IdentifiedSourceOptions) {
@@ -89,9 +95,12 @@ class IdentifiedSource implements ResourceSource {
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
     const object = await this.#source.get(ref);
     if (object === undefined || !isIdentified(ref.kind)) return object;
-    const known =
-      this.#liveOf(object)?.known ??
-      (await recordIdentities(this.#parts, ref.namespace, [{ object, known: undefined }]))[0];
+    const resolve = async (): Promise<Known | undefined> => {
+      const { namespace } = ref;
+      return (await recordIdentities(this.#parts, { namespace, isFinal: false }, [{ object, known: undefined }]))
+        .identities[0];
+    };
+    const known = this.#liveOf(object)?.known ?? (await resolve());
     return known && withIdentity(object, known);
   }
 
@@ -144,7 +153,10 @@ class IdentifiedSource implements ResourceSource {
     // An object with this uid is new: the Secret is read again before it is reported, whatever was read before.
     const objects = this.#live.get(namespace) ?? new Map<string, Live>();
     this.#live.set(namespace, objects.set(entryName(refOf(object)), { object, known: undefined }));
-    if (!this.#waiting.has(namespace)) this.#waiting.set(namespace, Promise.withResolvers());
+    if (!this.#waiting.has(namespace)) {
+      const waiting: PromiseWithResolvers<void> = Promise.withResolvers();
+      this.#waiting.set(namespace, { ...waiting, sinceMs: performance.now() });
+    }
     this.#queue.add(namespace);
   }
 
@@ -177,14 +189,18 @@ class IdentifiedSource implements ResourceSource {
     const objects = this.#live.get(namespace);
     if (objects === undefined) return undefined;
     const seen = [...objects.values()];
-    const identities = await recordIdentities(this.#parts, namespace, seen);
+    const { waitMsMax = WAIT_MS_MAX, pollMs, logger } = this.#options;
+    const since = this.#waiting.get(namespace)?.sinceMs ?? Infinity;
+    const isFinal = performance.now() - since > waitMsMax;
+    const { identities, problem } = await recordIdentities(this.#parts, { namespace, isFinal }, seen);
+    if (problem !== undefined) logger.warn({ namespace, problem }, 'identities are not stored');
     for (const [index, live] of seen.entries()) {
       const known = identities[index];
       // Otherwise it was deleted in the meantime.
       if (known !== undefined && this.#liveOf(live.object) === live) this.#report(live, known);
     }
     this.#settle(namespace);
-    return { requeueAfterMs: this.#options.pollMs };
+    return { requeueAfterMs: problem === undefined ? pollMs : pollMs * FAILED_INTERVALS };
   }
 
   #report(live: Live, resolved: Known): void {
@@ -196,7 +212,7 @@ class IdentifiedSource implements ResourceSource {
         : // The holder is not named: it may belong to another team.
           faulty(live.object, {
             reason: 'IdentityInvalid',
-            message: `Another ${kind} has the same identity: delete its entry in Secret ${IDENTITIES_SECRET} of one of them.`,
+            message: `Another ${kind} has the same identity. Delete the entry for one of them from Secret ${IDENTITIES_SECRET}.`,
           });
     if (isDeepStrictEqual(live.known, known)) return;
     this.#withdraw(live);

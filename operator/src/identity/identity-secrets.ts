@@ -58,13 +58,13 @@ export const identitySecrets = (
     const key = Buffer.from(secret.data?.[KEY_DATA_KEY] ?? '', 'base64');
     if (key.length === KEY_BYTES) return key;
     throw new Error(
-      `Secret ${systemNamespace}/${INSTALLATION_SECRET} has no ${KEY_DATA_KEY} of ${KEY_BYTES} bytes: restore it from a backup`,
+      `Secret ${systemNamespace}/${INSTALLATION_SECRET} does not contain a ${KEY_BYTES}-byte ${KEY_DATA_KEY}: restore the Secret from a backup`,
     );
   };
   const createKey = async (): Promise<Uint8Array> => {
     if (!createsKey) {
       const place = `Secret ${INSTALLATION_SECRET} in namespace ${systemNamespace}`;
-      throw new SourceError('NotFound', `there is no ${place}: name the operator's namespace`);
+      throw new SourceError('NotFound', `${place} not found: pass the operator's namespace with --system-namespace`);
     }
     const key = randomBytes(KEY_BYTES);
     try {

@@ -59,7 +59,7 @@ export const resolveIdentity = (
   if (id !== undefined) return { kind: 'recorded', id };
   if (entry.split(' ', 1)[0] === uid) return { kind: 'unrecorded', id: uid };
   const message =
-    `The entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET} was not signed for this object by this installation: ` +
-    'restore the Secret or the installation key, run standin adopt, or delete the entry to start with an empty log.';
+    `The entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET} was not signed for this object by this installation. ` +
+    'Restore the Secret or the installation key, or run standin adopt. To start with an empty log, delete the entry.';
   return { kind: 'fault', reason: 'IdentityInvalid', message };
 };

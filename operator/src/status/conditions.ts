@@ -58,7 +58,6 @@ export const STALLING: ReadonlySet<ConditionReason> = new Set([
   'Invalid',
   'Conflicted',
   'IdentityInvalid',
-  'IdentityNotRecorded',
   'SecretInvalid',
   'Rejected',
 ]);
