@@ -20,7 +20,7 @@ describe('parseManifest', () => {
   });
 
   // Otherwise, this would be a RangeError, because a call takes at most about 100,000 arguments.
-  it('splits a List with very many items', () => {
+  it('splits a List with thousands of items', () => {
     const { documents, problems } = parseManifest(`apiVersion: v1\nkind: List\nitems:\n${'- 1\n'.repeat(150_000)}`);
     expect([documents.length, problems]).toEqual([150_000, []]);
   });

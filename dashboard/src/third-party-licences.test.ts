@@ -33,7 +33,7 @@ describe('a bundle’s licences', () => {
     },
   );
 
-  it('include a text that is only in the README', async () => {
+  it('include licence text that appears only in the README', async () => {
     const readme =
       '# b\n\nHow to use b.\n\n## License\n\nCopyright (c) 2020 B\n\nPermission is hereby granted, free of charge';
     const licences = await thirdPartyLicences([await install('b', { 'README.md': readme })]);

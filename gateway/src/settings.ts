@@ -162,7 +162,7 @@ export const gatewaySettings = z.object({
       allowPrivate: booleanSetting
         .default(false)
         .describe(
-          'Whether Forward may reach loopback and private addresses. For a developer’s machine, not for a cluster.',
+          'Whether endpoints may forward to loopback and private addresses. Use this only on a developer’s machine.',
         ),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
@@ -170,7 +170,7 @@ export const gatewaySettings = z.object({
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
-          'Comma-separated HOST:PORT pairs that Forward must never reach, in addition to ClickHouse, the operator’s config stream and the gateway’s own metrics.',
+          'Comma-separated HOST:PORT pairs that are never allowed as upstreams, in addition to ClickHouse, the operator’s config stream and the gateway’s own metrics.',
         ),
       ca: z.string().optional().describe('PEM certificates to trust for upstreams, in addition to the machine’s own.'),
     })

@@ -13,7 +13,7 @@ export interface Controller {
   start?(): void;
   /** Called when the source reports an object, changed or not. */
   changed?(object: ResourceObject): void;
-  /** Called when an object was deleted, also before the start. */
+  /** Called when an object is deleted, including before the start. */
   removed?(object: ResourceObject): void;
   /** Called when the translation has changed. Controllers after the publisher see the revision that contains the changes. */
   translated?(changes: Changes): void;

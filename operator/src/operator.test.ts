@@ -423,7 +423,7 @@ describe('when leadership changes', () => {
 });
 
 describe('an operator', () => {
-  test('rejects with the error of an unreadable source', async () => {
+  test("fails with the source's error if the source cannot be read", async () => {
     source.starting = () => Promise.reject(new Error('the directory cannot be read'));
     await start();
     await expect(operator.synced).rejects.toThrow('cannot be read');

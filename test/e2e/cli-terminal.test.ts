@@ -195,7 +195,7 @@ describe('a hostile server', () => {
     }
   });
 
-  test('cannot control the terminal with an unexpected error and its stack trace', async () => {
+  test('cannot control the terminal through the stack trace of an unexpected error', async () => {
     await using server = await startHostileServer(({ url }, response) => {
       if (url?.includes(':stream') !== true) response.end('{"items":[]}');
       else response.end(`event: request\ndata: \x1b[2J\x9b31m${HOSTILE.replaceAll(/[\r\n]/g, '')}\n\n`);

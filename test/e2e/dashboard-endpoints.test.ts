@@ -46,7 +46,7 @@ const typeIntoEditor = async (page: Page, name: string, text: string): Promise<v
 };
 
 describe('an endpoint', () => {
-  test('is created, edited and deleted with the keyboard alone, and the progress strip reaches Ready without a reload', async () => {
+  test('is created, edited and deleted using only the keyboard, and the progress strip reaches Ready without a reload', async () => {
     await onPage(`${SHOP}/endpoints`, async (page) => {
       await page.keyboard.press('n');
       await page.getByRole('heading', { name: 'New endpoint' }).waitFor();

@@ -78,7 +78,7 @@ describe('a request', () => {
     });
   });
 
-  test('is browsed with the keyboard alone, and the URL identifies the view', async () => {
+  test('is browsed using only the keyboard, and the URL identifies the view', async () => {
     await onPage(order.url, async (page) => {
       await page.keyboard.press(']');
       await page.getByText('Responder').waitFor();

@@ -108,7 +108,7 @@ describe('a captured response', () => {
     });
   });
 
-  test('becomes the mock with the keyboard alone', async () => {
+  test('becomes the mock using only the keyboard', async () => {
     await onPage(await captured('typed'), async (tab) => {
       await tab.keyboard.press('m');
       await tab.getByRole('button', { name: 'Save as mock' }).waitFor();

@@ -61,7 +61,7 @@ const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void>
 };
 
 describe('a project', () => {
-  test('and its manifest are created, edited and deleted with the keyboard alone', async () => {
+  test('and its manifest are created, edited and deleted using only the keyboard', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, at('/projects'));
     await page.keyboard.press('n');
@@ -289,7 +289,7 @@ describe('the dashboard server', () => {
 
 /** This test runs last: it invalidates the key that standin dev printed. */
 describe('a new API key', () => {
-  test('is created on one page with the keyboard alone, can be copied, and replaces the old key', async () => {
+  test('is created on one page using only the keyboard, can be copied, and replaces the old key', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
     await page.getByText('6 of 6 left this hour').waitFor();

@@ -249,7 +249,7 @@ describe('many requests', () => {
     });
   });
 
-  test('can be paused, resumed and cancelled, with the keyboard alone', async () => {
+  test('can be paused, resumed and cancelled, using only the keyboard', async () => {
     await onPage(plan({ rate: '1' }), async (page) => {
       await tabTo(page, `Type ${COUNT} to confirm`);
       await page.keyboard.type(String(COUNT));

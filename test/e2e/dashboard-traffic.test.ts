@@ -191,7 +191,7 @@ describe('the tail', () => {
 });
 
 describe('searching', () => {
-  test('works with the keyboard alone and suggests values from the log', async () => {
+  test('works using only the keyboard and suggests values from the log', async () => {
     await onPage(TRAFFIC, async (page) => {
       await live(page);
       await page.keyboard.press('/');

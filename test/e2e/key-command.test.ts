@@ -92,7 +92,7 @@ describe('standin key regenerate', () => {
     expect(stderr).toContain('uses its own Secret brought');
   });
 
-  test('exits with code 5 at the timeout and says what it is waiting for', async () => {
+  test('exits with code 5 on timeout and prints what it is waiting for', async () => {
     const { code, stdout, stderr } = await regenerate('broken', '--yes', '--timeout', '1s');
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
     expect(stderr).toMatch(/not regenerated within 1 s \(Account broken is not valid.*continues/s);

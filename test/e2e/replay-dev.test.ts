@@ -82,7 +82,7 @@ describe('standin replay ID', () => {
     expect(again[0]).toMatchObject({ method: 'POST', path: '/hook', query: 'n=0', request: { body: 'body 0' } });
   });
 
-  test('sends an edited request to a URL without the key', async () => {
+  test('sends an edited request to a URL and omits the API key', async () => {
     const url = `${upstreamUrl()}/elsewhere`;
     const edit = ['--method', 'PUT', '--header', 'x-edited: yes', '--body', 'other', '--path', '/any?edited=1'];
     const { code, stdout } = await replay(first.id, '--to', url, ...edit, '-o', 'json');

@@ -11,7 +11,7 @@ export interface ProcessOptions {
   readonly args?: readonly string[];
   /** Environment variables. Variables named STANDIN_… in the test's own environment are not passed on. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Node's own flags: `--max-old-space-size=256`. */
+  /** Flags for Node itself, such as `--max-old-space-size=256`. */
   readonly nodeArgs?: readonly string[];
 }
 

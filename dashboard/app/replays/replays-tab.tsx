@@ -42,7 +42,7 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
         <Notice look="bad">{data.unavailable}</Notice>
       ) : data.replays.length === 0 ? (
         <p className="text-muted">
-          Not replayed yet. Press r to replay this request. Results are kept as long as log entries.
+          Not replayed yet. Press r to replay this request. Results are kept for the same time as log entries.
         </p>
       ) : (
         <ul className="rounded border border-line">

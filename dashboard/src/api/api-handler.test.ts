@@ -148,7 +148,7 @@ describe('a body', () => {
 });
 
 describe('waits and streams', () => {
-  it('are limited in number, until one ends', async () => {
+  it('are limited in number, and a new one is accepted when another ends', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const leave = new AbortController();
     const open = Array.from({ length: API_LIMITS.readersMax }, () =>

@@ -228,7 +228,7 @@ export const usageSchema = named(
     days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
     endpoints: z
       .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
-      .describe('Busiest first, at most 100. Includes only endpoints in projects whose logs you may read.'),
+      .describe('Busiest first, at most 100. Includes only endpoints in projects whose logs you can read.'),
     otherRequests: whole().describe('Requests to endpoints that are not listed.'),
     logFailure: z
       .string()

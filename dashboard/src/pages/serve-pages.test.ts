@@ -17,7 +17,7 @@ describe('a form', () => {
     ['/login', FORM_LIMITS.smallBytesMax, '32 KiB'],
     ['/projects', FORM_LIMITS.bytesMax, '1 MiB'],
     ['/p/a/b/preview', FORM_LIMITS.objectBytesMax, '4.5 MiB'],
-  ])('for %s may have %d bytes, and the error page states the limit', async (path, bytesMax, limit) => {
+  ])('for %s can have up to %d bytes, and the error page states the limit', async (path, bytesMax, limit) => {
     for (const read of [form, text]) {
       await using pages = await startPages({ [path.slice(1)]: { action: read as never } });
       expect((await post(`${pages.url}${path}`, 'a'.repeat(bytesMax))).status).toBe(200);
@@ -39,7 +39,7 @@ describe('a form', () => {
     ['multipart/form-data; boundary=b', '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n'],
     ['text/plain', 'a=1'],
     ['application/json', '{}'],
-  ])('is refused with the type %s, also in a data request', async (type, body) => {
+  ])('is refused with the type %s, including in a data request', async (type, body) => {
     await using pages = await startPages({ projects: { action: form as never } });
     for (const path of ['/projects', '/projects.data']) {
       const response = await post(`${pages.url}${path}`, body, { 'content-type': type });

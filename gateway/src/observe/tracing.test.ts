@@ -177,7 +177,7 @@ test('a failed request has an error span, with the code of an upstream that cann
   ]);
 });
 
-test('the caller decides about sampling, otherwise the ratio does', async () => {
+test("the caller's sampling decision is used; without one, the configured ratio applies", async () => {
   const { spans: found } = await afterCalls(async (post) => {
     await post('/v1/orders');
     await post('/v1/orders', { traceparent: SAMPLED });

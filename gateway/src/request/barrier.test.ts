@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Barrier } from './barrier.ts';
 
-test('the barrier waits for all requests that have entered, in any order of leaving, but not for later ones', async () => {
+test('the barrier waits for all requests that entered before it, in whatever order they leave, but not for later ones', async () => {
   const barrier = new Barrier();
   await barrier.passed();
   const log: string[] = [];

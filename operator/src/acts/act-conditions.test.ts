@@ -48,7 +48,7 @@ describe('the end of an act', () => {
   it.each([
     ['Complete', 'True', 'Succeeded', ['Complete=True Succeeded']],
     ['Failed', 'True', 'Cancelled', ['Failed=True Cancelled']],
-    // As earlier versions wrote it.
+    // Conditions as earlier versions wrote them.
     ['Complete', 'True', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
     ['Complete', 'True', 'Cancelled', ['Failed=True Cancelled']],
     ['Complete', 'False', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
@@ -72,7 +72,7 @@ describe('the end of an act', () => {
   it.each([
     ['Reconciling', 'True', 'Running'],
     ['Ready', 'True', 'Ready'],
-    // As earlier versions wrote it.
+    // Conditions as earlier versions wrote them.
     ['Complete', 'Unknown', 'Pending'],
     ['Complete', 'False', 'Running'],
     ['Complete', 'False', 'Suspended'],

@@ -3,7 +3,7 @@ import { conditionsIn, readStatus } from '@standin/crds';
 import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** How far an act is: not ended, ended with success, or ended without. */
+/** The state of an act: running, succeeded or failed. */
 export interface Progress {
   readonly type: Extract<ConditionType, 'Reconciling' | 'Complete' | 'Failed'>;
   readonly reason: ConditionReason;
@@ -14,7 +14,7 @@ export interface Progress {
 const isStalled = ({ type, reason }: Pick<Condition, 'type' | 'reason'>): boolean =>
   type === 'Failed' && reason !== 'Cancelled';
 
-/** The conditions of an act. Those besides Accepted are present only while True, as those of a Job (batch/v1). */
+/** The conditions of an act. All except Accepted are present only while True, like the conditions of a Job (batch/v1). */
 export const actConditions = (accepted: Finding, progress: Progress, context: ConditionContext): Condition[] => {
   const { type, reason, message } = progress;
   const finding = { ok: true, reason, message };

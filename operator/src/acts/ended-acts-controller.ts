@@ -21,7 +21,7 @@ const KINDS: ReadonlySet<Kind> = new Set(['Replay', 'KeyRegeneration']);
 const WORKERS = 2;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 
-/** Set by tools that would create a removed object again, so that its act would run again. */
+/** Set by tools that recreate deleted objects, which would run the act again. */
 const TRACKING_LABELS = [
   'kustomize.toolkit.fluxcd.io/name',
   'helm.toolkit.fluxcd.io/name',
@@ -43,7 +43,7 @@ const ttlSecondsOf = (act: ResourceObject): number => {
 };
 
 /**
- * Removes acts of all kinds some time after their end, for one leader's term. Until then, their status follows later changes of
+ * Removes acts of all kinds some time after their end, for one leader's term.  Until then, the status still reports the generation of later changes of
  * their spec, which have no effect.
  */
 export class EndedActsController implements Controller {

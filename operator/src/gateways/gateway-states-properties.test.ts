@@ -188,7 +188,7 @@ test('a revocation waits for every gateway that may answer with the old key, and
   );
 });
 
-test('Programmed does not wait for lost gateways, and a revocation does not wait for gone gateways', () => {
+test('Programmed does not wait for lost gateways, and a revocation does not wait for gateways that no longer exist', () => {
   fc.assert(
     fc.property(...TERMS, (remembered, steps) => {
       const world = new World(remembered);

@@ -22,7 +22,7 @@ test('an identity moves to another name', async () => {
   expect(entriesOf('a')).toEqual({ 'Project.new': sign(NEW, 'uid-1') });
 });
 
-test('an identity moves to another namespace, also after an interruption', async () => {
+test('an identity moves to another namespace, even if the first attempt was interrupted', async () => {
   const to = { ...OLD, namespace: 'b' };
   let writes = 0;
   store.disturb = (call) => {
@@ -48,7 +48,7 @@ test.each([
   expect(entriesOf('a')).toEqual(Object.fromEntries(entries));
 });
 
-test('a write that loses a race is repeated with what the other one wrote', async () => {
+test("after a conflict, the write is retried on top of the other writer's change", async () => {
   let others = 1;
   store.disturb = async (call) => {
     if (call !== 'write' || others === 0) return;

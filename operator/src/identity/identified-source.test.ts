@@ -104,7 +104,7 @@ test('an object that is created again keeps its identity and its later changes',
   expect(calls).toEqual(['put shop uid-1', 'remove shop uid-1', 'put shop uid-1', 'put shop uid-1']);
 });
 
-test('an object of a namespace that lost its Secret starts afresh when it is created again', async () => {
+test("an object that is created again gets a new identity if its namespace's Secret was lost", async () => {
   raw.put('Project', 'shop', {});
   await start();
   store.namespaces.clear();
@@ -157,7 +157,7 @@ describe('a fault', () => {
     expect(seen.get('Project shop')?.identityFault).toBeUndefined();
   });
 
-  test('of two objects with one identity concerns the second, until the first is gone', async () => {
+  test('of two objects with one identity affects the second, until the first is deleted', async () => {
     const copy = { ...SHOP, name: 'copy' };
     store.namespaces.set(
       'default',

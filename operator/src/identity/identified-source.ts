@@ -43,7 +43,7 @@ const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceOb
 
 /**
  * Reports Accounts and Projects of a cluster under their identities instead of their uids (ADR 024), and never before the identity
- * is stored. All else passes unchanged.
+ * is stored. All other kinds are passed through unchanged.
  */
 class IdentifiedSource implements ResourceSource {
   readonly #options: IdentifiedSourceOptions;
@@ -150,7 +150,7 @@ class IdentifiedSource implements ResourceSource {
       if (live.known !== undefined) this.#listener?.put(withIdentity(object, live.known));
       return;
     }
-    // An object with this uid is new: the Secret is read again before it is reported, whatever was read before.
+    // A new uid: always read the Secret again before reporting the object.
     const objects = this.#live.get(namespace) ?? new Map<string, Live>();
     this.#live.set(namespace, objects.set(entryName(refOf(object)), { object, known: undefined }));
     if (!this.#waiting.has(namespace)) {

@@ -31,7 +31,7 @@ export type Ledger = Readonly<z.infer<typeof ledgerSchema>>;
 
 export const newLedger = (period: string): Ledger => ({ period, used: 0, blocks: [] });
 
-/** Only hundreds of crashed gateways leave more blocks than this. The oldest ones then count as used. */
+/** It takes hundreds of crashed gateways to exceed this limit. The oldest ones then count as used. */
 const BLOCKS_MAX = 1_000;
 
 /** New traffic has no measured demand yet, and must not be interrupted when the operator restarts. */

@@ -59,7 +59,7 @@ test('a thousand Replays in four namespaces do not delay a Replay in another nam
   expect(grants).toBeLessThanOrEqual(5);
 });
 
-test('within a namespace, Replays get slots in order, and a Replay that is only ending comes first', () => {
+test('within a namespace, within a namespace, Replays get slots in order, but a Replay that only needs to finish goes first', () => {
   const [running] = join('a', 4);
   const [second, third] = join('a', 2);
   const ending = places.join('a', 'first');

@@ -102,7 +102,10 @@ export const requestNotFound = (
 };
 
 export const unknownRequest = (error: Error): Readiness => ({
-  ready: fails('Waiting', `The log store is unavailable (${error.message}). The request is looked for again.`),
+  ready: fails(
+    'Waiting',
+    `The log store is unavailable (${error.message}). The operator will look for the request again.`,
+  ),
   isStalled: false,
 });
 

@@ -5,7 +5,7 @@ import type { ManifestFolder } from './manifest-folder.ts';
 
 /** The folder is also scanned at this interval, because the file system can lose events (a removed directory, a full queue). */
 const SCAN_INTERVAL_MS = 2_000;
-/** With very many files, scans are less frequent. They may take a fiftieth of the time. */
+/** Large folders are scanned less often, so that scans use at most 2 % of the time. */
 const SCAN_PAUSE_FACTOR = 50;
 /** A directory that reappears is detected within this time. */
 const IDENTITY_INTERVAL_MS = 250;

@@ -39,12 +39,12 @@ describe('readManifest', () => {
     [
       'apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: a\n  labels: {a: 1}\n',
       'f.yaml:5',
-      'metadata.labels must be a mapping of text to text; put numbers and booleans in quotes',
+      'metadata.labels must be a map of strings to strings; put numbers and booleans in quotes',
     ],
     [
       'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  a: 1\n',
       'f.yaml:4',
-      'stringData of a Secret must be a mapping of text to text; put numbers in quotes',
+      'stringData of a Secret must be a map of strings to strings; put numbers in quotes',
     ],
   ] as const)('reports what to change in %j', ([text, where, message]) => {
     const line = Number(where.split(':')[1]);

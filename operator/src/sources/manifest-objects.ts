@@ -68,7 +68,7 @@ const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Fault => 
     if (value === undefined || value === null || isTextMap(value)) continue;
     return {
       path: ['metadata', field],
-      message: `metadata.${field} must be a mapping of text to text; put numbers and booleans in quotes`,
+      message: `metadata.${field} must be a map of strings to strings; put numbers and booleans in quotes`,
     };
   }
   return {
@@ -91,7 +91,7 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
     if (!isTextMap(map)) {
       return {
         path: [field],
-        message: `${field} of a Secret must be a mapping of text to text; put numbers in quotes`,
+        message: `${field} of a Secret must be a map of strings to strings; put numbers in quotes`,
       };
     }
     for (const [key, text] of Object.entries(map)) entries.set(key, Buffer.from(text, encoding));

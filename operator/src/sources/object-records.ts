@@ -42,7 +42,7 @@ export const objectsFile = (dataDir: string): string => join(dataDir, 'state', '
 
 /** Changes are written together after this time. A crash loses at most that much of the statuses, which can be derived again. */
 const WRITE_DELAY_MS = 100;
-/** With very many objects, writing takes long. It may take up a tenth of the time. */
+/** Writing many objects is slow, so it is limited to a tenth of the time. */
 const WRITE_PAUSE_FACTOR = 10;
 const GONE_MAX = 10_000;
 

@@ -229,7 +229,7 @@ describe('Events', () => {
     expect(source.events[1]?.message).toContain('begin with http://gateway/pinned instead of http://gateway/derived');
   });
 
-  test('a fault that a user must mend is reported at once, and once per generation', async () => {
+  test('a fault that a user must fix is reported immediately, and once per generation', async () => {
     accepted = INVALID;
     await statuses.write('uid-1');
     fields = { other: 1 };

@@ -228,5 +228,5 @@ const FAULT_HOLD_MS = 10_000;
 const identityField = ({ kind, metadata, identityFault }: ResourceObject): StatusFields =>
   isIdentified(kind) ? { id: identityFault === undefined ? metadata.uid : undefined } : {};
 
-/** Reasons of conditions about quotas that are reported. */
+/** Condition reasons for quotas that are reported as Events. */
 const REPORTED: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);

@@ -59,7 +59,7 @@ describe('an endpoint that forwards to a Service', () => {
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
   });
 
-  it('keeps its access when the right is withdrawn, and a Service that was not read is not reported as missing', () => {
+  it('keeps using known Services when the permission is removed, and a Service that was not read is not reported as missing', () => {
     const missing = endpoint('b', {
       ...{ slug: '/b', action: 'Forward' },
       forward: { serviceRef: { name: 'new', port: 80 } },

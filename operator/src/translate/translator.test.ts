@@ -35,7 +35,7 @@ describe('a flush', () => {
     expect(verdicts.map(({ uid, generation }) => [uid, generation])).toEqual([['Endpoint a', 2]]);
   });
 
-  it('returns the verdict of a generation that changes nothing for the gateways', () => {
+  it('returns a verdict for a new generation even if nothing changes for the gateways', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.put(endpoint('a', { displayName: 'b', forward: { url: 'http://a' } }, { generation: 2 }));
     const { put, verdicts } = translator.flush();

@@ -140,11 +140,13 @@ const checkWord =
   (token, previous) => {
     if (isWord(token, 'OUTFILE', 'INFILE')) {
       const advice = 'read the response or send the data in the body';
-      throw denied(`${token.text} is not allowed, because the embedded engine gives no access to files; ${advice}`);
+      throw denied(
+        `${token.text} is not allowed, because the embedded engine does not allow access to files; ${advice}`,
+      );
     }
     if (isWord(token, 'WITH') && isWord(previous, 'PARALLEL')) throw malformed('Send one statement at a time');
     if (isName(token) && FUNCTIONS_REFUSED.has(token.text.toLowerCase())) {
-      const reason = 'the embedded engine gives no access to files and models';
+      const reason = 'the embedded engine does not allow access to files and models';
       throw denied(`${token.text} is not allowed, because ${reason}; a column cannot have this name here`);
     }
     if (!isSign(token, '(') || !isName(previous)) return;
@@ -153,7 +155,7 @@ const checkWord =
     const isKnown = TABLE_FUNCTIONS.has(name) || SQL_IN_TEXT.has(name);
     const isReaching = name === 'disk' || (tableFunctions.has(name) && !isKnown);
     if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;
-    const reason = 'the embedded engine gives no access to files, URLs, other servers and programs';
+    const reason = 'the embedded engine does not allow access to files, URLs, other servers and programs';
     throw denied(`${previous.text}() is not allowed, because ${reason}; send the data with INSERT`);
   };
 
