@@ -133,7 +133,7 @@ describe('standin dev and logs', () => {
 
   test('standin dev prints each hostile value on one line', async () => {
     await dev.waitForLine('the request', (line) => / 20\d {2}\/v1\/orders /.test(line));
-    await dev.waitForLine('the rejected one', (line) => line.includes('refused: '));
+    await dev.waitForLine('the rejected one', (line) => line.includes('rejected: '));
     expectHarmless({ stdout: printed(), stderr: '' });
     expect(printed()).toContain(SHOWN);
     await dev.waitForLine('the file', (line) => line.includes(`${SHOWN}.yaml:1: `));

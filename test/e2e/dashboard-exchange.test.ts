@@ -190,7 +190,7 @@ describe('a body', () => {
       await expect
         .poll(() =>
           page
-            .getByRole('img', { name: /response body/ })
+            .getByRole('img', { name: /^Response body/ })
             .evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
         )
         .toBe(1);

@@ -315,7 +315,7 @@ describe('kubectl', () => {
     ['mpr.spec.retentionDays', 'Default: 30.'],
     ['mre.spec.filter.limit', 'Default: 1000000.'],
     ['mac.status.conditions', 'QuotaAvailable: less than 80 %'],
-    ['msh.status.conditions.type', 'Known types: Accepted.'],
+    ['msh.status.conditions.type', 'Known types: Accepted, Ready, Reconciling, Stalled.'],
   ])('explains %s: %s', async (field, text) => {
     const { stdout } = await cluster.kubectl(['explain', field]);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(text);

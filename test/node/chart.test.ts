@@ -343,6 +343,7 @@ test('helm uninstall leaves only what docs/install.md lists', NO_RETRY, async ()
       'persistentvolumeclaim/data-standin-gateway-0',
       ...SCALED_AWAY.map((ordinal) => `persistentvolumeclaim/data-standin-gateway-${ordinal}`),
       'pod/standin-gateway-drain-…',
+      'secret/standin-installation',
       'secret/standin-stream-tls',
     ]);
   const roles = await stand.kubectl('get', 'clusterrole,clusterrolebinding', '-o', 'name');
