@@ -200,7 +200,9 @@ class IdentifiedSource implements ResourceSource {
       if (known !== undefined && this.#liveOf(live.object) === live) this.#report(live, known);
     }
     this.#settle(namespace);
-    return { requeueAfterMs: problem === undefined ? pollMs : pollMs * FAILED_INTERVALS };
+    const intervalMs = problem === undefined ? pollMs : pollMs * FAILED_INTERVALS;
+    // Spread, so that the Secrets of all namespaces are not read at the same time.
+    return { requeueAfterMs: intervalMs * (0.75 + Math.random() / 4) };
   }
 
   #report(live: Live, resolved: Known): void {
