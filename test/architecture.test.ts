@@ -12,7 +12,7 @@ const PACKAGES = [
   ...['@standin/egress', '@standin/kube', '@standin/process'],
 ];
 
-/** Workspace folder → the workspaces that it may import, as in docs/architecture.md. */
+/** Maps each workspace folder to the workspaces that it may import, as in docs/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': [],
   'packages/exchange': ['@standin/contract'],
@@ -60,11 +60,11 @@ const packageOf = (specifier: string): string =>
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
-/** Includes files that only tests load: `raw-upstream.testing.ts`. */
+/** Returns whether only tests load a file, such as `raw-upstream.testing.ts`. */
 const isTestCode = (file: string): boolean =>
   file.startsWith('test/') || /\.(test|testing)\.tsx?$/.test(file) || file.includes('/testdata/');
 const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|routes\.|root\.|entry\.)/.test(file);
-/** Runs only in a checkout, where `npm run generate` writes the charts and the docs. */
+/** Returns whether a file runs only in a checkout, where `npm run generate` writes the charts and the docs. */
 const isGenerator = (file: string): boolean => /^(charts|docs)\/generate\//.test(file);
 const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
 
@@ -75,7 +75,7 @@ const linesMatching = ({ path: file, text }: SourceFile, pattern: RegExp): strin
   text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : []));
 
 describe('the checks in this file', () => {
-  // Prevents: all checks pass because a pattern matches no files.
+  // Without this test, all checks could pass because a pattern matches no files.
   it('cover the code of every workspace', () => {
     const present = WORKSPACES.filter((folder) => existsSync(path.join(ROOT, folder, 'package.json')));
     expect(new Set(code.map(({ path: file }) => workspaceOf(file)))).toEqual(new Set([...present, undefined]));
@@ -123,7 +123,7 @@ describe('the checks in this file', () => {
 });
 
 describe('dependencies', () => {
-  // Prevents: one convenient import after another makes the gateway depend on the operator's code, or adds I/O to the contract.
+  // Prevents convenient imports from gradually making the gateway depend on the operator's code, or adding I/O to the contract.
   it('between workspaces follow docs/architecture.md', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const allowed = MAY_IMPORT[isGenerator(file) ? 'test' : (workspaceOf(file) ?? '')] ?? [];
@@ -134,7 +134,7 @@ describe('dependencies', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: relative imports bypass the rule above and the public API in the package's index.ts.
+  // Prevents relative imports from bypassing the rule above and the public API in the package's index.ts.
   it('on other workspaces do not use relative paths', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const workspace = workspaceOf(file);
@@ -148,9 +148,9 @@ describe('dependencies', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: two folders can be understood, tested and moved only together.
+  // Ensures that each folder can be understood, tested and moved on its own.
   it('between the folders of a workspace have no cycles', () => {
-    // Tests are excluded: they combine parts that know each other only through interfaces.
+    // Tests are excluded, because they combine parts that know each other only through interfaces.
     const shipped = new Map([...imports].filter(([file]) => !isTestCode(file)));
     const cycles = FOLDER_BASES.flatMap((base) =>
       cyclesIn(folderGraph(shipped, base)).map((folders) => `${base}: ${folders.join(', ')}`),
@@ -158,12 +158,13 @@ describe('dependencies', () => {
     expect(cycles).toEqual([]);
   });
 
-  // Prevents: one concern is split across files, and names are undefined while modules load.
+  // Prevents concerns that are split across files, and names that are undefined while modules load.
   it('between files have no cycles', () => {
     expect(cyclesIn(imports)).toEqual([]);
   });
 
-  // Prevents: a package works in this checkout, where all packages are hoisted, but fails in an image with only its own dependencies.
+  // Without this test, a package could work in this checkout, where all packages are hoisted, but fail in an image with only its
+  // own dependencies.
   it('are declared in the package.json of the importing workspace', () => {
     const declared = (
       folder: string,
@@ -196,7 +197,7 @@ describe('dependencies', () => {
 });
 
 describe('files', () => {
-  // Prevents: one file collects everything, and no reviewer reads it completely.
+  // Prevents files that are too long for reviewers to read completely.
   it(`have at most ${LINES_MAX} lines`, () => {
     const violations = files
       .filter(({ path: file }) => /\.(ts|tsx|js|go|sum|json|yaml)$/.test(file) && !MAY_BE_LONG.includes(file))
@@ -207,7 +208,7 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: two spellings of a word, and names that differ only in case, which break checkouts on macOS and Windows.
+  // Prevents different spellings of the same word, and names that differ only in case, which break checkouts on macOS and Windows.
   it('have names in kebab-case', () => {
     const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
     const violations = code
@@ -218,7 +219,7 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: only the author of a stage knows its input, output and invariants.
+  // Ensures that the input, output and invariants of each stage are documented.
   it('in each stage include a README of 5 to 15 lines', () => {
     const stages = ['operator/src', 'gateway/src'].flatMap((folder) =>
       readdirSync(path.join(ROOT, folder), { withFileTypes: true })
@@ -233,7 +234,7 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a checkout works on one machine only, or a lockfile makes every checkout download from one mirror.
+  // Without this test, a checkout could work on only one machine, or a lockfile could make every checkout download from one mirror.
   it('contain no machine-specific folders and no package registry hosts', () => {
     const machine = /(^|[\s'"`=(:])(\/root\/|\/home\/[a-z]|\/Users\/[a-zA-Z]|\/work\/[a-z]|C:\\Users)/;
     const registry = /https?:\/\/[^\s/'"]*(registry|artifactory|nexus|mirror|goproxy|proxy\.golang)/;
@@ -245,7 +246,8 @@ describe('files', () => {
 });
 
 describe('code', () => {
-  // Prevents: a test passes with a mock of code whose contract changed. Tests inject ports, clocks and ids instead.
+  // Without this test, a test could pass with a mock of code whose contract has changed. Tests inject ports, clocks and ids
+  // instead.
   it('mocks no Standin modules', () => {
     const violations = code.flatMap((file) =>
       linesMatching(file, /\bvi\.(do)?[mM]ock\(\s*(import\(\s*)?['"`](\.|@?standin)/),
@@ -253,7 +255,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: each file imports the same thing under a different name. Config files and Remix modules require default exports.
+  // Prevents different names for the same import. Config files and Remix modules require default exports.
   it('has no default exports', () => {
     const violations = code
       .filter(({ path: file }) => !isConfigFile(file) && !isRemixModule(file))
@@ -261,7 +263,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a move to React Router affects every component (ADR 004). The process and the build also use Remix.
+  // Ensures that a move to React Router does not affect every component (ADR 004). The process and the build also use Remix.
   it('in the dashboard imports Remix only in routes, root, entries and remix.ts', () => {
     const mayImport = (file: string): boolean =>
       isRemixModule(file) || file === 'dashboard/app/remix.ts' || !file.startsWith('dashboard/app/');
@@ -273,14 +275,14 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: browsers load server code and its packages. Remix removes *.server.ts and loaders from browser code.
+  // Prevents browsers from loading server code and its packages. Remix removes *.server.ts and loaders from browser code.
   it('in the dashboard does I/O and parsing only in src, *.server.ts, loaders and actions', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
     const textOf = new Map(code.map(({ path: file, text }) => [file, text]));
     const isApp = (file: string): boolean => file.startsWith('dashboard/app/');
     const loaded = new Set([...textOf.keys()].filter((file) => isApp(file) && !isServerOnly(file)));
     const violations: string[] = [];
-    // The loop also visits what it adds: the modules of src that these files need at run time.
+    // The loop also visits the modules that it adds, which are the modules of src that these files need at run time.
     for (const file of loaded) {
       for (const { specifier, isTypeOnly } of moduleImports(file, textOf.get(file) ?? '')) {
         if (isTypeOnly) continue;
@@ -297,7 +299,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a process that cannot be understood, tested or bundled without its pages.
+  // Ensures that the process can be understood, tested and bundled without its pages.
   it('in dashboard/src imports nothing from the pages', () => {
     const violations = [...imports]
       .filter(([file]) => file.startsWith('dashboard/src/'))
@@ -309,7 +311,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a new command prints control characters from a manifest, a caller or a server to the terminal.
+  // Prevents new commands from printing control characters from a manifest, a caller or a server to the terminal.
   it('in the CLI prints only through terminal.ts', () => {
     const printers = ['cli/src/terminal.ts', 'cli/src/stderr-logger.ts'];
     const violations = code
@@ -323,8 +325,8 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: docs/configuration.md omits a setting, and its misspellings are never reported. Passing the whole environment to a child
-  // process is allowed, because it reads no setting.
+  // Without this test, docs/configuration.md could omit a setting, and misspellings of the setting would not be reported. Passing
+  // the whole environment to a child process is allowed, because no setting is read.
   it('reads the environment only in main.ts and settings.ts', () => {
     const mayRead = /(^|\/)(main|settings)\.ts$/;
     const violations = code
@@ -336,7 +338,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: another parser takes quadratic time, so that one captured body blocks a process.
+  // Prevents new parsers that take quadratic time. With such a parser, one captured body could block a process.
   it('that reads hostile input has an entry in test/growth or a documented exception', () => {
     const named =
       /^export (?:async )?(?:const|function\*?|class) ((?:parse|read|decode|scan|lex|tokeni|split|format|redact|diff|match)\w*)/gm;

@@ -14,19 +14,19 @@ const workspace = JSON.parse(read('package.json')) as {
 describe('the Dockerfile', () => {
   const dockerfile = read('Dockerfile');
 
-  // Prevents: images run a different version of Node than the tests.
+  // Without this test, images could run a version of Node that the tests do not cover.
   test('uses the same version of Node as the tests', () => {
     const [, version] = /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim$/m.exec(dockerfile) ?? [];
     expect(version).toBe(workspace.devDependencies['node']);
   });
 
-  // Prevents: `npm ci` in an image rejects the lockfile because a workspace is missing.
+  // If a workspace is missing, `npm ci` in an image rejects the lockfile.
   test('copies the package.json of every workspace', () => {
     const copied = [...dockerfile.matchAll(/^COPY (\S+)\/package\.json \1\/$/gm)].map(([, folder]) => folder);
     expect(copied).toEqual(workspace.workspaces);
   });
 
-  // Prevents: the build works with one builder only, or depends on one registry.
+  // Without this test, the build could work with only one builder, or depend on one registry.
   test('contains no BuildKit syntax, URLs or registry hosts', () => {
     expect(dockerfile).not.toMatch(/^# syntax=|--mount=|<<-?\s*['"]?EOF|COPY --link|https?:\/\//m);
     const bases = [...dockerfile.matchAll(/^FROM (\S+) AS/gm)].map(([, base]) => base);
@@ -34,13 +34,13 @@ describe('the Dockerfile', () => {
   });
 });
 
-// Prevents: the chart installs an image that does not exist.
+// If the versions differ, the chart installs an image that does not exist.
 test("the chart's app version is the workspace's version", () => {
   const chart = parse(read('charts/standin/Chart.yaml')) as { appVersion: string };
   expect(chart.appVersion).toBe(workspace.version);
 });
 
-// Prevents: a new Go module, or all dependencies in one ecosystem, are never updated.
+// Without this test, a new Go module, or all dependencies in one ecosystem, would never be updated.
 test('Dependabot watches packages, Go modules, the base image and actions', () => {
   const { updates } = parse(read('.github/dependabot.yml')) as {
     updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
@@ -56,7 +56,7 @@ describe('a workflow', () => {
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
-  // Prevents: a broken workflow is found only during a release.
+  // Without this test, a broken workflow would be found only during a release.
   test.for(workflows)('$file refers only to existing scripts, targets and files', ({ text }) => {
     expect(parse(text)).toMatchObject({ jobs: expect.anything() as unknown });
     const run = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script);
@@ -69,18 +69,18 @@ describe('a workflow', () => {
     expect(files.filter(([, file]) => !existsSync(path.join(ROOT, file ?? ''))).map(([, file]) => file)).toEqual([]);
   });
 
-  // Prevents: the owner of an action moves a tag to different code.
+  // A tag is not sufficient, because the owner of an action could move it to different code.
   test.for(workflows)('$file pins each action to a commit', ({ text }) => {
     const actions = [...text.matchAll(/uses: ([^\n]+)/g)].map(([, action]) => action);
     expect(actions.filter((action) => !/^(\.\/|\S+@[\da-f]{40} # v\d+\.\d+\.\d+$)/.test(action ?? ''))).toEqual([]);
   });
 
-  // Prevents: a fork pushes to the registry of the original owner.
+  // With a registry host, a fork would push to the registry of the original owner.
   test.for(workflows)('$file contains no registry host', ({ text }) => {
     expect(text).not.toMatch(/\b(ghcr|docker|quay|gcr|pkg|ecr|azurecr)\.(io|dev)\b/);
   });
 
-  // Prevents: third-party code in one step gets more permissions than it needs.
+  // With more permissions, third-party code in one step could get permissions that it does not need.
   test.for(workflows)('$file has only read permissions by default', ({ text }) => {
     expect(parse(text)).toMatchObject({ permissions: { contents: 'read' } });
   });

@@ -9,7 +9,7 @@ type Versions = Readonly<Record<string, string>>;
 interface LockEntry {
   readonly link?: true;
   readonly inBundle?: true;
-  /** For a link: the folder of the workspace. */
+  /** For a link, the folder of the workspace. */
   readonly resolved?: string;
   readonly integrity?: string;
   readonly dependencies?: Versions;
@@ -19,7 +19,7 @@ interface LockEntry {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** Folder relative to the checkout → its entry. */
+/** Maps each folder, relative to the checkout, to its entry. */
 const lock = new Map(
   Object.entries(
     (JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, LockEntry> })
@@ -27,7 +27,10 @@ const lock = new Map(
   ),
 );
 
-/** The folder to which Node resolves a package from another folder: in the nearest node_modules. */
+/**
+ * Returns the folder of the package that Node loads when a file in `from` imports `name`. It is in the nearest `node_modules` that
+ * contains the package. For a link, returns the workspace's folder.
+ */
 const folderOf = (name: string, from: string): string | undefined => {
   const folder = path.posix.join(from, 'node_modules', name);
   const entry = lock.get(folder);
@@ -39,7 +42,7 @@ const fromRegistry = [...lock].filter(([folder, { link }]) => folder.includes('n
 const workspaces = [...lock].filter(([folder]) => !folder.includes('node_modules/'));
 
 describe('package-lock.json', () => {
-  // Prevents: an entry without a hash, for which npm installs whatever the registry sends.
+  // For an entry without a hash, npm would install whatever the registry sends.
   test('has the hash of every package', () => {
     expect(fromRegistry.length).toBeGreaterThan(1_000);
     // The hash of an archive covers its bundled packages.
@@ -49,27 +52,27 @@ describe('package-lock.json', () => {
     );
   });
 
-  // Prevents: every checkout downloads from the mirror of the machine that wrote the lockfile.
+  // With download URLs, every checkout would download from the mirror of the machine that wrote the lockfile.
   test('has no download URLs', () => {
     expect(fromRegistry.filter(([, { resolved }]) => resolved !== undefined).map(([folder]) => folder)).toEqual([]);
   });
 
-  // Prevents: native builds are missing on all platforms except the one that wrote the lockfile.
+  // Without this test, native builds could be missing on all platforms except the one that wrote the lockfile.
   test('has every dependency of every package, including those for other platforms', () => {
     const missing = [...lock].flatMap(([folder, { dependencies, optionalDependencies }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
         .filter((name) => folderOf(name, folder) === undefined)
         .map((name) => `${folder} names ${name}`),
     );
-    // The registry that resolved the lockfile has the chdb library for this platform only. `standin dev` and the engine image need it, and do
-    // not run on other platforms until those packages are added.
+    // The registry that resolved the lockfile has the chdb library for this platform only. `standin dev` and the engine image need
+    // the library, and do not run on other platforms until the packages for them are added.
     expect(missing).toEqual(
       ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((name) => `node_modules/chdb names @chdb/lib-${name}`),
     );
   });
 });
 
-/** All packages of a workspace in an installation without dev dependencies. */
+/** Returns all packages of a workspace in an installation without dev dependencies. */
 const productionPackages = (folder: string, found = new Set<string>()): ReadonlySet<string> => {
   found.add(folder);
   const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta } = lock.get(folder) ?? {};
@@ -81,7 +84,8 @@ const productionPackages = (folder: string, found = new Set<string>()): Readonly
   return found;
 };
 
-// Prevents: a process with tenants' keys contains a test server or a bundler, because a dependency was declared in the wrong place.
+// Without this test, a process with tenants' keys could contain a test server or a bundler, because a dependency was declared in
+// the wrong place.
 describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/engine'])(
   'the production packages of %s',
   (folder) => {

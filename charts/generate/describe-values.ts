@@ -5,7 +5,7 @@ import { chartValues } from './chart-values.ts';
 export interface ChartValue {
   readonly path: readonly string[];
   readonly description: string;
-  /** Undefined if the value is unset. The process then uses its own default. */
+  /** The default. Undefined if the value is unset by default, so that the process uses its own default. */
   readonly byDefault: unknown;
 }
 
@@ -27,18 +27,18 @@ const describe = (schema: z.ZodType, byDefault: unknown, path: readonly string[]
   return [{ path, description, byDefault }];
 };
 
-/** Objects whose fields are defined and documented by Kubernetes. */
+/** Returns whether a value is an object whose fields Kubernetes defines and documents. */
 const isKubernetes = (path: readonly string[]): boolean => path.at(-1) === 'resources';
 
 /** Returns the values of a new installation, without the process settings, which keep their own defaults. */
 export const defaultValues = (): Readonly<Record<string, unknown>> => chartValues.parse({});
 
-/** Returns every value, in order. */
+/** Returns every value, in the order of `chartValues`. */
 export const describeValues = (): readonly ChartValue[] => describe(chartValues, defaultValues(), []);
 
 /**
- * Returns the JSON Schema that Helm uses to check values before it renders templates. It rejects unknown values, such as misspelt
- * ones.
+ * Returns the JSON Schema that Helm uses to check values before it renders templates. The schema rejects unknown values, such as
+ * misspelt names.
  */
 export const valuesSchema = (): Readonly<Record<string, unknown>> => {
   const { $schema, ...schema } = z.toJSONSchema(chartValues, { io: 'input', target: 'draft-07' });

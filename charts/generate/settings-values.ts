@@ -59,7 +59,8 @@ export const chartSettings = (component: ChartComponentName): readonly SettingDe
 };
 
 /**
- * Returns the value's schema. It matches what the process parses, except for lists and switches, which YAML can express directly.
+ * Returns the schema of a setting as a chart value. The schema matches what the process parses, except for lists and switches,
+ * which YAML can express directly.
  */
 const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
   const { success, data } = schema.safeParse(undefined);
@@ -75,7 +76,10 @@ const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Keeps the useful parts of a field's schema. The process parses a switch from text or a boolean. Here, it is a boolean. */
+/**
+ * Removes the default and all alternatives but the first from a setting's schema. The process accepts a switch as a boolean or as
+ * text, but the chart accepts it only as a boolean.
+ */
 const collapse = (schema: JsonSchema): JsonSchema => {
   const { anyOf } = schema;
   const whole = Array.isArray(anyOf) ? { ...schema, ...(anyOf[0] as JsonSchema) } : schema;
@@ -94,7 +98,7 @@ const toObject = (tree: Tree): z.ZodType =>
   );
 
 /**
- * Returns the schema of `<component>.settings`: the process's own settings, nested by path. Unset ones keep the process's
+ * Returns the schema of `<component>.settings`: the process's own settings, nested by path. Unset settings keep the process's
  * default.
  */
 export const settingsValues = (component: ChartComponentName): z.ZodType => {

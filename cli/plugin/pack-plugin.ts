@@ -28,7 +28,7 @@ const run = promisify(execFile);
 export interface PackOptions {
   /** Folder for the archive and the manifest. Created if it does not exist. */
   readonly outDir: string;
-  /** URL of the folder that serves the archive. */
+  /** URL of the folder from which krew downloads the archive. */
   readonly url: string;
 }
 

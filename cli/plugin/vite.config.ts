@@ -20,7 +20,7 @@ export default defineConfig({
   plugins: [withLicences],
   // chdb is the engine for `standin dev`, which the plugin does not include.
   ssr: { noExternal: true, external: ['chdb'] },
-  // `ws` uses optional native modules where they are installed. In a bundle, it would find empty modules instead.
+  // Without these variables, `ws` would look for optional native modules and find empty ones in the bundle.
   define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' },
   build: {
     ...{ ssr: 'plugin/main.ts', emptyOutDir: true, target: 'node22', minify: false },

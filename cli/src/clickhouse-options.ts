@@ -27,7 +27,7 @@ export const parseClickHouseName = (text: string): string => {
   return text;
 };
 
-/** Returns the password option. Unlike options, environment variables do not appear in the process list. */
+/** Returns the password option. An environment variable can replace it, because options appear in the process list. */
 export const clickHousePassword = (): Option =>
   new Option(
     '--clickhouse-password <password>',

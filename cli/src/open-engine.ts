@@ -10,11 +10,14 @@ export interface OpenEngineOptions {
   readonly signal?: AbortSignal;
 }
 
-/** `standin logs` uses the folder for a second, and a stopped or killed `standin dev` for a few seconds. */
+/**
+ * How long to wait for another process that uses the folder. `standin logs` uses it for a second, and a stopped or killed
+ * `standin dev` for a few seconds.
+ */
 const BUSY_MS_MAX = 8_000;
 const TRY_AGAIN_MS = 200;
 
-/** Starts ClickHouse on a folder. Waits if another process is using it. Rejects with a `PlainError`. */
+/** Starts ClickHouse on a folder. Waits if another process uses it. Rejects with a `PlainError` if ClickHouse cannot start. */
 export const openEngine = async ({ dataDir, logger, signal }: OpenEngineOptions): Promise<EmbeddedEngine> => {
   const deadline = performance.now() + BUSY_MS_MAX;
   for (;;) {

@@ -33,7 +33,7 @@ export const plainErrorOf = (error: unknown): PlainError | undefined => {
     : undefined;
 };
 
-/** The end of a sentence that begins with the file name, by error code. */
+/** The end of a sentence that begins with the file name. The keys are error codes. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'is not a directory',

@@ -5,7 +5,7 @@ export interface Stop {
   readonly signal: AbortSignal;
   /** Has the same effect as a signal. */
   request(): void;
-  /** Must be called when everything is closed. Signals then have their default effect again. */
+  /** Restores the default effect of signals. Must be called when everything is closed. */
   done(): void;
 }
 

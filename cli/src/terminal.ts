@@ -33,15 +33,15 @@ export const formatLine = (line: Line, colour = false): string =>
     .replaceAll(CI_PREFIX, '#\\x23');
 
 /**
- * CI logs interpret some lines as commands: GitHub Actions those that begin with `::error::` or contain `##[error]`
- * (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs), Azure Pipelines `##vso[…]`, TeamCity
- * `##teamcity[…]`.
+ * The `##` of a command in a CI log. CI logs interpret some lines as commands. In GitHub Actions, these lines begin with
+ * `::error::` or contain `##[error]` (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs). In Azure
+ * Pipelines, they contain `##vso[…]`, and in TeamCity `##teamcity[…]`.
  */
 const CI_PREFIX = /##(?=\w*\[)/g;
 
 /**
- * Where a command prints. All output goes through it, so that text from manifests, callers and servers cannot control the
- * terminal.
+ * The output of a command. Everything that the command prints goes through it, so that text from manifests, callers and servers
+ * cannot control the terminal.
  */
 export interface Output {
   readonly isTerminal: boolean;
@@ -50,7 +50,7 @@ export interface Output {
   readonly lines: (text: string) => void;
   /** Prints the value as JSON on one line. */
   readonly json: (value: unknown) => void;
-  /** Writes unchanged bytes, for a pipe. */
+  /** Writes bytes unchanged, for example to a pipe. */
   readonly bytes: (bytes: Uint8Array) => void;
   /** Called when output fails. Replaces the previous handler. */
   readonly onError: (handle: (error: NodeJS.ErrnoException) => void) => void;
@@ -78,7 +78,7 @@ export const stdout = outputTo(process.stdout);
 export const stderr = outputTo(process.stderr);
 
 /**
- * Asks at the terminal. Resolves with true for yes. Rejects with a `PlainError` if there is no terminal.
+ * Asks a question at the terminal. Resolves with true for yes. Rejects with a `PlainError` if there is no terminal.
  *
  * @param otherwise the error message, which says what to do without a terminal
  */
@@ -92,7 +92,7 @@ export const isConfirmed = async (question: string, otherwise: string): Promise<
   }
 };
 
-/** Returns whether to use colour: on a terminal, unless the user disables it (https://no-color.org). */
+/** Returns whether to use colour. A terminal gets colour unless the user disables it (https://no-color.org). */
 export const wantsColour = (
   { isTerminal }: Pick<Output, 'isTerminal'>,
   env: Readonly<Record<string, string | undefined>>,

@@ -8,12 +8,12 @@ import { celValidation } from './rules.ts';
 type JsonSchema = Record<string, unknown>;
 
 /**
- * An annotation on each CRD that contains the digest of its schema. An operator compares it with its own to detect a different
- * version.
+ * An annotation on each CRD that contains the digest of its schema. An operator compares the digest with its own to detect a
+ * different version.
  */
 export const SCHEMA_DIGEST_ANNOTATION = `${API_GROUP}/schema-digest`;
 
-/** `kubectl` shows the first words of an object, so the type comes first and long parts come last. */
+/** The order of a schema's keys. The type comes first and long parts come last, so that the manifests are easy to read. */
 const KEY_ORDER = ['type', 'format', 'description', 'default', 'enum', 'required', 'properties', 'items'];
 
 const ordered = (schema: JsonSchema): JsonSchema =>

@@ -10,21 +10,21 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-/** The source of truth for one kind. Its parser and its CustomResourceDefinition are derived from it. */
+/** The source of truth for one kind. The kind's parser and CustomResourceDefinition are derived from this definition. */
 export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
   readonly kind: Kind;
   /** The text that `kubectl explain` shows. */
   readonly description: string;
   readonly spec: Spec;
   readonly status: Status;
-  /** The initial conditions: `Reconciling` is True, others are Unknown. Default: the conditions of served kinds. */
+  /** The initial conditions: `Reconciling` is True, and all others are Unknown. Default: the conditions of served kinds. */
   readonly conditions?: readonly ConditionType[];
   /** Rules for the object's name. */
   readonly nameRules: readonly Rule<string>[];
   /** Rules for changes to `spec`. */
   readonly transitions: readonly TransitionRule<z.output<Spec>>[];
   readonly printerColumns: readonly PrinterColumn[];
-  /** For `kubectl get --field-selector`. */
+  /** The fields for `kubectl get --field-selector`. */
   readonly selectableFields: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export type AnyKindDefinition = Omit<KindDefinition, 'transitions'> & {
   readonly transitions: readonly TransitionRule<never>[];
 };
 
-/** Infers `Spec` and `Status`. */
+/** Returns the definition unchanged, with `Spec` and `Status` inferred. */
 export const defineKind = <Spec extends z.ZodType, Status extends z.ZodType>(
   definition: KindDefinition<Spec, Status>,
 ): KindDefinition<Spec, Status> => definition;

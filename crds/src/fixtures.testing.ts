@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseManifest } from './manifest.ts';
 
-/** A file in crds/testdata: an object and the problems that it must produce. */
+/** A file in crds/testdata, which contains an object and the problems that the object must produce. */
 export interface Fixture {
   /** The file name without `.yaml`. */
   readonly name: string;
   readonly object: Readonly<Record<string, unknown>>;
-  /** From the comments at the top, in the form `# PATH: MESSAGE`. The actual message may be longer. */
+  /** The problems from the comments at the top of the file, in the form `# PATH: MESSAGE`. The actual message may be longer. */
   readonly expected: readonly { readonly path: string; readonly message: string }[];
 }
 

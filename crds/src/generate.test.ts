@@ -24,7 +24,7 @@ const rootOf = (kind: (typeof KINDS)[number]): Schema => {
   return version?.schema.openAPIV3Schema as Schema;
 };
 
-/** Yields every node below spec and status, with its path. */
+/** Returns every node of a schema, with its path. */
 const nodes = (schema: Schema, at = ''): (readonly [path: string, schema: Schema])[] => [
   [at, schema],
   ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => nodes(field, `${at}.${name}`)),

@@ -11,7 +11,8 @@ const HEADER = '# Generated from crds/src by `npm run generate`; edit the zod sc
 export const MANIFEST_FOLDERS = ['crds/manifests', 'charts/standin/charts/standin-crds/files'] as const;
 
 /**
- * Returns the content of each CRD file by path below the repository root. `npm run check` compares them with the committed files.
+ * Returns the content of each CRD file by path below the repository root. `npm run check` compares the content with the committed
+ * files.
  */
 export const generateManifests = (): Map<string, string> =>
   new Map(

@@ -19,7 +19,7 @@ describe('parseManifest', () => {
     expect(problems.map(({ line }) => line)).toEqual([4, 6, 8]);
   });
 
-  // Otherwise, this would be a RangeError, because a call takes at most about 100,000 arguments.
+  // A call takes at most about 100,000 arguments, so passing all items to one call would cause a RangeError.
   it('splits a List with thousands of items', () => {
     const { documents, problems } = parseManifest(`apiVersion: v1\nkind: List\nitems:\n${'- 1\n'.repeat(150_000)}`);
     expect([documents.length, problems]).toEqual([150_000, []]);

@@ -17,13 +17,13 @@ export interface ManifestProblem {
 
 export interface Manifest {
   readonly documents: readonly ManifestDocument[];
-  /** A problem with YAML that cannot be used. Its document is left out. The others are kept. */
+  /** The problems with YAML that cannot be used. The affected documents are left out, and the others are kept. */
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * kubectl reads YAML 1.1 (`on` is a boolean, `017` is 15), but supports neither dates nor base-60 numbers. The integration test
- * compares this parser with kubectl.
+ * The types of YAML 1.1 that kubectl does not support. kubectl otherwise reads YAML 1.1 (`on` is a boolean, `017` is 15), but
+ * without base-60 numbers. The integration test compares this parser with kubectl.
  */
 const UNKNOWN_TO_KUBECTL = new Set(['timestamp', 'binary', 'set', 'omap', 'pairs']);
 const customTags = (tags: Tags): Tags =>
@@ -51,7 +51,7 @@ export const parseManifest = (text: string): Manifest => {
     try {
       for (const read of readDocument(document, lineAt)) documents.push(read);
     } catch (error) {
-      // This is an alias without an anchor.
+      // This error is due to an alias without an anchor.
       const offset = (document as Document).contents?.range?.[0] ?? 0;
       faults.push({ offset, message: error instanceof Error ? error.message : String(error) });
     }
@@ -82,7 +82,10 @@ const readDocument = (document: Document.Parsed, lineAt: (offset: number) => num
   }));
 };
 
-/** The values of each mapping by key, built on the first lookup of a line in it. Each problem in a document needs a lookup. */
+/**
+ * The values of each mapping by key, built on the first lookup of a line in that mapping. Each problem in a document needs a
+ * lookup.
+ */
 const members = new WeakMap<YAMLMap, ReadonlyMap<unknown, unknown>>();
 
 const childOf = (node: Node | null | undefined, step: string | number): Node | undefined => {

@@ -49,7 +49,7 @@ describe('parseObject', () => {
   });
 });
 
-// Otherwise, this would be a RangeError, because a call takes at most about 100,000 arguments.
+// A call takes at most about 100,000 arguments, so passing all problems to one call would cause a RangeError.
 it('reports every problem in an object with hundreds of problems', () => {
   const fields = Array.from({ length: 150_000 }, (_, index) => [`unknown${index}`, 1] as const);
   const problems = problemsOf(endpoint(Object.fromEntries(fields)));

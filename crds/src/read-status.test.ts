@@ -17,7 +17,8 @@ describe('the status of an object', () => {
     expect(readStatus('Account', status)).toEqual(status);
   });
 
-  // Otherwise, one new field would hide the usage after a downgrade, and the shown usage for the month would decrease.
+  // If unknown fields were rejected, one new field would hide the usage after a downgrade, and the shown usage for the month would
+  // decrease.
   it('is read even if it has fields that this version does not know', () => {
     const status = { usage: { accepted: 7, newer: 1 }, conditions: [{ ...READY, newer: 1 }], newer: {} };
     expect(readStatus('Account', status)).toEqual({ usage: { accepted: 7 }, conditions: [READY] });

@@ -5,7 +5,7 @@ import { DEFINITIONS } from './kinds.ts';
 
 type StatusOf<K extends Kind> = z.output<(typeof DEFINITIONS)[K]['status']>;
 
-/** Returns the same schema, except that it ignores unknown fields, and optional fields with invalid values. */
+/** Returns a version of the schema that ignores unknown fields, and optional fields with invalid values. */
 const tolerant = (schema: z.core.$ZodType): z.ZodType => {
   if (schema instanceof z.ZodOptional) return tolerant(schema.unwrap()).optional().catch(undefined);
   if (schema instanceof z.ZodArray) return z.array(tolerant(schema.element));

@@ -2,9 +2,12 @@ import { LIMITS, type ResourceObject } from '@standin/contract';
 import { readStatus } from './read-status.ts';
 
 export interface RegenerationWindow {
-  /** The times of the regenerations that still count, in RFC 3339, oldest first. */
+  /** The times of the regenerations that still count, in RFC 3339, with the oldest first. */
   readonly recent: readonly string[];
-  /** When the oldest of them no longer counts toward the limit, in RFC 3339. Undefined if none counts. */
+  /**
+   * The time when the oldest of these regenerations no longer counts toward the limit, in RFC 3339. Undefined if no regeneration
+   * counts.
+   */
   readonly resetsAt: string | undefined;
   /** How many more regenerations are allowed now. */
   readonly left: number;
@@ -13,7 +16,7 @@ export interface RegenerationWindow {
 }
 
 /**
- * Returns how often an Account's key may be regenerated now.
+ * Returns the recent regenerations of an Account's key, and how many more are allowed now.
  *
  * @param now milliseconds since the epoch
  */

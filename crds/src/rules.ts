@@ -2,18 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 
 /**
- * A rule for a value in two forms: CEL for the API server, and a predicate for everything else (directory source, `standin
- * validate`, dashboard). Message and path are the same in both; test/integration/crds.test.ts compares them on a real API server.
+ * A rule for a value, in two forms. The API server uses CEL. The directory source, `standin validate` and the dashboard use a
+ * predicate. Message and path are the same in both forms. test/integration/crds.test.ts compares the two forms on a real API
+ * server.
  */
 export interface Rule<T> {
   /** The CEL expression, in which `self` is the value. */
   readonly cel: string;
   readonly holds: (self: T) => boolean;
-  /** What to change, in plain English. Begins in lower case, without a full stop. */
+  /** What to change, in plain English. Begins in lower case and has no full stop. */
   readonly message: string;
   /** The field below the value that the message is about. */
   readonly field?: string;
-  /** Whether the field is missing. Otherwise, its value is wrong. */
+  /** Whether the rule fails because the field is missing, rather than because its value is wrong. */
   readonly required?: boolean;
 }
 
@@ -37,7 +38,7 @@ export const immutable = <T extends object>(
     field,
   }));
 
-/** An entry in `x-kubernetes-validations`. */
+/** Returns a rule as an entry in `x-kubernetes-validations`. */
 export const celValidation = (rule: Omit<Rule<never>, 'holds'>) => ({
   rule: rule.cel,
   message: rule.message,

@@ -31,7 +31,7 @@ it.each<[string, unknown]>([
   }
 });
 
-// kubectl rejects such a block.
+// kubectl rejects a block that begins with a tab.
 it('does not write a block that begins with a tab', () => {
   expect(written({ a: '\n\ta\n' })).toBe('a: "\\n\\ta\\n"\n');
 });
@@ -54,7 +54,7 @@ it('keeps the author’s quotes, blocks and comments', () => {
   expect(writeYaml(parseDocument(text, OPTIONS))).toBe(text);
 });
 
-// Otherwise, an edit could keep the style of the earlier text, which cannot represent the new text.
+// If an edit kept the style of the earlier text, that style might not be able to represent the new text.
 it('writes every string so that it is read back unchanged, regardless of its earlier style', () => {
   const unit = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom('a', ' ', '\n', '\t') },

@@ -9,7 +9,7 @@ const ONE_LINE_CHARS_MAX = 40;
 
 const BLANK = /^[ \t\n]*$/;
 
-/** Returns whether `yaml` could write the string as a plain scalar or a block that `yaml` or kubectl reads as a different string. */
+/** Returns whether `yaml` could write the string in a form that `yaml` or kubectl rejects or reads as a different string. */
 const needsQuotes = (text: string, indent: number): boolean =>
   hasControls(text.replaceAll(/[\n\t]/g, '')) ||
   text.search(UNREADABLE) !== -1 ||
@@ -22,14 +22,14 @@ const typeFor = (text: string, { type }: Scalar, indent: number): Scalar['type']
   // A block scalar that consists of blank lines loses its whitespace.
   if (BLANK.test(text)) return type === Scalar.QUOTE_SINGLE ? type : Scalar.QUOTE_DOUBLE;
   if (needsQuotes(text, indent)) return Scalar.QUOTE_DOUBLE;
-  // `yaml` does not check whether these styles, which the author chose for an earlier text, are valid for this one.
+  // `yaml` does not check whether these styles, which the author chose for an earlier text, are valid for the new text.
   if (type === Scalar.PLAIN && text.includes('\n')) return undefined;
   return type === Scalar.BLOCK_FOLDED && /^[ \t]/m.test(text) ? Scalar.BLOCK_LITERAL : type;
 };
 
 /**
- * Writes the string in double quotes, where YAML has the same escapes as JSON, and `\` at the end of a line that is only for
- * readability.
+ * Writes the string in double quotes, where YAML has the same escapes as JSON, and with `\` at the end of each line that is broken
+ * only for readability.
  */
 const doubleQuoted = (text: string, { implicitKey, indent }: StringifyContext): string => {
   const escape = (part: string): string =>
@@ -58,7 +58,7 @@ const STRING: ScalarTag = {
   },
 };
 
-/** A plain `<<` is a merge key, which parsers represent as a symbol. The string is in quotes. */
+/** A plain `<<` is a merge key, which parsers represent as a symbol. The string `<<` is written in quotes. */
 const MERGE_TAG = 'tag:yaml.org,2002:merge';
 const stringifyMerge = ({ value }: Scalar): string => (typeof value === 'symbol' ? '<<' : '"<<"');
 

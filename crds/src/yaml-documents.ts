@@ -38,7 +38,10 @@ interface YamlDocument {
 
 export interface YamlStream {
   readonly documents: readonly YamlDocument[];
-  /** Where the stream is nested too deeply. `documents` leaves out everything from the beginning of that document. */
+  /**
+   * The place where the stream is nested too deeply. `documents` leaves out the document that contains this place, and everything
+   * after it.
+   */
   readonly tooDeep: YamlFault | undefined;
   /** Returns the line of an offset. Starts at 1. */
   readonly lineAt: (offset: number) => number;
@@ -95,7 +98,7 @@ const faultOf = (document: Document.Parsed): YamlFault | undefined => {
   return isBomb ? { offset, message: `its aliases stand for more than ${EXPANDED_VALUES_MAX} values` } : undefined;
 };
 
-/** Visits each node of a document once, in order. */
+/** Counts the values and aliases of a document, and finds repeated keys. Visits each node once, in order. */
 class Reading {
   aliases = 0;
   /** The number of values, including those that aliases stand for. */

@@ -6,7 +6,7 @@ import { cspNonce } from './ui/nonce.ts';
 // Dialogs and menus use react-remove-scroll, which reads this nonce for the style that it adds.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = cspNonce();
 
-// Remix reports an unhandled rejection when a navigation interrupts a load. That is not an error.
+// Remix reports an unhandled rejection when a navigation interrupts a load. Such an interruption is not an error.
 addEventListener('unhandledrejection', (event) => {
   if (event.reason instanceof DOMException && event.reason.name === 'AbortError') event.preventDefault();
 });

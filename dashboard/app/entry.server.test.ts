@@ -8,9 +8,11 @@ import type { DashboardContext } from '../src/dashboard-context.ts';
 import { servePages } from '../src/pages/serve-pages.ts';
 import * as entry from './entry.server.tsx';
 
-/** The part of the page that fails, the client's disconnect as the server sees it, and the log messages. */
+/** The page waits for it and fails when a test rejects it. */
 let failing: PromiseWithResolvers<never>;
+/** Resolves when the server notices that the client has disconnected. */
 let left: PromiseWithResolvers<unknown>;
+/** The messages that were logged. */
 let logged: string[];
 /** Fails before the page starts if the query contains `load`. */
 const loader = async ({ request }: { request: Request }): Promise<null> => {
@@ -88,7 +90,7 @@ test.each(fails)('a page failure (%s) is not logged after the client disconnects
   reading.destroy();
   await left.promise;
   failing.reject(new Error('broken'));
-  // The next failure is logged. A log message for the first one would appear before it.
+  // The next failure is logged. If the first failure were logged too, its message would come first.
   left = Promise.withResolvers();
   const next = open('load');
   await expect.poll(() => logged).toEqual(['page failed']);

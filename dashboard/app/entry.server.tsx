@@ -32,7 +32,8 @@ const handleRequest = (
         ...(waitForAll ? { onAllReady: respond } : { onShellReady: respond }),
         onShellError: reject,
         onError: (error) => {
-          // An error before the shell is ready rejects and is logged once. A disconnected client is not an error.
+          // An error that occurs before the shell is ready rejects the promise and must not be logged twice. A disconnected client
+          // is not an error.
           if (answered && !request.signal.aborted) logger.error({ err: error }, 'page failed while streaming');
         },
       },
@@ -47,7 +48,8 @@ export const handleError = (
   { request, context }: { readonly request: Request; readonly context: AppLoadContext },
 ): void => {
   if (request.signal.aborted) return;
-  // Remix itself rejected the request, for example with 405. Not logged, because anyone can send any number of these.
+  // Remix itself rejected the request, for example with 405. The rejection is not logged, because anyone can send any number of
+  // such requests.
   if (isRouteErrorResponse(error) && error.status < 500) return;
   context.logger.error({ err: error, method: request.method, path: new URL(request.url).pathname }, 'page failed');
 };

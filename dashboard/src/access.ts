@@ -4,28 +4,28 @@ import { localToken } from './access/local-token.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
 
-/** The sender of a request and what they may do. */
+/** The sender of a request and their permissions. */
 export interface Session {
   /** The user's name in the Kubernetes cluster. Undefined for a program's token and in local mode. */
   readonly user: string | undefined;
   readonly backend: Backend;
-  /** Set-Cookie values that the response must carry. */
+  /** Set-Cookie values that the response must include. */
   readonly cookies: readonly string[];
 }
 
-/** Identifies the sender of a request and what they may do. */
+/** Identifies the sender of a request and provides a backend with their permissions. */
 export interface Access {
   readonly mode: DashboardMode;
   /**
-   * Returns the sender's session. Undefined if they are not signed in. Reads only the request headers. A credential that is no longer valid fails at
-   * its first use, with `SourceError` (`Unauthorized`).
+   * Returns the sender's session, or undefined if the sender is not signed in. Reads only the request headers. A credential that is
+   * no longer valid fails at its first use, with `SourceError` (`Unauthorized`).
    */
   sessionOf(request: IncomingMessage): Promise<Session | undefined>;
-  /** Returns a backend with the sender's permissions. Undefined if they are not signed in. */
+  /** Returns a backend with the sender's permissions, or undefined if the sender is not signed in. */
   backendOf(request: IncomingMessage): Promise<Backend | undefined>;
   /** Undefined in local mode, which has no sign-in. */
   readonly signIn: SignIn | undefined;
-  /** Removes the token from the URL that the user opened. Only in local mode with a token. */
+  /** Removes the token from the URL that the user opened. Defined only in local mode with a token. */
   readonly exchangeToken?: RequestHandler;
 }
 

@@ -22,14 +22,16 @@ import type {
 /** `local` is the dashboard of `standin dev`, on loopback and without a login. `cluster` uses the signed-in user's permissions. */
 export type DashboardMode = 'local' | 'cluster';
 
-/** Everything that a page needs, with the user's permissions. Each request has its own. */
+/**
+ * Everything that pages and the API read and write, with the user's permissions. In a cluster, each request has its own backend.
+ */
 export interface Backend {
   readonly mode: DashboardMode;
   readonly resources: Resources;
   readonly logs: Logs;
 }
 
-/** The generation that the user saw, or `absent` for a new object. If it differs, the call rejects with `Conflict`. */
+/** The generation that the user saw, or `absent` for a new object. If the generation differs, the call rejects with `Conflict`. */
 export type ExpectedGeneration = number | 'absent';
 
 /** `problems` are the API server's messages by field. If there are any, nothing was written. */
@@ -56,7 +58,7 @@ export interface Resources {
     onChange: (ref: ObjectRef | undefined) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Returns an Account's key. Undefined if it has none yet. */
+  /** Returns an Account's key, or undefined if the Account has no key yet. */
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }
 
@@ -67,7 +69,7 @@ type AccountIdentity = LogOwner;
 
 /** Reads the log of a single project. */
 export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
-  /** Used by functions that accept any log. They call the methods of this one, which add the other conditions. */
+  /** Passed to functions that accept any log. Such functions call this log's methods, which add the other conditions. */
   readonly projectUid: string;
   /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
@@ -95,14 +97,14 @@ interface ProjectReplays {
 
 /** Reads logs, after checking that the user may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
 export interface Logs {
-  /** Returns the requests of the last `hours` hours, by project uid. Omits projects whose log the user may not read. */
+  /** Returns the requests of the last `hours` hours, by project uid. Omits projects whose logs the user may not read. */
   requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   open(project: ProjectIdentity): Promise<ProjectLog>;
   /**
-   * Returns the log of all projects with this namespace and name, including removed ones. `-` matches any namespace or name. Undefined if there has
-   * never been such a project. Only in local mode.
+   * Available only in local mode. Returns the log of all projects with this namespace and name, including removed ones. `-` matches
+   * any namespace or name. Returns undefined if there has never been such a project.
    */
   openByName?(project: Omit<ProjectIdentity, 'uid'>): Promise<ProjectLog | undefined>;
-  /** Returns an account's usage. Requires permission to see the account. Omits endpoints in projects whose log the user may not read. */
+  /** Returns an account's usage. Requires permission to see the account. Omits endpoints in projects whose logs the user may not read. */
   usage(account: AccountIdentity, range: UsageRange): Promise<Usage>;
 }

@@ -29,7 +29,10 @@ const listOf = (networks: readonly string[]): BlockList => {
   return list;
 };
 
-/** Returns the address in `192.0.2.1`, and in `192.0.2.1:4711` or `[2001:db8::1]:4711`, which some proxies send. Undefined for anything else. */
+/**
+ * Returns the address without a port. Accepts `192.0.2.1`, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, which some proxies send.
+ * Returns undefined for anything else.
+ */
 const addressOf = (text: string): string | undefined => {
   const trimmed = text.trim();
   const bare = /^\[([\da-f.:]+)\](?::\d+)?$/i.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
@@ -39,8 +42,9 @@ const addressOf = (text: string): string | undefined => {
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
- * Creates a function that returns the client address of a request. This is the address of the connection or, if that is a trusted proxy, the last
- * address in `X-Forwarded-For` that is not one. Each proxy appends the address that it received the request from. Clients can forge everything before.
+ * Creates a function that returns the client address of a request. This is the address of the connection or, if that is a trusted
+ * proxy, the last address in `X-Forwarded-For` that is not a trusted proxy. Each proxy appends the address that it received the
+ * request from. Clients can forge the addresses before that one.
  *
  * @param trustedProxies addresses and networks (`isNetwork`)
  */

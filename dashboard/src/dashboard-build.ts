@@ -34,14 +34,14 @@ export class DashboardBuildError extends Error {
 }
 
 /**
- * Returns the folder with a production build (`client`, `server`) of the current sources. If there is none, calls `onBuild` and builds it, which
- * takes 10 to 20 seconds. Several processes may do this at the same time.
+ * Returns the folder with a production build (`client`, `server`) of the current sources. If there is no such build, calls
+ * `onBuild` and creates the build, which takes 10 to 20 seconds. Several processes may do this at the same time.
  */
 export const ensureDashboardBuild = async (onBuild: () => void = () => undefined): Promise<string> => {
   const folder = path.join(BUILDS, await hashInputs());
   if (existsSync(path.join(folder, 'server/index.js'))) {
-    // Marks the build as used, so that it is not removed as an old one. Images have a read-only root, where this fails but no build is removed
-    // either.
+    // Marks the build as used, so that it is not removed as an old one. In images, the root is read-only, so this call fails, but
+    // no build is removed either.
     await utimes(folder, new Date(), new Date()).catch(() => undefined);
     return folder;
   }
@@ -52,7 +52,7 @@ export const ensureDashboardBuild = async (onBuild: () => void = () => undefined
     await runVite(unfinished);
     await compressAssets(path.join(unfinished, 'client'));
     await rename(unfinished, folder).catch((error: unknown) => {
-      // Another process finished first.
+      // Another process has finished the same build first.
       if (!existsSync(path.join(folder, 'server/index.js'))) throw error;
     });
   } finally {

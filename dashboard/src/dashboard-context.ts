@@ -5,7 +5,7 @@ import type { OpenStream } from './pages/page-streams.ts';
 import type { OpenedShare } from './shares/public-shares.ts';
 import type { Workers } from './workers/workers.ts';
 
-/** What routes receive besides the request. Remix calls this the load context. */
+/** The data that routes receive in addition to the request. Remix calls it the load context. */
 export interface DashboardContext {
   /** Has the user's permissions. If no user is signed in, reading this property throws a redirect to the login page. */
   readonly backend: Backend;
@@ -16,7 +16,7 @@ export interface DashboardContext {
   readonly isSignedIn: boolean;
   /** Undefined in local mode. */
   readonly signIn: SignIn | undefined;
-  /** What the requested shared link shows. */
+  /** The content of the requested shared link. */
   readonly share: OpenedShare | undefined;
   /** The nonce of this response's Content-Security-Policy. */
   readonly nonce: string;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Maximum length of a string piece, in characters. Encoding this many takes a few milliseconds at most, even if each becomes a six-character escape.
+ * Maximum length of a string piece, in characters. Encoding a piece takes a few milliseconds at most, even if each character
+ * becomes a six-character escape.
  */
 const PIECE_CHARS_MAX = 64 * 1024;
 
@@ -21,12 +22,12 @@ const escaped = function* (text: string): Generator<string> {
 };
 
 /**
- * Works like `JSON.stringify`, but yields the text in pieces. Bodies of 10 MiB would take up to a second at once. A value without long strings is a
- * single piece.
+ * Works like `JSON.stringify`, but yields the text in pieces. Otherwise, a body of 10 MiB could block the event loop for up to a second. A
+ * value without long strings is a single piece.
  */
 export const jsonPieces = function* (value: unknown, indent?: number): Generator<string> {
   const long: string[] = [];
-  // Random, so that captured data cannot contain it.
+  // The mark is random, so that captured data cannot contain it.
   const mark = randomUUID();
   const take = (_: string, item: unknown): unknown => {
     if (typeof item !== 'string' || item.length <= PIECE_CHARS_MAX) return item;

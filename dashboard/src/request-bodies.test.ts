@@ -7,7 +7,7 @@ import { BodyRefusal, bodyReader, discardRest } from './request-bodies.ts';
 
 const BYTES_MAX = 1_000;
 
-/** Reads each body with `bodyReader` and responds with its length, or with the reason why it is refused. */
+/** Reads each body with `bodyReader` and responds with its length, or with the reason why it is rejected. */
 const startReader = async (heldBytesMax?: number) => {
   const read = bodyReader(heldBytesMax);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

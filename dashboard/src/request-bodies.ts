@@ -26,8 +26,8 @@ export type ReadBody = (
 const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Creates a reader that limits the size of bodies, by `Content-Length` and by counting bytes. A body counts against the total from its first byte
- * until its response is closed, because data derived from it lives as long.
+ * Creates a reader that limits the size of bodies, by `Content-Length` and by counting bytes. A body counts against the total from
+ * its first byte until its response is closed, because data derived from the body is in memory for as long.
  */
 export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
   let held = 0;
@@ -39,7 +39,7 @@ export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
       bytes = 0;
     };
     response.once('close', release);
-    // By default, leaving the loop destroys the request. `discardRest` still needs it.
+    // By default, leaving the loop destroys the request. `discardRest` still needs the request.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (bytes + chunk.length > bytesMax) throw new BodyRefusal('too_large');
       if (held + chunk.length > heldBytesMax) throw new BodyRefusal('busy');

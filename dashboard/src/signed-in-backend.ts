@@ -6,8 +6,9 @@ import type { Backend } from './backend.ts';
 type PageRequest = Pick<IncomingMessage, 'headers' | 'method'> & { readonly originalUrl: string };
 
 /**
- * Returns the backend for a page request. If no user is signed in, or the API server no longer accepts their token, throws a redirect to the login
- * page, which leads back to the page afterwards. A request that is not a navigation gets a 401.
+ * Returns the backend for a page request. Throws a redirect to the login page, which leads back to the page afterwards, if no user
+ * is signed in. Calls of the backend reject with this redirect if the API server no longer accepts the user's token. A request that
+ * is not for a page or its data gets a 401 instead.
  */
 export const signedInBackend = (backend: Backend | undefined, request: PageRequest): Backend => {
   if (backend === undefined) throw wayToSignIn(request, 'no');

@@ -5,12 +5,12 @@ import { z } from 'zod';
 const packageSchema = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
 const LICENCE_FILE = /licen[cs]e|copying|notice/i;
 const README = /^readme/i;
-/** Matches the start of the licence text in a README, for packages that have it nowhere else. */
+/** Matches the start of the licence text in a README, for packages that do not contain it elsewhere. */
 const LICENCE_TEXT = /^.*\b(copyright \(c\)|permission is hereby granted|redistribution and use)/im;
 
 /**
- * Returns a package folder such as `…/node_modules/@scope/name`. Undefined for the project's own files. Rollup marks code that it adds to a CommonJS
- * module with a null byte.
+ * Returns a package folder such as `…/node_modules/@scope/name`, or undefined for the project's own files. Rollup marks code that
+ * it adds to a CommonJS module with a null byte.
  */
 const packageFolder = (file: string): string | undefined =>
   /[^\0]*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0];

@@ -4,7 +4,10 @@ import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
 import { table } from './markdown.ts';
 
-/** Defaults that come from the machine or from the environment. Their values would depend on where the document is generated. */
+/**
+ * Descriptions of defaults that come from the machine or from the environment. The values themselves would depend on where the
+ * document is generated.
+ */
 const NAMED_BY_THE_MACHINE: Readonly<Record<string, string>> = { name: 'the machine’s hostname' };
 
 const defaultOf = ({ path, schema }: SettingDescription): string => {

@@ -5,11 +5,11 @@ import { generatedChart } from '../../charts/generate/generated-chart.ts';
 import { configurationDoc } from './configuration-doc.ts';
 import { errorsDoc } from './errors-doc.ts';
 
-/** The documents and files of the chart that are generated from the code: path relative to the checkout's root, and text. */
+/** Returns the documents and chart files that are generated from the code, as text by path, relative to the checkout's root. */
 export const generatedDocs = (): ReadonlyMap<string, string> =>
   new Map([['docs/configuration.md', configurationDoc()], ['docs/errors.md', errorsDoc()], ...generatedChart()]);
 
-/** Part of `npm run generate`. */
+/** Runs as part of `npm run generate`. */
 if (import.meta.main) {
   const root = path.resolve(import.meta.dirname, '../..');
   for (const [file, text] of generatedDocs()) {

@@ -112,7 +112,7 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
     admin: { host: '127.0.0.1', port: 0 },
     name: `gateway-${randomUUID().slice(0, 8)}`,
     dataDir: join(dir, 'data'),
-    // The spool tests cover durability on disk.
+    // Faster than `disk`, which the spool tests cover.
     durability: 'process',
     drainMs: 0,
     drainTimeoutMs: 2_000,

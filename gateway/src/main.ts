@@ -10,7 +10,7 @@ await runProcess(
     settings: gatewaySettings,
     start: (settings, logger) => {
       const registry = new Registry();
-      // Measuring the event loop takes half a percent of a CPU core, so `standin dev` does not do it.
+      // These metrics measure the event loop, which takes half a percent of a CPU core, so `standin dev` does not collect them.
       collectDefaultMetrics({ register: registry });
       return runGateway({ settings, logger, registry });
     },

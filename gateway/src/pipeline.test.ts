@@ -307,7 +307,7 @@ describe('the memory budget', () => {
     some.send(post('/unknown').repeat(500) + post(PATH) + post('/unknown').repeat(500));
     const many = await RawClient.connect(url);
     many.send(post(PATH));
-    // The gateway reads all of these at once.
+    // Sends up to 10,000 requests, which is more than may wait on one connection.
     for (let read = 0; read < 50 && !many.isClosed; read++) {
       many.send('GET / HTTP/1.1\r\n\r\n'.repeat(200));
       await new Promise(setImmediate);

@@ -75,7 +75,7 @@ export class RawClient {
     this.socket.write(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
   }
 
-  /** Resolves with the first `count` responses. */
+  /** Resolves with all final responses so far when there are at least `count`. */
   async answers(count = 1): Promise<RawAnswer[]> {
     for (;;) {
       const answers = parseAnswers(this.#received).filter(({ status }) => status >= 200);

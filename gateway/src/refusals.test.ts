@@ -74,7 +74,7 @@ describe('a refused request gets a response and is never logged:', () => {
   type Case = readonly [name: string, bytes: string, status: number, code: RejectionCode];
   const post = (...lines: string[]) => request('POST', PATH, [HOST, ...lines]);
 
-  /** Valid HTTP, so the connection stays open. */
+  /** Requests that are valid HTTP, so that the connection stays open. */
   const wellFormed: readonly Case[] = [
     ['no key', post(), 401, 'api_key_missing'],
     ['an empty key', post('x-api-key:'), 401, 'api_key_invalid'],

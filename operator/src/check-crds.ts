@@ -44,9 +44,9 @@ const ownSchema = (kind: Kind): Schema => {
 };
 
 /**
- * Resolves with the fields that this operator knows and that the installed CRDs lack. The API server drops such fields on every
- * write. Reads the OpenAPI document, which every authenticated client can read, so access to CRDs is not required. Rejects with
- * `ApiError`, also if no Standin CRD is installed.
+ * Resolves with the fields that this operator knows and that the installed CRDs lack, or with `all` for a missing CRD. The API
+ * server drops unknown fields on every write. Reads the OpenAPI document, which every authenticated client can read, so access to
+ * CRDs is not required. Rejects if the document cannot be read, including when no Standin CRD is installed.
  */
 export const missingFields = async (client: KubeClient): Promise<ReadonlyMap<Kind, readonly string[]>> => {
   const { components } = documentSchema.parse(await client.get(`/openapi/v3/apis/${API_GROUP}/${API_VERSION}`));
@@ -74,7 +74,7 @@ export const checkCrds = async (client: KubeClient, logger: Logger): Promise<voi
       );
     }
   } catch (error) {
-    // The sources also report problems with the API server, and retry.
+    // This is not logged as an error, because the sources also report problems with the API server, and retry.
     logger.info({ err: error }, 'cannot compare the CRDs with this operator');
   }
 };

@@ -4,14 +4,14 @@ import type { Logger } from 'pino';
 import type { Controller } from './controller.ts';
 import type { Changes } from './translate/index.ts';
 
-/** The time that is left on a lease that was not renewed in time. */
+/** The longest time that a stop may take: the time left on the lease when its renewal deadline has passed. */
 const STOP_MS_MAX = LIMITS.leaseDurationMs - LIMITS.leaseRenewDeadlineMs;
 
 /** Runs controllers for one leader's term, in the order of their list. */
 export class ControllerManager {
   readonly #controllers: readonly Controller[];
   readonly #logger: Logger;
-  /** Earlier changes are not passed on individually, because the controllers start with everything. */
+  /** Until this is true, `changed` and `translated` do nothing, because each controller starts with the complete state. */
   #isStarted = false;
 
   constructor(controllers: readonly Controller[], logger: Logger) {
@@ -27,7 +27,7 @@ export class ControllerManager {
   async start(signal: AbortSignal): Promise<void> {
     for (const controller of this.#controllers) await controller.prepare?.(signal);
     if (signal.aborted) return;
-    // Runs synchronously, so no change is lost between the first revision and the first call to `translated`.
+    // The following code runs synchronously, so no change is lost between the first revision and the first call to `translated`.
     this.#isStarted = true;
     for (const controller of this.#controllers) controller.start?.();
   }
@@ -49,8 +49,9 @@ export class ControllerManager {
   }
 
   /**
-   * Resolves when nothing from this term is running, or after `STOP_MS_MAX`. A hanging call must not prevent this operator from
-   * leading again. It does no harm later, because its write is conditional on the version that it read.
+   * Stops the controllers. Resolves when nothing from this term is running, or after `STOP_MS_MAX`, because a hanging call must
+   * not prevent this operator from leading again. Such a call does no harm later, because its write is conditional on the version
+   * that it read.
    */
   async stop(): Promise<void> {
     this.#isStarted = false;

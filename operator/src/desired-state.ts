@@ -48,8 +48,8 @@ export class DesiredState implements SourceListener, ServiceListener {
     const { translator, onSeen } = this.#options;
     const { uid, generation } = object.metadata;
     const known = this.#objects.get(uid);
-    // Generations decrease only when the API server's database is restored. Otherwise, the translator would ignore the object as
-    // outdated.
+    // Generations decrease only when the API server's database is restored. Without this removal, the translator would ignore the
+    // object as outdated.
     if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
     this.#objects.set(uid, object);
     translator.put(object);
@@ -89,7 +89,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     this.#schedule();
   }
 
-  /** Ends the hold-off immediately. */
+  /** Passes on the changes now, and ends the hold-off. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -97,7 +97,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     if (changes.put.length + changes.remove.length + changes.verdicts.length > 0) this.#options.onChanges(changes);
   }
 
-  /** Stops all later output. */
+  /** Cancels the current hold-off, and starts no further one, so only `flush` still calls `onChanges`. */
   close(): void {
     clearTimeout(this.#timer);
     this.#isClosed = true;
@@ -109,7 +109,7 @@ export class DesiredState implements SourceListener, ServiceListener {
       try {
         this.flush();
       } catch (error) {
-        // This is a bug. The configuration stays as it is until the next change.
+        // A failed translation is a bug. The configuration stays unchanged until the next change.
         this.#options.logger.error({ err: error }, 'translation failed');
       }
     }, this.#options.holdOffMs);

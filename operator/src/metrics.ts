@@ -6,10 +6,7 @@ import type { ConfigLog } from './publish/config-log.ts';
 import type { QuotaController } from './quota/quota-controller.ts';
 import { shownUsage, type QuotaUsage } from './quota/usage.ts';
 
-/**
- * Metrics that are updated where the event happens. Runtime metrics use controller-runtime's names; Standin's own metrics begin with
- * `standin_`.
- */
+/** Metrics that are updated where the events happen. */
 export interface OperatorMetrics {
   readonly programmedSeconds: Histogram;
   readonly statusWrites: Counter;
@@ -19,7 +16,7 @@ export interface OperatorMetrics {
 /** State that is read on each scrape. */
 export interface MetricsView {
   objects(): Iterable<ResourceObject>;
-  /** Returns undefined while this operator is not the leader. */
+  /** Returns the state of the current term, or undefined while this operator is not the leader. */
   leading():
     | {
         readonly log: Pick<ConfigLog, 'revision'>;
@@ -30,7 +27,10 @@ export interface MetricsView {
     | undefined;
 }
 
-/** Creates the operator's own metrics. Runtime metrics keep controller-runtime's names (packages/kube). */
+/**
+ * Creates the operator's own metrics. Their names begin with `standin_`. Runtime metrics have controller-runtime's names
+ * (packages/kube).
+ */
 export const operatorMetrics = (registry: Registry, view: MetricsView): OperatorMetrics => {
   const registers = [registry];
   new Gauge({

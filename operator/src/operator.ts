@@ -25,13 +25,16 @@ export interface Operator {
   readonly synced: Promise<void>;
   /** Resolves when the operator has stopped. Rejects on a fatal error. */
   readonly ended: Promise<void>;
-  /** Every object that the sources have, by uid. */
+  /** All objects in the sources, by uid. */
   readonly objects: ReadonlyMap<string, ResourceObject>;
-  /** The verdict on each object, and the gateways' configuration. */
+  /** Computes the verdict on each object, and the gateways' configuration. */
   readonly translator: Translator;
-  /** Returns whether this operator leads, has read every account's key, and at least one gateway holds the latest revision. */
+  /**
+   * Returns whether this operator leads and has read every account's key, and whether at least one gateway holds the latest
+   * revision.
+   */
   isSettled(): boolean;
-  /** Resolves when everything is closed. The leader's lease is released first. */
+  /** Stops the operator. Resolves when everything is closed. The leader's lease is released first. */
   stop(): Promise<void>;
 }
 
@@ -60,7 +63,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  // Probes respond from the start. The rest may have to wait for the API server.
+  // Probes respond from the start. The other parts may have to wait for the API server.
   let isSynced = false;
   const notReadyBecause = (): string[] => (isSynced ? [] : ['the sources have not been read yet']);
   const admin = await listenAdmin({ ...settings.admin, registry, notReadyBecause });
@@ -99,7 +102,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     }
   };
   const onNewLeader = ({ url }: { readonly url: string | undefined }): void => {
-    // This operator's own URL is ignored because it is outdated as soon as this operator no longer leads.
+    // This operator's own URL is ignored, because the URL is outdated as soon as this operator no longer leads.
     server.leaderUrl = url === settings.stream.url ? undefined : url;
   };
   const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));
@@ -155,7 +158,9 @@ const translateSources = (parts: OperatorParts, leader: () => Leader | undefined
   return { translator, desired };
 };
 
-/** Logs an error that occurs before the stop, even if no caller awaits the result. */
+/**
+ * Resolves when all of `works` have ended. Rejects on an error before the stop, and logs it even if no caller awaits the result.
+ */
 const endOf = (works: readonly Promise<void>[], signal: AbortSignal, logger: Logger): Promise<void> => {
   const ended = Promise.all(works).then(
     () => undefined,

@@ -1,10 +1,12 @@
 import { ApiError, type KubeLogger } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** How often a missing permission is logged while it persists. */
+/** The interval at which a missing permission or CRD is logged while it is missing. */
 const REPEAT_MS = 300_000;
 
-/** Logs a missing permission in one line that names it, and repeats the line as long as the permission is missing. */
+/**
+ * Returns a logger that also logs a missing permission or CRD in one line that names it, and repeats the line while it is missing.
+ */
 export const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
   let logged = { message: '', at: 0 };
   const logRefusal = (fields: object): void => {

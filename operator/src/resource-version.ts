@@ -3,8 +3,8 @@ import type { ResourceObject } from '@standin/contract';
 const DECIMAL = /^\d+$/;
 
 /**
- * Returns whether the object was read or written earlier. Kubernetes resource versions are increasing decimal numbers (KEP-5504),
- * as are those of the directory source.
+ * Returns whether the first object is an older version than the second. Kubernetes resource versions are increasing decimal numbers
+ * (KEP-5504), as are those of the directory source.
  */
 export const isOlder = (
   { metadata: { resourceVersion: a } }: Pick<ResourceObject, 'metadata'>,

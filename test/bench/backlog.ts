@@ -6,7 +6,7 @@ import { Spool } from '../../gateway/src/record/spool/spool.ts';
 import { ByteBudget } from '../../gateway/src/request/byte-budget.ts';
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
-/** Rows that are recorded concurrently. */
+/** The number of rows that are recorded concurrently. */
 const GROUP_ROWS = 1_000;
 const logger = pino({ level: 'silent' });
 
@@ -21,7 +21,10 @@ export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<
     quietMs: LIMITS.spoolQuietMs,
   });
 
-/** Writes the files that a gateway leaves when it records these rows while ClickHouse is unavailable. Resolves with the closed spool. */
+/**
+ * Writes the files that a gateway leaves when it records these rows while ClickHouse is unavailable. Resolves with the closed
+ * spool.
+ */
 export const writeBacklog = async (dir: string, rows: number, nextRow: () => LogRow): Promise<Spool> => {
   const spool = await openSpool(dir, 'process');
   for (let done = 0; done < rows; done += GROUP_ROWS) {

@@ -7,7 +7,7 @@ import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 
 const NAMESPACE = 'bench';
-/** Concurrent requests to the API server while the endpoints are created. */
+/** The number of concurrent requests to the API server while the endpoints are created. */
 const WRITERS = 16;
 const PROJECT = 'shop';
 const ACCOUNT = 'team';
@@ -23,7 +23,10 @@ export interface ClusterStand extends AsyncDisposable {
   createEndpoints(from: number, to: number): Promise<void>;
   /** Changes an endpoint's mock. Resolves when the API server has acknowledged the write. */
   setBody(index: number, body: string): Promise<void>;
-  /** Returns the revisions that the gateways have acknowledged in the current leader's term. Empty while no operator leads. */
+  /**
+   * Returns the revisions that the gateways have acknowledged in the current leader's term. Returns no revisions while no operator
+   * leads.
+   */
   acknowledged(): Promise<readonly number[]>;
 }
 
@@ -130,7 +133,7 @@ export const startClusterStand = async (): Promise<ClusterStand> => {
       createEndpoints: async (from, to) => {
         await inParallel(from, to, (index) => client.create(path('mockendpoints'), endpoint(index)));
         created += to - from;
-        // Done when the operator knows the Account, the Project and all endpoints, and every gateway has the newest revision.
+        // Returns whether the operator knows the Account, the Project and all endpoints, and each gateway has the newest revision.
         const isDone = async () => {
           const metrics = await operatorMetrics();
           const known = numbersOf(metrics, 'standin_translate_objects').reduce((sum, count) => sum + count, 0);

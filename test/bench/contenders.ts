@@ -5,7 +5,7 @@ import { lowerPriority, pinToCore } from './machine.ts';
 import { startBare, startFastify, startMockoon, startWireMock, type Rival, type RivalOptions } from './rivals.ts';
 
 export const SERVER_CORE = 0;
-/** The core of the load generator and of ClickHouse. */
+/** The core that the load generator and ClickHouse run on. */
 export const OTHER_CORE = 1;
 export const REQUEST_BODY_BYTES = 256;
 export const ANSWER_BODY_BYTES = 834;
@@ -18,13 +18,13 @@ export type Durability = 'disk' | 'process';
 
 export const standinName = (durability: Durability): string => `Standin (${durability})`;
 
-/** A server that responds to the same request with the same bytes. */
+/** A server that returns the same response bytes as the other contenders to the same request. */
 export interface Contender extends Rival {
   /** Latin-1, as sent on the wire. */
   readonly request: string;
-  /** Resolves when the work caused by earlier rounds is done. */
+  /** Waits until the work that earlier rounds caused is done. */
   settle(): Promise<void>;
-  /** Returns the number of rows in the log. Undefined if the contender has no log. */
+  /** Returns the number of rows in the log. Returns undefined if the contender has no log. */
   readonly countRows: (() => Promise<number>) | undefined;
 }
 
@@ -46,14 +46,14 @@ const fromRival = (rival: Rival): Contender => ({
   countRows: undefined,
 });
 
-/** Waits until all rows of the gateway are in ClickHouse and ClickHouse is mostly idle. */
+/** Waits until ClickHouse has all of the gateway's rows and is mostly idle. */
 export const settled = async (stand: Stand): Promise<void> => {
   await eventually('the gateway to have delivered everything', () => stand.metric('standin_deliver_backlog_bytes'), {
     ...{ accept: (bytes) => bytes === 0, timeoutMs: DELIVERED_TIMEOUT_MS, intervalMs: 200 },
   });
   const merges = () => stand.query('SELECT count() FROM system.merges FORMAT TSV');
   const isOver = (count: string): boolean => count.trim() === '0';
-  // Merges may take long on a busy machine. The benchmark then continues anyway.
+  // Merges may take long on a busy machine. After the timeout, the benchmark continues anyway.
   await eventually('the merges to end', merges, {
     accept: isOver,
     timeoutMs: MERGED_TIMEOUT_MS,
@@ -85,7 +85,7 @@ const enterStandin = async (durability: Durability, body: string): Promise<Conte
   };
 };
 
-/** Checks each response before the measurement. */
+/** Checks the contender's response before the measurement. */
 const assertSameAnswer = async ({ name, port, request }: Contender, body: string): Promise<void> => {
   const answer = await ask(port, request);
   const [type = ''] = answer?.all('content-type') ?? [];
@@ -95,15 +95,17 @@ const assertSameAnswer = async ({ name, port, request }: Contender, body: string
 };
 
 export interface ContendersOptions {
-  /** The folder for the contenders' files. The caller removes it. */
+  /** The folder for the contenders' files. The caller removes the folder. */
   readonly directory: string;
   /** Whether to start Mockoon and WireMock. */
   readonly withRivals: boolean;
-  /** Called with each contender when it has started, so that the caller stops it in any case. */
+  /** Called with each contender when it has started, so that the caller can stop the contender in any case. */
   readonly onStarted: (contender: Contender) => void;
 }
 
-/** Starts all contenders. Each serves one request before the function returns, which is one row for a gateway. */
+/**
+ * Starts all contenders. Each serves one request before the function returns. For a gateway, this request is one row in the log.
+ */
 export const startContenders = async ({
   directory,
   withRivals,

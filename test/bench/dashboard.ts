@@ -31,8 +31,9 @@ interface Stand {
 
 const LOADS = 7;
 const FIRST_ROWS = 30;
-/** DevTools' "Fast 4G", in bytes per second and milliseconds, and a CPU at a quarter of its speed. */
+/** DevTools' preset "Fast 4G", with throughputs in bytes per second and the latency in milliseconds. */
 const FAST_4G = { offline: false, downloadThroughput: 1_012_500, uploadThroughput: 168_750, latency: 165 };
+/** The factor by which the CPU is slowed down. */
 const CPU_RATE = 4;
 const MIB = 1024 * 1024;
 const BODY_BYTES = 10 * MIB;
@@ -58,7 +59,10 @@ const tailIs = (page: Page, state: string): Promise<unknown> =>
     ...{ accept: (found) => found === state, intervalMs: 10 },
   });
 
-/** Sends requests numbered from `from`, at a constant rate regardless of the responses. Resolves with the send time of each request, by number. */
+/**
+ * Sends requests numbered from `from`, at a constant rate regardless of the responses. Resolves with the send time of each request,
+ * by number.
+ */
 const send = async (
   run: DashboardRun,
   from: number,
@@ -225,7 +229,7 @@ const benchLargeBody = async (stand: Stand): Promise<Measurement[]> => {
 
 /** Measures whether the list recovers from an interrupted connection. */
 const benchCut = async (stand: Stand): Promise<Measurement[]> => {
-  // All rows are visible at once, because the list renders only visible rows.
+  // The number of rows is small, so that all rows are visible at once. The list renders only visible rows.
   const [FROM, COUNT, SECONDS] = [3_000_000, 20, 30];
   const proxy = await startTcpProxy(Number(new URL(stand.run.dashboard).port));
   const { page, context } = await openTraffic(stand, `http://localhost:${proxy.port}`);

@@ -13,9 +13,9 @@ import { runLoad } from './run-load.ts';
 
 const CONNECTIONS = 16;
 const ROUND_SECONDS = 2;
-/** Time for all processes to start, and for the page and the tail to read the existing rows. */
+/** The time for all processes to start, and for the page and the tail to read the existing rows. */
 const SETTLED_MS = 20_000;
-/** Time for ClickHouse's merges and the chart of the page after the last request. */
+/** The time after the last request in which ClickHouse merges parts and the page updates its chart. */
 const REST_MS = 20_000;
 const IDLE_MS = 20_000;
 const IDLE_PERCENT_MAX = 2;

@@ -7,15 +7,17 @@ import type { BenchOptions } from './options.ts';
 
 const WARM_UP_SECONDS = 10;
 const DRAIN_RATIO_MIN = 5;
-/** A backlog counts as drained when it is no larger than the rows that arrive in this time: some rows are always in flight. */
+/**
+ * A backlog counts as drained when it is no larger than the rows that arrive in this time, because some rows are always in flight.
+ */
 const LEFT_SECONDS = 2;
 const HOUR_S = 3_600;
 const BACKLOG_TIMEOUT_MS = HOUR_S * 1_000;
 const SAMPLE_MS = 200;
-/** Larger than all rows together: this benchmark does not measure a full spool. */
+/** The size limit of the spool. It is larger than all rows together, because this benchmark does not measure a full spool. */
 const SPOOL_BYTES = 1024 ** 4;
 
-/** Returns how fast the backlog changes until it has the expected size. */
+/** Waits until the backlog has the expected size. Returns how long this took and how fast the backlog changed. */
 const until = async (load: MixedLoad, isEnough: (mib: number) => boolean) => {
   const started = performance.now();
   const { backlogMib: before } = await load.sample();
@@ -32,7 +34,7 @@ interface Backlog {
   readonly rate: number;
 }
 
-/** ClickHouse hangs until the backlog has this size, then responds again while the load continues. */
+/** Makes ClickHouse hang until the backlog has this size, then lets it respond again while the load continues. */
 const growAndShrink = async (stand: Stand, load: MixedLoad, { backlogMib, rate }: Backlog): Promise<Measurement> => {
   const { gatewayMiB: beforeMiB } = await load.sample();
   process.kill(stand.enginePid, 'SIGSTOP');

@@ -17,13 +17,19 @@ import type { BenchOptions } from './options.ts';
 import { CONNECTIONS, limitOf, medianRound, OTHERS_MAX, roundOf, type Round, type RoundOptions } from './rounds.ts';
 
 const ROUNDS = 3;
-/** Rounds that do not count, because just-in-time compilers need time. A JVM on one core shares it with its own compiler. */
+/**
+ * The number of rounds that do not count, because just-in-time compilers need time. On one core, a JVM competes with its own
+ * compiler.
+ */
 const WARM_UPS = 2;
 /** The fraction of the maximum rate at which latencies are measured. */
 const OPEN_SHARE = 0.7;
 const CALM_PER_SECOND = 1_000;
 const CALM_P99_OVER_BARE_MS_MAX = 8;
-/** Minimum ratios of Standin's requests/s to those of each rival. The first contender whose name starts with it counts. */
+/**
+ * Minimum ratios of Standin's requests/s to those of each rival. The first contender whose name starts with the rival's name
+ * counts.
+ */
 const RATIOS_MIN = [
   { standin: standinName('disk'), rival: BARE, min: 0.4 },
   { standin: standinName('process'), rival: BARE, min: 0.5 },
@@ -39,7 +45,10 @@ type Tally = Map<Contender, number>;
 const resultOf = (results: Results, name: string): Round | undefined =>
   [...results].find(([contender]) => contender.name.startsWith(name))?.[1];
 
-/** Runs each contender in turn, `count` times, so that load changes on the machine affect all. Skips contenders without options. */
+/**
+ * Runs each contender in turn, `count` times, so that load changes on the machine affect all contenders. Skips contenders without
+ * options.
+ */
 const takeTurns = async (
   tally: Tally,
   optionsOf: (contender: Contender) => RoundOptions | undefined,
@@ -103,7 +112,10 @@ const printLatencies = (results: Results, offeredTo: (contender: Contender) => n
   warnOfOthers(results);
 };
 
-/** A rival that the generator limited could have been faster, so a ratio to it is meaningless. */
+/**
+ * Compares the ratios with their targets. A ratio fails if the generator limited the rival, because the rival could have been
+ * faster.
+ */
 const judgeRatios = (results: Results): Measurement[] =>
   RATIOS_MIN.flatMap(({ standin, rival, min }) => {
     const [own, other] = [resultOf(results, standin), resultOf(results, rival)];
@@ -170,8 +182,8 @@ const compare = async (contenders: readonly Contender[], seconds: number): Promi
 };
 
 /**
- * Measures requests per second and latencies of the gateway with capture, compared in one run with servers that record nothing and with two
- * well-known mock servers.
+ * Measures requests per second and latencies of the gateway with capture, compared in one run with servers that record nothing and
+ * with two well-known mock servers.
  */
 export const benchGateway = async ({ seconds, rivals }: BenchOptions): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));

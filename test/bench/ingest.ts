@@ -14,7 +14,7 @@ const MERGED_TIMEOUT_MS = 300_000;
 /** The number of consecutive polls without a merge after which no more merges are expected. */
 const QUIET_POLLS = 10;
 
-/** ClickHouse merges small parts in the background into large ones, which compress better. */
+/** Waits until ClickHouse has merged small parts into large ones, which compress better. */
 const merged = async (query: Query): Promise<void> => {
   let quiet = 0;
   const isQuiet = async (): Promise<boolean> => {
@@ -37,7 +37,7 @@ const diskOf = async (query: Query) => {
 
 const figure = (what: string, measured: string): Measurement => ({ what, measured, target: '', met: true });
 
-/** Measures the delivery of mixed traffic from a gateway's disk to the embedded engine: the speed of inserts and the size on disk. */
+/** Measures the delivery of mixed traffic from a gateway's disk to the embedded engine, and its size on disk. */
 export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
   const dir = path.join(directory, 'spool');

@@ -7,18 +7,19 @@ import { installStandin } from '../harness/install-standin.ts';
 import { percentile, printMeasurements } from './machine.ts';
 
 const GATEWAYS = 10;
-/** The key of each account may be regenerated six times per hour. */
+/** The number of accounts. Each account's key may be regenerated only six times per hour. */
 const ACCOUNTS = 20;
 const PER_ACCOUNT = 5;
 const COMPLETED_MAX_MS = 500;
 /** The poll interval, which limits the accuracy of the measurements. */
 const POLL_MS = 5;
-/** This benchmark does not read captured requests. */
+/** Settings without ClickHouse, because this benchmark does not read captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 
 /**
- * Measures a KeyRegeneration from the API server's acknowledgement until a poll sees Completed: the operator counts it and writes the Secret;
- * ten gateways replace the digests, also on their disks, and acknowledge.
+ * Measures the time from the API server's acknowledgement of a KeyRegeneration until a poll finds it Completed. In this time, the
+ * operator counts the regeneration and writes the Secret, and ten gateways replace the digests in memory and on disk, and
+ * acknowledge.
  */
 export const benchKeys = async (): Promise<boolean> => {
   await using cleanups = new AsyncDisposableStack();
@@ -45,7 +46,7 @@ export const benchKeys = async (): Promise<boolean> => {
         intervalMs: POLL_MS,
       });
       took.push(performance.now() - since);
-      // The operator's cleanup afterwards is not part of the measurement.
+      // Waits for the operator's cleanup, which is not part of the measurement.
       await delay(50);
     }
   }

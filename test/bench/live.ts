@@ -23,8 +23,9 @@ const untilLive = async (client: RawClient, request: string, body: string, since
 };
 
 /**
- * Measures an edit of one of 1,000 endpoints, from the API server's acknowledgement until all three gateways serve it. The clock starts after
- * the write has returned, so an edit that is live earlier counts only the time to call the gateways.
+ * Measures an edit of one of 1,000 endpoints, from the API server's acknowledgement until all three gateways serve the edited
+ * endpoint. The clock starts after the write has returned. For an edit that is live earlier, only the time to call the gateways
+ * counts.
  */
 export const benchLive = async (): Promise<boolean> => {
   await using stand = await startClusterStand();

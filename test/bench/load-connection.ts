@@ -10,12 +10,15 @@ export interface LoadConnectionOptions {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const STATUS_AT = 'HTTP/1.1 '.length;
-/** Larger than any response of these benchmarks, so that one read gets a complete response. */
+/**
+ * The size of the read buffer. It is larger than any response of these benchmarks, so that one read returns a complete response.
+ */
 const READ_BYTES = 65_536;
 
 /**
- * One connection of the load generator, with one request at a time. It reads only a response's status and Content-Length. If a response is as
- * long as the previous one, it is treated as equal. This is cheap, so that the benchmark measures the server.
+ * One connection of the load generator, with one request at a time. It reads only a response's status and Content-Length. A
+ * response that is as long as the previous one is treated as equal. These checks are cheap, so that the benchmark measures the
+ * server.
  */
 export class LoadConnection {
   /** The due time of the request in flight, by `performance.now()`. The sender uses it. */
@@ -25,7 +28,7 @@ export class LoadConnection {
   readonly #options: LoadConnectionOptions;
   readonly #socket: Socket;
   #isOk = true;
-  /** Remaining bytes of the response; 0 while its head is incomplete. */
+  /** Remaining bytes of the response, or 0 while its head is incomplete. */
   #leftBytes = 0;
   #answerBytes = 0;
 

@@ -4,9 +4,11 @@ import { seededRandom } from '../harness/seeded-random.ts';
 import { LoadConnection } from './load-connection.ts';
 
 /**
- * The load generator. It is a separate process, so that it can be pinned to a core. It reads `LoadOptions` as JSON from its standard input
- * and prints a `LoadResult`. Its requests are prepared in advance. SIGTERM ends the load early.
+ * This module is the load generator. It is a separate process, so that it can be pinned to a core. It reads `LoadOptions` as JSON
+ * from its standard input and prints a `LoadResult`. Its requests are prepared in advance. SIGTERM ends the load early.
  */
+
+/** The input of the load generator. */
 export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
@@ -14,9 +16,9 @@ export interface LoadOptions {
   /** Complete requests in Latin-1, sent in turn. */
   readonly requests: readonly string[];
   /**
-   * Open model: requests/s that arrive at random (Poisson), regardless of earlier responses. A request that finds no free connection waits for
-   * one, and its latency counts from its arrival. Unset for a closed loop: each connection sends its next request when it has the response to
-   * the last one.
+   * In the open model, the number of requests/s, which arrive at random (Poisson), regardless of earlier responses. A request that
+   * finds no free connection waits for one, and its latency is measured from its arrival. Unset for a closed loop, in which each
+   * connection sends its next request when it has received the response to the last one.
    */
   readonly perSecond?: number;
 }
@@ -31,12 +33,15 @@ export interface LoadResult {
   readonly p999Ms: number;
   /** The fraction of time in which the generator was not waiting. Near 1, the generator is the limit, not the server. */
   readonly generatorBusy: number;
-  /** Open model: the delay of requests for which a connection was free, 99th percentile. It is part of the latencies above. */
+  /**
+   * In the open model, the 99th percentile of the delay of requests for which a connection was free. The delay is part of the
+   * latencies above.
+   */
   readonly lateP99Ms: number;
 }
 
 const SEED = 20_261_121;
-/** Percentiles are accurate to three digits. */
+/** The range of the latencies in microseconds (up to an hour), and the number of significant digits. */
 const HISTOGRAM = { lowest: 1, highest: 3_600_000_000, figures: 3 };
 /** The timeout at the end for responses in flight and requests that wait for a connection. */
 const LAST_ANSWERS_MS_MAX = 60_000;
@@ -53,7 +58,7 @@ class Load {
   #refused = 0;
   #running = 0;
 
-  // For the open model.
+  // The random numbers are used only for the open model.
   readonly #random = seededRandom(SEED);
   readonly #free: LoadConnection[] = [];
   /** Due times of the requests that found no free connection, starting at `#firstWaiting`. */
@@ -66,7 +71,7 @@ class Load {
     this.#requests = options.requests.map((text) => Buffer.from(text, 'latin1'));
   }
 
-  /** Sends no more requests when `signal` aborts. Resolves when all requests in flight have a response. */
+  /** Sends requests for the given time or until `signal` aborts. Resolves when every request has a response. */
   async run(signal: AbortSignal): Promise<LoadResult> {
     const { port, connections: count, seconds, perSecond } = this.#options;
     const onAnswer = (connection: LoadConnection, isOk: boolean): void => this.#answer(connection, isOk);

@@ -24,7 +24,7 @@ export const lowerPriority = async (pid: number): Promise<void> => {
     setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL);
 };
 
-/** Hundredths of a second, the kernel's unit for times in /proc (`getconf CLK_TCK`). */
+/** The number of the kernel's units for times in /proc that make up a second (`getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100;
 
 /** Returns the CPU seconds of all threads of the process so far, user and system. */

@@ -14,9 +14,11 @@ import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
 
 /**
- * `npm run bench [-- NAME… [OPTION…]]` measures, prints tables, and exits with 1 if a target was missed. It is never part of the tests, because
- * the results depend on the machine as much as on Standin.
+ * `npm run bench [-- NAME… [OPTION…]]` measures, prints tables, and exits with 1 if a target was missed. It is never part of the
+ * tests, because the results depend on the machine as much as on Standin.
  */
+
+/** The benchmarks by name. Each resolves with whether all its targets were met. */
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolean>>> = {
   gateway: benchGateway,
   memory: benchMemory,

@@ -8,11 +8,12 @@ const LOAD_SHARE = 0.7;
 const WARM_UP_SECONDS = 10;
 const MAXIMUM_SECONDS = 6;
 const SAMPLE_MS = 1_000;
-/** Fractions of the time: for the warm-up, and for each of the two compared periods. */
+/** The fraction of the time that is a warm-up. */
 const WARM_PART = 0.2;
+/** The length of each of the two periods that are compared, as a fraction of the time. */
 const COMPARED_PART = 0.2;
 const GROWTH_MAX = 0.1;
-/** Larger than all rows together: this benchmark does not measure a full spool. */
+/** The size limit of the spool. It is larger than all rows together, because this benchmark does not measure a full spool. */
 const SPOOL_BYTES = 1024 ** 4;
 
 /** Samples the gateway once per second until `during` is settled. */
@@ -30,7 +31,7 @@ const sampled = async (load: MixedLoad, during: Promise<unknown>): Promise<Sampl
   return samples;
 };
 
-/** Returns the gateway's memory before and after: medians of the first period after the warm-up and of the last period. */
+/** Returns the medians of the gateway's memory in the first period after the warm-up and in the last period. */
 const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; readonly afterMiB: number } => {
   const mib = samples.map(({ gatewayMiB }) => gatewayMiB);
   const at = (part: number): number => Math.floor(mib.length * part);

@@ -9,14 +9,15 @@ const MIB = 1024 * 1024;
 const CONNECTIONS = 64;
 const SLUG = '/bench';
 const ANSWER = JSON.stringify({ id: '018f2c5e-0000-7000-8000-000000000000', note: 'x'.repeat(780) });
-/** The number of different requests. Their bodies have sizes between these limits, and most are small. */
+/** The number of different requests. */
 const REQUESTS = 200;
+/** The limits of the bodies' sizes. Most bodies are small. */
 const BODY_BYTES_MIN = 16;
 const BODY_BYTES_MAX = 8_192;
 
 interface LoadPart {
   readonly seconds: number;
-  /** Unset for the maximum rate. */
+  /** The number of requests per second. Unset for the maximum rate. */
   readonly perSecond?: number;
   readonly signal?: AbortSignal;
 }
@@ -39,7 +40,7 @@ const requestsOf = (stand: Stand): string[] => {
 export class MixedLoad {
   readonly #stand: Stand;
   readonly #requests: readonly string[];
-  /** The number of accepted requests. Each must have a row in the end. */
+  /** The number of accepted requests. Each must have a row when the benchmark ends. */
   accepted = 0;
 
   private constructor(stand: Stand) {

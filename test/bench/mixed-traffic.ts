@@ -7,7 +7,7 @@ type Exchange = Partial<LogRow> & { readonly requestBody: Buffer; readonly respo
 
 const SEED = 7;
 const NOTHING = Buffer.alloc(0);
-/** The rows are received at regular intervals over this time, until now. */
+/** The time span, ending now, in which the rows are received at regular intervals. */
 const SPAN_MS = 24 * 60 * 60 * 1_000;
 const PROJECTS = 20;
 const CLIENTS = 400;
@@ -27,8 +27,9 @@ const WORDS = 'order customer parcel refund delivery express paid open returned 
 );
 
 /**
- * Generates rows of realistic traffic, identical for the same number of rows: webhooks and JSON API calls with their own ids, lists, forms,
- * forwarded calls, errors, and uploads that cannot be compressed.
+ * Generates rows of realistic traffic: webhooks and JSON API calls with their own ids, lists, forms, forwarded calls, errors, and
+ * uploads that cannot be compressed. The same number of rows always gives the same rows, except for the times and the ids that
+ * contain them.
  */
 export class MixedTraffic {
   readonly #random = seededRandom(SEED);

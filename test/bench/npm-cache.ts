@@ -9,8 +9,8 @@ const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
- * Returns the folder of a package that is not a dependency of this repository. Installs it on first use, without its scripts, into a cache
- * outside the checkout. Rejects if npm cannot install it.
+ * Returns the folder of a package that is not a dependency of this repository. Installs it on first use, without its scripts, into
+ * a cache outside the checkout. Rejects if npm cannot install it.
  */
 export const packageFolder = async (name: string, version: string): Promise<string> => {
   const folder = path.join(cacheFolder(), 'bench', `${name.replaceAll('/', '-')}-${version}`);

@@ -1,20 +1,22 @@
 import { parseArgs } from 'node:util';
 
-/** The options of the benchmarks. Values below the defaults are for trying out a benchmark; the results are then not meaningful. */
+/**
+ * The options of the benchmarks. Values below the defaults are only for trying out a benchmark and do not give meaningful results.
+ */
 export interface BenchOptions {
-  /** gateway: length of a measured round, in seconds. */
+  /** For `gateway`, the length of a measured round in seconds. */
   readonly seconds: number;
-  /** gateway: whether to compare with Mockoon and WireMock. */
+  /** For `gateway`, whether to compare with Mockoon and WireMock. */
   readonly rivals: boolean;
-  /** ingest: rows of mixed traffic. */
+  /** For `ingest`, the number of rows of mixed traffic. */
   readonly rows: number;
-  /** memory: duration of the load, in minutes. */
+  /** For `memory`, the duration of the load in minutes. */
   readonly minutes: number;
-  /** drain: MiB in the backlog before ClickHouse responds again. */
+  /** For `drain`, the MiB in the backlog before ClickHouse responds again. */
   readonly backlogMib: number;
-  /** drain: requests/s while the backlog grows. */
+  /** For `drain`, the requests/s while the backlog grows and while it shrinks. */
   readonly rate: number;
-  /** dev: requests before memory and CPU of the idle process are measured. */
+  /** For `dev`, the number of requests before the memory and the CPU time of the idle processes are measured. */
   readonly requests: number;
 }
 
@@ -27,14 +29,17 @@ export const USAGE = `npm run bench [-- NAME… [OPTION…]]
   --rate N         drain: requests/s while the backlog grows (2000)
   --requests N     dev: requests before the idle measurement (50000)`;
 
-/** Throws an Error with a message for users. */
+/** Parses the value of an option as a number above 0. Throws an Error with a message for users. */
 const positive = (option: string, text: string): number => {
   const value = Number(text);
   if (value > 0 && Number.isFinite(value)) return value;
   throw new Error(`--${option} must be a number above 0, not ${JSON.stringify(text)}`);
 };
 
-/** Returns the names of benchmarks and the options. Throws an Error with a message for users. */
+/**
+ * Parses the arguments. Returns the names of benchmarks and the options. Does not check the names. Throws an Error with a message
+ * for users.
+ */
 export const parseBenchArgs = (args: readonly string[]): { names: string[]; options: BenchOptions } => {
   const { values, positionals } = parseArgs({
     args: [...args],

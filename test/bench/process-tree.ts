@@ -15,12 +15,15 @@ const ofAll = async (pids: readonly number[], ask: (pid: number) => Promise<numb
 
 /** Returns the CPU seconds of all processes so far. */
 export const treeCpuSeconds = (pids: readonly number[]): Promise<number> => ofAll(pids, cpuSeconds);
-/** Returns the sum of the values that `ps` shows. Shared memory counts once per process. */
+/** Returns the sum of the processes' resident memory, as `ps` shows it. Memory that processes share counts once per process. */
 export const treeResidentMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, residentMiB);
 /** Like `treeResidentMiB`, but with the peak of each process since its start. */
 export const treePeakMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, peakResidentMiB);
 
-/** Returns the memory of all processes: private memory, plus the resident part of each mapped file (Node, ClickHouse) once. */
+/**
+ * Returns the memory of all processes, in which shared files count once. It is the sum of their private memory and of the resident
+ * part of each mapped file (Node, ClickHouse).
+ */
 export const treeMemoryMiB = async (pids: readonly number[]): Promise<number> => {
   const files = new Map<string, number>();
   let anonymousKib = 0;

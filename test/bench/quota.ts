@@ -12,7 +12,7 @@ import { runLoad } from './run-load.ts';
 
 const GATEWAYS = 5;
 const PLENTY = 10_000_000;
-/** The number of pairs of rounds, and the length of each round. */
+/** The number of pairs of rounds. Each pair has one round per account. */
 const ROUNDS = 20;
 const ROUND_SECONDS = 2;
 const WARM_UPS = 2;
@@ -28,7 +28,7 @@ const LAST_PERMITS = 20_000;
 
 const IDLE_ACCOUNTS = 1_000;
 const IDLE_SECONDS = 60;
-/** Concurrent requests to the API server while the accounts are created. */
+/** The number of concurrent requests to the API server while the accounts are created. */
 const WRITERS = 16;
 
 interface Caller {
@@ -38,7 +38,7 @@ interface Caller {
 
 const requestOf = ({ path, key }: Caller): string => postOf(path, `x-api-key: ${key}\r\n`, '{"id": 1}');
 
-/** Creates an Account with a quota, its Project and a mock, all with that name. Resolves when the gateways know them. */
+/** Creates an Account with a quota, its Project and a mock, all with this name. Resolves when the gateways know them. */
 const addAccount = async ({ tenant }: QuotaStand, name: string, monthlyQuota: number): Promise<Caller> => {
   await tenant.apply('Account', name, { plan: 'Free', monthlyQuota });
   await tenant.apply('Project', name, { displayName: name, accountRef: { name } });
@@ -98,7 +98,7 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   const micros: [number[], number[]] = [[], []];
   const disturbances: number[] = [];
   for (let round = -WARM_UPS; round < ROUNDS; round++) {
-    // The order alternates.
+    // The order of the two accounts alternates.
     for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const { cpuMicrosPerRequest, others: disturbance } = await roundOf(contenders[index], { seconds: ROUND_SECONDS });
       if (round < 0) continue;

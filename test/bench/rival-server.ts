@@ -3,9 +3,10 @@ import { createServer } from 'node:http';
 import Fastify from 'fastify';
 
 /**
- * A server that Standin is compared with: `node rival-server.ts bare|fastify PORT BODY-FILE` responds to every request with the content of
- * the file.
+ * This module is a server that Standin is compared with: `node rival-server.ts bare|fastify PORT BODY-FILE` responds to every
+ * request with the content of the file.
  */
+
 const [kind, port, file = ''] = process.argv.slice(2);
 const body = readFileSync(file);
 const headers = { 'content-type': 'application/json', 'content-length': body.length };

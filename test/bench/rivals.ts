@@ -18,7 +18,7 @@ export interface Rival {
 }
 
 export interface RivalOptions {
-  /** The folder for its files. The caller removes it. */
+  /** The folder for the server's files. The caller removes the folder. */
   readonly directory: string;
   /** The slug of the one endpoint that all contenders serve. */
   readonly slug: string;
@@ -39,7 +39,10 @@ interface Program {
   readonly port: number;
 }
 
-/** Starts a program and resolves when its port responds. Its output is discarded. It ends with this process at the latest. */
+/**
+ * Starts a program and resolves when its port responds. Discards the program's output. The program ends with this process at the
+ * latest.
+ */
 const startProgram = async ({ name, file, args, cwd, port }: Program): Promise<Rival> => {
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', file, ...args], { cwd, stdio: 'ignore' });
   const ended = once(child, 'exit');
@@ -74,7 +77,10 @@ export const startBare = (options: RivalOptions): Promise<Rival> => startNode('b
 
 export const startFastify = (options: RivalOptions): Promise<Rival> => startNode('fastify', 'bare Fastify', options);
 
-/** Starts Mockoon's CLI with its defaults (one line per request on standard output, the last 100 requests in memory), without templates. */
+/**
+ * Starts Mockoon's CLI with its defaults (one line per request on standard output, the last 100 requests in memory), without
+ * templates.
+ */
 export const startMockoon = async ({ directory, slug, body }: RivalOptions): Promise<Rival> => {
   const port = await freePort();
   const dataFile = path.join(directory, 'mockoon.json');
@@ -90,7 +96,10 @@ export const startMockoon = async ({ directory, slug, body }: RivalOptions): Pro
   return startProgram({ name: `Mockoon ${MOCKOON_VERSION}`, file: process.execPath, args, cwd: directory, port });
 };
 
-/** Starts WireMock with its defaults, including its journal. It responds with Content-Length, like the others. Undefined without Java. */
+/**
+ * Starts WireMock with its defaults, including its journal. WireMock responds with Content-Length, like the other servers. Returns
+ * undefined without Java.
+ */
 export const startWireMock = async ({ directory, slug, body }: RivalOptions): Promise<Rival | undefined> => {
   const hasJava = await run('java', ['-version']).then(
     () => true,
@@ -112,7 +121,7 @@ export const startWireMock = async ({ directory, slug, body }: RivalOptions): Pr
   const listen = ['--port', String(port), '--bind-address', '127.0.0.1'];
   const args = ['-jar', jar, ...listen, '--root-dir', root, '--use-chunked-encoding', 'never'];
   const rival = await startProgram({ name: `WireMock ${WIREMOCK_VERSION}`, file: 'java', args, cwd: root, port });
-  // The journal has no limit: after some rounds, the benchmark would measure the heap size.
+  // The journal has no limit, so after a few rounds the benchmark would measure the heap size.
   const forget = async (): Promise<void> => {
     await fetch(`http://127.0.0.1:${port}/__admin/requests`, { method: 'DELETE' });
   };

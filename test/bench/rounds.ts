@@ -9,14 +9,15 @@ export type Limit = 'its core' | 'others on it' | 'generator' | 'neither';
 export interface Round extends LoadResult {
   readonly perSecond: number;
   readonly cpuMicrosPerRequest: number;
-  /** Fractions of the time in which the core ran the server, and other work: interrupts, or processes that should not run. */
+  /** The fraction of the time in which the core ran the server. */
   readonly ran: number;
+  /** The fraction of the time in which the core ran anything else, such as interrupts or processes that should not run there. */
   readonly others: number;
 }
 
 export interface RoundOptions {
   readonly seconds: number;
-  /** Open model: offered requests/s. Unset for a closed loop at the maximum rate of the server. */
+  /** In the open model, the offered requests/s. Unset for a closed loop at the maximum rate of the server. */
   readonly perSecond?: number;
 }
 
@@ -46,7 +47,7 @@ export const roundOf = async (contender: Contender, options: RoundOptions): Prom
     perSecond: result.requests / result.seconds,
     cpuMicrosPerRequest: (ranS / result.requests) * 1e6,
     ran: ranS / result.seconds,
-    // Includes the start and the end of the generator, when other processes may have run.
+    // The difference includes the start and the end of the generator, when other processes may have run.
     others: Math.max(0, busyS - ranS) / (after.nowS - before.nowS),
   };
 };
@@ -70,7 +71,7 @@ export const medianRound = (rounds: readonly Round[]): Round => {
   };
 };
 
-/** Returns the limit in a closed loop. With `neither`, the server waited for another resource, such as its disk. */
+/** Returns the limit in a closed loop. `neither` means that the server waited for another resource, such as its disk. */
 export const limitOf = ({ ran, others, generatorBusy }: Round): Limit => {
   if (ran + others >= BUSY_MIN) return others > OTHERS_MAX ? 'others on it' : 'its core';
   return generatorBusy >= BUSY_MIN ? 'generator' : 'neither';

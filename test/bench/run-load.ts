@@ -7,9 +7,9 @@ const run = promisify(execFile);
 const loadFile = path.join(import.meta.dirname, 'load.ts');
 
 export interface RunLoadOptions {
-  /** The core of the load generator. Unset for any core. */
+  /** The CPU core on which to run the load generator. If unset, any core. */
   readonly core?: number;
-  /** Ends the load early. The result covers the requests sent until then. */
+  /** Ends the load early. The result covers the requests that were sent before the signal. */
   readonly signal?: AbortSignal;
 }
 

@@ -16,12 +16,15 @@ const FEW_ENDPOINTS = 10;
 const OPERATOR_MIB_MAX = 500;
 const GATEWAY_MIB_MAX = 250;
 const SNAPSHOT_MS_MAX = 10_000;
-/** The variation between two equal measurements on an idle machine. */
+/** The maximum ratio of the CPU times. It allows for the variation between two equal measurements on an idle machine. */
 const MATCH_RATIO_MAX = 1.15;
 const ROUNDS = 5;
 const ROUND_SECONDS = 3;
 const CONNECTIONS = 16;
-/** The number of requested endpoints in a round, spread over all. It is the same in both cases, so that only the table's size differs. */
+/**
+ * The number of endpoints that a round requests, spread over the whole table. It is the same for the small and the large table,
+ * so that only the table's size differs.
+ */
 const REQUESTED = 10;
 
 const atMost = (what: string, measured: number, max: number, unit: string): Measurement => ({
@@ -123,7 +126,7 @@ const measureMatch = async (): Promise<Measurement[]> => {
   ];
 };
 
-/** Measures the cost of 10,000 endpoints: memory, a restart, a match. */
+/** Measures the memory, the restart time and the matching time with 10,000 endpoints. */
 export const benchScale = async (): Promise<boolean> => {
   const measurements = [...(await measureCluster()), ...(await measureMatch())];
   printMeasurements(measurements);

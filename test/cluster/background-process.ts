@@ -5,11 +5,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface BackgroundCommand {
-  /** The name of its log: `kubelet.log`. */
+  /** The name of the program's log without `.log`, such as `kubelet`. */
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** Its working directory, which also contains its log. */
+  /** The program's working directory, which also contains the log. */
   readonly directory: string;
 }
 
@@ -20,8 +20,8 @@ const LOG_TAIL_CHARS = 3_000;
 export const startInBackground = ({ name, program, args, directory }: BackgroundCommand): ChildProcess => {
   const log = openSync(path.join(directory, `${name}.log`), 'a');
   try {
-    // The programs of this repository end when this pipe closes, so a killed test run leaves no processes behind. The program gets its own
-    // process group, because Ctrl-C in a terminal must reach only this process first, not all programs at once.
+    // The programs of this repository end when this pipe closes, so a killed test run leaves no processes behind. The program gets
+    // its own process group, because Ctrl-C in a terminal must reach only this process first, not all programs at once.
     const child = spawn(program, args, { cwd: directory, stdio: ['pipe', log, log], detached: true });
     // A program that fails to start has no pid, which hasEnded() checks.
     return child.on('error', () => undefined);
@@ -43,7 +43,7 @@ export const stopInBackground = async (child: ChildProcess | undefined, signal: 
 export const hasEnded = (child: ChildProcess): boolean =>
   child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 
-/** Returns the end of its log, for an error message. */
+/** Returns the end of the program's log, for an error message. */
 export const logTailOf = async ({
   name,
   directory,

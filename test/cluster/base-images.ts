@@ -6,7 +6,7 @@ import { docker, hasImage } from './docker.ts';
 import { cacheFolder, MissingToolError, type Progress } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
-/** The base image of the Dockerfile, used if a registry is reachable. */
+/** Matches the line of the Dockerfile that names the base image. */
 export const NODE_IMAGE = /^ARG NODE_IMAGE=(\S+)$/m;
 
 /** Node from the dev dependency. test/images.test.ts checks that its version matches the image's. */
@@ -15,12 +15,12 @@ const DEBIAN_RELEASE = 'bookworm';
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PULL_TIMEOUT_MS = 10 * 60_000;
 const BUILD_TIMEOUT_MS = 10 * 60_000;
-/** Part of the substitute's tag, so that a changed recipe builds a new one. */
+/** Part of the substitute's tag, so that a changed recipe builds a new substitute. */
 const RECIPE = 1;
 
 /**
- * Returns the name of the base image in the engine. This is `wanted`, which is pulled if it is missing. If no registry is reachable, it is a
- * substitute with Debian's packages, this checkout's Node and npm. Throws MissingToolError if neither is possible.
+ * Returns the name of the base image in the engine. Pulls `wanted` if it is missing. If no registry is reachable, uses a substitute
+ * with Debian's packages and this checkout's Node and npm. Throws MissingToolError if neither is possible.
  */
 export const baseImage = async (wanted: string, log: Progress): Promise<string> => {
   if (await hasImage(wanted)) return wanted;
@@ -46,7 +46,10 @@ const substituteName = async (wanted: string): Promise<string> => {
   return `standin-base:${hash.digest('hex').slice(0, 16)}`;
 };
 
-/** Returns the additional CA certificates that this machine trusts. npm also needs them inside a build. They stay in the substitute. */
+/**
+ * Returns the additional CA certificates that this machine trusts. npm also needs these certificates inside a build. They stay in
+ * the substitute.
+ */
 const certificates = async (): Promise<Buffer> => {
   const file = process.env['NODE_EXTRA_CA_CERTS'];
   return file === undefined || file === '' ? Buffer.alloc(0) : readFile(file);
@@ -62,7 +65,7 @@ const buildSubstitute = async (name: string, log: Progress): Promise<void> => {
   try {
     const root = path.join(work, 'root');
     await run('debootstrap', ['--variant=minbase', DEBIAN_RELEASE, root]);
-    // Reduces the size by a third. No further packages are installed in this image.
+    // Removing these folders reduces the size by a third. No further packages are installed in this image.
     for (const unused of ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/locale', 'usr/share/man']) {
       await rm(path.join(root, unused), { recursive: true, force: true });
     }

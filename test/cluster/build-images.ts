@@ -1,6 +1,6 @@
 /**
  * `npm run images`: builds Standin's images with this machine's Docker and prints their names and sizes. `npm run images -- --save
- * DIR` also writes each to a file, for `docker load`, `ctr image import` or `kind load image-archive`.
+ * DIR` also writes each image to a file, for `docker load`, `ctr image import` or `kind load image-archive`.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';

@@ -14,18 +14,18 @@ export interface ControlPlane {
   readonly server: string;
   /** The kubeconfig of a user in system:masters. */
   readonly kubeconfigPath: string;
-  /** Resolves when the API server has ended. SIGKILL simulates a crash. The objects survive both signals. */
+  /** Stops the API server and waits until it has ended. SIGKILL simulates a crash. The objects survive both signals. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Resolves when the API server is ready. */
+  /** Starts the API server again and waits until it is ready. */
   startApiServer(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const READY_TIMEOUT_MS = 90_000;
 const READY_POLL_MS = 100;
-/** In kube-apiserver's log. */
+/** A part of the message that kube-apiserver logs if another program uses its port. */
 const PORT_IS_TAKEN = 'bind: address already in use';
-/** Without nodes, these addresses only appear in objects. */
+/** The default address range of Services. Without nodes, these addresses only appear in objects. */
 const SERVICE_RANGE = '10.0.0.0/24';
 
 export interface ControlPlaneOptions {
@@ -37,7 +37,7 @@ export interface ControlPlaneOptions {
   readonly apiServerArgs?: readonly string[];
 }
 
-/** The location of a control plane's files. */
+/** The options of a control plane, with its folder, program, port and administrator token. */
 interface Layout extends Required<ControlPlaneOptions> {
   readonly directory: string;
   readonly programPath: string;
@@ -46,8 +46,9 @@ interface Layout extends Required<ControlPlaneOptions> {
 }
 
 /**
- * Starts a control plane that stores everything in `directory` (created if missing, expected to be empty). RBAC is enabled. `programPath` is
- * the result of buildGoProgram('cluster'). Its processes end with this one, even if this one is killed.
+ * Starts a control plane that stores everything in `directory` (created if missing, expected to be empty). RBAC is enabled.
+ * `programPath` is the result of buildGoProgram('cluster'). The processes of the control plane end with this process, even if this
+ * process is killed.
  */
 export const startControlPlane = async (
   programPath: string,
@@ -74,7 +75,8 @@ export const startControlPlane = async (
       apiServer = startProgram(layout, 'api', allApiServerArgs(layout));
       await untilReady(layout, apiServer);
     };
-    // etcd chooses a random free port, which may be the one that the API server binds next. At the next start, it chooses another.
+    // etcd chooses a random free port, which may be the one that the API server binds next. At the next start, etcd chooses another
+    // port.
     await start().catch((error: unknown) => {
       if (!String(error).includes(PORT_IS_TAKEN)) throw error;
       return start();
@@ -108,7 +110,7 @@ const writeCredentials = async ({ directory, token }: Layout): Promise<void> => 
 
 const allApiServerArgs = ({ directory, address, port, serviceRange, apiServerArgs }: Layout): readonly string[] => [
   path.join(directory, 'etcd'),
-  // The API server writes its self-signed certificate here. It is the CA in the kubeconfigs.
+  // The API server writes its self-signed certificate here. The certificate is the CA in the kubeconfigs.
   `--cert-dir=${directory}`,
   `--bind-address=${address}`,
   `--secure-port=${port}`,

@@ -3,7 +3,7 @@ import { runCommand } from './run-command.ts';
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/** Installs Debian packages and logs their names. Throws MissingToolError if that is impossible. */
+/** Installs Debian packages and logs their names. Throws MissingToolError if the installation is impossible. */
 export const installDebianPackages = async (names: readonly string[], log: Progress): Promise<void> => {
   const list = names.join(' ');
   const remedy = `Install manually: apt-get install --no-install-recommends ${list}`;

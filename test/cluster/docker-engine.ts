@@ -12,9 +12,9 @@ import { runCommand } from './run-command.ts';
 
 /** A running Docker engine. DOCKER_HOST of this process points to it until `stop`, so that docker and testcontainers find it. */
 export interface DockerEngine {
-  /** `unix:///…/docker.sock`; undefined if docker finds it by its own defaults. */
+  /** `unix:///…/docker.sock`. Undefined if docker finds the engine by its own defaults. */
   readonly host: string | undefined;
-  /** Whether it is the tests' own engine, which usually cannot pull missing images. */
+  /** Whether the engine is the tests' own, which usually cannot pull missing images. */
   readonly isOwn: boolean;
   /** Releases the engine. The tests' own engine stops with all its containers when no process holds it. */
   stop(): Promise<void>;
@@ -28,15 +28,16 @@ const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
 const LOG_TAIL_CHARS = 2_000;
 
-/** Images and layers are kept between runs, because building them takes minutes. */
+/** Returns the folder of the tests' own engine. It keeps images and layers between runs, because building them takes minutes. */
 const folder = (): string => path.join(cacheFolder(), 'docker');
 const inFolder = (name: string): string => path.join(folder(), name);
 const ownHost = (): string => `unix://${inFolder('docker.sock')}`;
 
 /**
- * Uses this machine's Docker engine (DOCKER_HOST, or docker's default) if it is running. Otherwise, as root on Debian, starts the tests' own
- * engine, which is installed from Debian's packages if missing and shared by all processes that hold it. It has no bridge and does not change
- * iptables: containers use the host's network. Throws MissingToolError if neither is possible.
+ * Uses this machine's Docker engine (DOCKER_HOST, or docker's default) if it is running. Otherwise, as root on Debian, starts the
+ * tests' own engine, which is installed from Debian's packages if missing and shared by all processes that hold it. The tests' own
+ * engine has no bridge and does not change iptables, because containers use the host's network. Throws MissingToolError if neither
+ * is possible.
  */
 export const startDockerEngine = async (log: Progress): Promise<DockerEngine> => {
   if (await isRunning(undefined)) {
@@ -72,7 +73,7 @@ const installEngine = async (log: Progress): Promise<void> => {
   const has = async (command: string): Promise<boolean> =>
     (await runCommand(command, ['--version']).catch(() => ({ code: 1 }))).code === 0;
   if (!(await has('dockerd'))) await installDebianPackages(['docker.io'], log);
-  // The client is a separate package since Debian 13.
+  // The client has been a separate package since Debian 13.
   if (!(await has('docker'))) await installDebianPackages(['docker-cli'], log);
 };
 
@@ -144,13 +145,13 @@ const launch = async (): Promise<void> => {
   );
 };
 
-/** Removes leftovers of killed tests: containers, which ended with the engine, and their volumes. */
+/** Removes the leftovers of killed tests, which are containers that ended with the engine and their volumes. */
 const removeLeftovers = async (): Promise<void> => {
   const env = { ...process.env, DOCKER_HOST: ownHost() };
   for (const kind of ['container', 'volume']) await runCommand('docker', [kind, 'prune', '--force'], { env });
 };
 
-/** Ends the engine with its containers and removes leftover mounts. Does nothing if it is not running. */
+/** Ends the engine with its containers and removes leftover mounts. Does nothing if the engine is not running. */
 const endEngine = async (): Promise<void> => {
   const pid = Number(await readFile(inFolder('pid'), 'utf8').catch(() => '0'));
   if (pid > 0 && (await isDockerd(pid))) {
@@ -167,6 +168,6 @@ const endEngine = async (): Promise<void> => {
   await rm(inFolder('pid'), { force: true });
 };
 
-/** The recorded process id may now belong to another process. */
+/** Returns whether the process is dockerd, because the recorded process id may now belong to a different process. */
 const isDockerd = async (pid: number): Promise<boolean> =>
   (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'dockerd';

@@ -1,10 +1,10 @@
 import { runCommand, type CommandOptions, type CommandResult } from './run-command.ts';
 
-/** Runs the docker command with the engine of DOCKER_HOST. A failure is a `code` other than 0, not an exception. */
+/** Runs the docker command with the engine of DOCKER_HOST. A failure results in a `code` other than 0, not in an exception. */
 export const docker = (args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> =>
   runCommand('docker', args, options);
 
-/** Does the same, but returns the output and throws docker's error output on failure. */
+/** Runs the docker command and returns its output. Throws docker's error output on failure. */
 export const dockerOrThrow = async (args: readonly string[], options: CommandOptions = {}): Promise<string> => {
   const { code, stdout, stderr } = await docker(args, options);
   if (code !== 0) {

@@ -5,7 +5,7 @@ import { goVersion } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
 const MODULE = path.join(import.meta.dirname, 'crds');
-/** Selects the CRDs that are needed by tests of the chart or of docs/gitops. */
+/** The tests that need the CRDs, which are either the tests of the chart or those of docs/gitops. */
 type CrdSet = 'chart' | 'gitops';
 
 /** Files of Go modules, by module. */
@@ -35,8 +35,9 @@ const DOWNLOAD_TIMEOUT_MS = 5 * 60_000;
 const downloaded = z.object({ Dir: z.string() });
 
 /**
- * Returns the CRDs of ServiceMonitor, PrometheusRule, HTTPRoute, Certificate and Issuer, or those of Argo CD and Flux, as published by their
- * projects: files of Go modules from the module proxy, with the checksums in ./crds/go.sum. Throws MissingToolError without Go.
+ * Returns the CRDs of ServiceMonitor, PrometheusRule, HTTPRoute, Certificate and Issuer, or those of Argo CD and Flux, as published
+ * by their projects. The CRDs are files of Go modules from the module proxy, with the checksums in ./crds/go.sum. Throws
+ * MissingToolError without Go.
  */
 export const readForeignCrds = async (set: CrdSet = 'chart'): Promise<readonly string[]> => {
   await goVersion();

@@ -10,7 +10,7 @@ import { runCommand } from './run-command.ts';
 /** Programs that are built from the Go modules next to this file. */
 export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus';
 
-/** The machine lacks a tool that must be installed manually. `message` names it and explains how to get it. */
+/** Thrown if the machine lacks a tool that must be installed manually. `message` names it and explains how to get it. */
 export class MissingToolError extends Error {
   override readonly name = 'MissingToolError';
 }
@@ -53,7 +53,7 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
   helm: {
     module: path.join(import.meta.dirname, 'tools'),
     package: 'helm.sh/helm/v3/cmd/helm',
-    // The content of `.Capabilities` if Helm is not connected to a cluster. It is the version of the cluster program.
+    // These versions, which are those of the cluster program, are in `.Capabilities` if Helm is not connected to a cluster.
     versions:
       '-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=35 ' +
       '-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35',
@@ -96,14 +96,14 @@ export const goVersion = async (): Promise<string> => {
   return stdout.trim();
 };
 
-/** A folder outside the checkout, so that a fresh clone on the same machine needs no build. */
+/** Returns the cache folder of the tests. It is outside the checkout, so that a fresh clone on the same machine needs no build. */
 export const cacheFolder = (): string =>
   path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'standin');
 
 const binaryOf = async (name: GoProgram): Promise<string> =>
   path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
 
-/** Returns whether the program must be built. False if that is impossible. */
+/** Returns whether the program must be built. Returns false if a build is impossible. */
 export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
   binaryOf(name).then(
     (binary) => !existsSync(binary),
@@ -114,9 +114,9 @@ export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
   );
 
 /**
- * Returns the path of a program. If the cache has none for these sources and this Go version, it is built first, with the lowest priority, so
- * that concurrent tests have precedence. Concurrent callers share one build. Throws MissingToolError without Go, and an Error with the
- * compiler's last lines if the build fails.
+ * Returns the path of a program. If it is not cached for these sources and this Go version, builds it first, at the lowest
+ * priority, so that concurrent tests take precedence. Concurrent callers share one build. Throws MissingToolError if Go is not
+ * installed, and an Error with the last lines of the compiler output if the build fails.
  */
 export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
   const binary = await binaryOf(name);

@@ -8,15 +8,15 @@ import { runCommand } from './run-command.ts';
 
 /** Standin's images in the Docker engine that built them. */
 export interface Images {
-  /** `standin:VERSION`: operator, gateway, dashboard and CLI. It is the chart's default. */
+  /** `standin:VERSION`, which contains the operator, the gateway, the dashboard and the CLI. This image is the chart's default. */
   readonly standin: string;
-  /** `standin-engine:VERSION`: the embedded ClickHouse on port 8123. */
+  /** `standin-engine:VERSION`, which runs the embedded ClickHouse on port 8123. */
   readonly engine: string;
-  /** Writes one of the three images (PAUSE_IMAGE is the third) with `docker save`, for `ctr image import`. */
+  /** Saves an image (`standin`, `engine` or PAUSE_IMAGE) to a tar file with `docker save`, for `ctr image import`. */
   save(image: string, tarFile: string): Promise<void>;
 }
 
-/** The container that a kubelet needs for each pod: a process that sleeps. */
+/** The image of the container that a kubelet starts first in each pod. Its only process sleeps. */
 export const PAUSE_IMAGE = 'pause:local';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -37,8 +37,9 @@ ENTRYPOINT ["/bin/sleep", "infinity"]
 `;
 
 /**
- * Builds the images of this checkout with this machine's Docker or the tests' own engine (startDockerEngine). The first build takes minutes.
- * If nothing has changed, it takes seconds, because the engine keeps the layers. Throws MissingToolError if the build is impossible.
+ * Builds the images of this checkout with this machine's Docker or the tests' own engine (startDockerEngine). The first build takes
+ * minutes. If nothing has changed, a build takes seconds, because the engine keeps the layers. Throws MissingToolError if the build
+ * is impossible.
  */
 export const buildImages = async (log: Progress): Promise<Images> => {
   const engine = await startDockerEngine(log);
@@ -85,8 +86,9 @@ const build = async (name: string, args: readonly string[], log: Progress, docke
 };
 
 /**
- * BuildKit takes a fifth of the time of Docker's old builder. Since release 23, docker uses it through the buildx plugin; in earlier releases, it
- * is built in. A newer docker without the plugin may precede Debian's in the PATH.
+ * Chooses BuildKit if possible, which takes a fifth of the time of Docker's old builder. From release 23 on, docker uses BuildKit
+ * through the buildx plugin. In earlier releases, BuildKit is built in. A newer docker without the plugin may precede Debian's
+ * docker in the PATH.
  */
 const chooseBuilder = async (): Promise<{ readonly command: string; readonly env: NodeJS.ProcessEnv }> => {
   if ((await docker(['buildx', 'version'])).code === 0) return { command: 'docker', env: process.env };
@@ -99,7 +101,8 @@ const chooseBuilder = async (): Promise<{ readonly command: string; readonly env
 };
 
 /**
- * Removes unused build layers. Recent layers stay, because they can save minutes. The old builder leaves behind gigabytes of images.
+ * Removes unused build layers, and the images that the old builder leaves behind, which use gigabytes. Recent ones stay, because
+ * they can save minutes.
  */
 const removeOldLayers = async (): Promise<void> => {
   for (const [kind, age] of [

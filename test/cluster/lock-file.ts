@@ -11,7 +11,10 @@ export interface LockOptions {
 const POLL_MS = 500;
 const REPORT_INTERVAL_MS = 10_000;
 
-/** Waits until the lock is free and acquires it. The lock is a file with the owner's process id. A dead owner holds no lock. */
+/**
+ * Waits until the lock is free and acquires it. Resolves with a function that releases the lock. The lock is a file that contains
+ * the owner's process id. A dead owner holds no lock.
+ */
 export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptions): Promise<() => Promise<void>> => {
   for (let waited = 0; ; waited += POLL_MS) {
     try {

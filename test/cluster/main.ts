@@ -1,6 +1,6 @@
 /**
- * `npm run cluster` runs a Kubernetes API server with Standin's CRDs in the foreground until Ctrl-C. `npm run cluster -- --node`, as root, also
- * runs a real node.
+ * `npm run cluster` runs a Kubernetes API server with Standin's CRDs in the foreground until Ctrl-C. `npm run cluster -- --node`,
+ * as root, also runs a real node.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const PID_FILE = path.join(FOLDER, 'pid');
 
 const main = (): Promise<void> => (process.argv.includes('--node') ? runNode(untilStopped) : runControlPlane());
 
-/** Resolves on Ctrl-C or SIGTERM. Before the call, such a signal ends the process immediately. */
+/** Waits for SIGINT (Ctrl-C), SIGTERM or SIGHUP. Before the call, such a signal ends the process immediately. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
@@ -44,7 +44,10 @@ const runControlPlane = async (): Promise<void> => {
   }
 };
 
-/** Allows one cluster per checkout, so that the kubeconfig's path never changes. Removes the files of a killed cluster. */
+/**
+ * Creates the folder of this checkout's cluster, without the files of a killed cluster. Throws MissingToolError if the cluster is
+ * already running, because a second one would need a different path for its kubeconfig.
+ */
 const claimFolder = async (): Promise<void> => {
   if (existsSync(PID_FILE)) {
     const pid = Number(await readFile(PID_FILE, 'utf8'));

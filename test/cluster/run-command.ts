@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** The exit code, or 1 for a killed command instead of 128 plus the signal number. */
+  /** The exit code, or 1 if a signal ended the command. */
   readonly code: number;
 }
 
 export interface CommandOptions {
-  /** Written to stdin, which is then closed. */
+  /** The text for stdin, which is closed after this text. */
   readonly input?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
@@ -17,7 +17,10 @@ export interface CommandOptions {
 
 const TIMEOUT_MS = 60_000;
 
-/** Runs a command, waits until it exits, and collects its output. Rejects only if it cannot be started. */
+/**
+ * Runs a command, waits until it exits, and collects its output. Kills it at the timeout, which is one minute by default. Rejects
+ * only if the command cannot be started.
+ */
 export const runCommand = (
   command: string,
   args: readonly string[],

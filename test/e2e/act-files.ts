@@ -7,7 +7,7 @@ import { ObjectRecords, uidOf } from '../../operator/src/sources/object-records.
 /** A Replay, Share or KeyRegeneration as the operator sees it. */
 interface SeenAct {
   readonly uid: string;
-  /** Not validated. */
+  /** The status, which is not validated. */
   readonly status: unknown;
 }
 
@@ -17,7 +17,10 @@ interface ActFiles {
   create(object: DesiredObject): Promise<string>;
   /** Changes an object in this file. Rejects with `SourceError`. */
   change(object: DesiredObject, file: string): Promise<void>;
-  /** Undefined until the operator has seen it. Lags by a tenth of a second. */
+  /**
+   * Returns the object as the operator has seen it, with a delay of up to a tenth of a second. Returns undefined if the operator
+   * has not seen the object yet.
+   */
   seen(ref: ObjectRef): Promise<SeenAct | undefined>;
 }
 

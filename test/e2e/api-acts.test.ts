@@ -30,7 +30,7 @@ const HEADERS = { 'content-type': 'application/json' };
 const send = (method: 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown): Promise<ApiAnswer> =>
   ask(url, { method, ...(body !== undefined && { headers: HEADERS, body: JSON.stringify(body) }) });
 
-/** Expects a response that conforms to the OpenAPI document and has this status. */
+/** Checks that a response conforms to the OpenAPI document and has this status. */
 const expectAnswer = (operation: string, status: number, answer: ApiAnswer): unknown => {
   expect({ status: answer.status, violations: violations(document, operation, answer) }).toEqual({
     status,
@@ -113,7 +113,7 @@ describe('standin replay --server', () => {
   test('sends one request and prints the response, regardless of the project', async () => {
     const { code, stdout, stderr } = await replay(id);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('201') as string });
-    // The mock's own bytes.
+    // The command prints the mock's own bytes.
     expect(JSON.parse(stdout)).toMatchObject({ id: 1001, status: 'accepted' });
     const unknown = await replay('01931f3e-0000-7000-8000-000000000000');
     expect(unknown).toMatchObject({

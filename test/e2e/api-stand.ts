@@ -10,11 +10,14 @@ import { call, endpoint, forward, mock, newFolders, readLog } from './dev-stand.
 export interface ApiRun extends DashboardRun {
   /** `http://localhost:41234/api/v1` */
   readonly api: string;
-  /** The same URL with the quickstart's project. */
+  /** The URL of the quickstart's project in this API. */
   readonly shop: string;
 }
 
-/** Sends four requests to the project `shop`, the oldest first, and one to the project `other`. */
+/**
+ * Starts `standin dev` with its dashboard and an additional project `other`. Sends four requests to the project `shop`, then one to
+ * `other`, and waits until the log contains them.
+ */
 export const startApi = async (): Promise<ApiRun> => {
   const folders = await newFolders();
   const write = (name: string, text: string): Promise<void> => writeFile(path.join(folders.manifests, name), text);
@@ -62,7 +65,7 @@ export const ask = async (url: string, { method = 'GET', headers = {}, body }: A
   return { status: answer.statusCode, headers: answer.headers, bytes, json: parseJson(bytes.toString('utf8')) };
 };
 
-/** The items of a list, as complete entries. */
+/** Returns the items of a list as complete entries. */
 export const itemsOf = ({ json }: Pick<ApiAnswer, 'json'>): readonly LogEntry[] =>
   (json as { readonly items: readonly LogEntry[] }).items;
 
@@ -88,7 +91,7 @@ export type OpenApi = z.output<typeof documentSchema>;
 export const readDocument = async (api: string): Promise<OpenApi> =>
   documentSchema.parse((await ask(`${api}/openapi.json`)).json);
 
-/** Violations of the OpenAPI document's schema for the operation and status. */
+/** Returns the violations of the OpenAPI document's schema for the operation and status. */
 export const violations = (document: OpenApi, operationId: string, { status, headers, json }: ApiAnswer): string[] => {
   const operation = Object.values(document.paths)
     .flatMap((methods) => Object.values(methods))

@@ -14,9 +14,10 @@ import { createPerson, startClusterDashboard, type ClusterDashboard } from './cl
 import { metricOf, post, Tenant } from './tenant.ts';
 
 /**
- * `watch.namespaces`: the operator and the dashboard run with the Roles that the chart creates for one team's namespace, and have no
- * ClusterRole. A second namespace is not watched.
+ * Tests `watch.namespaces`. The operator and the dashboard run with the Roles that the chart creates for one team's namespace, and
+ * have no ClusterRole. A second namespace is not watched.
  */
+
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -82,7 +83,7 @@ const operator = (): DeployedOperator => {
   if (first === undefined) throw new Error('no operator is deployed');
   return first;
 };
-/** The number of calls with this method that the API server has denied to the operator. */
+/** Returns the number of the operator's calls with this method that the API server has denied. */
 const refusals = async (adminUrl: string, method: string): Promise<number> => {
   const all = await metricOf(adminUrl, 'rest_client_requests_total');
   return [...all]

@@ -10,17 +10,19 @@ import { eventually } from '../harness/eventually.ts';
 import { newFolders, readLog, ROOT } from './dev-stand.ts';
 
 /**
- * The entry points: `npm start`, `npx standin`. They run on the machine's own Node, which may be older than the one that runs TypeScript.
- * In that case cli/bin/run-main.js starts Node 24 as a child.
+ * The entry point of `npx standin`. Entry points run on the machine's own Node, which may be older than the one that runs
+ * TypeScript. In that case cli/bin/run-main.js starts Node 24 as a child.
  */
 const BIN = path.join(ROOT, 'cli/bin/standin.js');
 
-/** The PATH with the machine's own Node, without the one in node_modules, which npm scripts and test runs put first. */
+/** The PATH with the machine's own Node, but without the Node in node_modules, which npm scripts and test runs put first. */
 const systemPath = (process.env['PATH'] ?? '')
   .split(path.delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(path.delimiter);
-/** Excludes the settings of the npm that runs the tests, and the user's own settings. npm may print warnings about them. */
+/**
+ * Excludes the settings of the npm that runs the tests, and the user's own settings. npm may print warnings about these settings.
+ */
 const systemEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
   PATH: systemPath,
@@ -32,7 +34,7 @@ interface Wrapped {
   readonly data: string;
   /** The output of the process. */
   readonly output: Promise<string>;
-  /** The process that runs `standin dev`: the wrapper itself if its Node is recent enough. */
+  /** The process that runs `standin dev`, which is the wrapper itself if its Node is recent enough. */
   readonly pid: number;
   readonly curl: string;
 }
@@ -44,7 +46,7 @@ afterEach(() => {
   }
 });
 
-/** `standin dev` as a shell runs it: in its own session and process group, with a pipe as its output. */
+/** Starts `standin dev` as a shell does, in its own session and process group, with a pipe as its output. */
 const startWrapped = async (command: string, args: readonly string[]): Promise<Wrapped> => {
   const { manifests, data } = await newFolders();
   const wrapper = spawn(command, [...args, manifests, '--data', data, '--gateway-port', '0'], {

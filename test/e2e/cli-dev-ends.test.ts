@@ -22,7 +22,7 @@ import {
   startDev,
 } from './dev-stand.ts';
 
-/** Runs as a user to whom file permissions apply. A root process bypasses them only while it has the capability. */
+/** Runs `standin` so that file permissions apply. A root process bypasses them only while it has the capability. */
 const standinWithoutPrivileges = (args: readonly string[]): Promise<CommandResult> => {
   const command = [process.execPath, path.join(ROOT, 'cli/src/main.ts'), ...args];
   const wrapped =
@@ -30,7 +30,7 @@ const standinWithoutPrivileges = (args: readonly string[]): Promise<CommandResul
   return runCommand(wrapped[0] ?? '', wrapped.slice(1), { cwd: ROOT });
 };
 
-/** Processes whose command line contains the text. */
+/** Returns the processes whose command line contains the text. */
 const processesWith = async (text: string): Promise<string> => (await runCommand('pgrep', ['-fa', text])).stdout;
 
 const startTextDev = (args: readonly string[]): RunningProcess =>
@@ -236,7 +236,7 @@ describe('stopping standin dev', () => {
       await dialled;
       const before = performance.now();
       const ended = dev.process.kill('SIGINT');
-      // A second signal that follows immediately counts as the same one, passed on by a terminal and by a wrapper.
+      // A second signal that follows immediately counts as the same signal, because a terminal and a wrapper may both pass it on.
       if (signals === 2) {
         const interval = setInterval(() => dev.process.signal('SIGINT'), 200);
         expect(await ended).toEqual({ code: 130, signal: null });
@@ -256,7 +256,7 @@ describe('stopping standin dev', () => {
     const command = `'${process.execPath}' cli/src/main.ts dev '${manifests}' --data '${data}' --gateway-port 0 --no-dashboard | head -3`;
     let hasEnded = false;
     const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
-    // A process notices that a pipe is closed when it writes to it.
+    // A process notices a closed pipe only when it writes to the pipe.
     let broken = 0;
     const breakAnother = async (): Promise<boolean> => {
       await writeFile(path.join(manifests, `broken-${(broken += 1)}.yaml`), '[');

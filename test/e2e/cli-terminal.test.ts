@@ -10,7 +10,7 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 import { endpoint, mock, newFolders, ROOT } from './dev-stand.ts';
 import { startHostileServer } from './hostile-server.ts';
 
-/** Characters that a terminal interprets or hides. The line feed ends our own lines. */
+/** Characters that a terminal interprets or hides. Excludes the line feed, which ends the CLI's own lines. */
 const CONTROL = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 /** Clears the screen, sets its title, forges a line of a CI log, and reverses text. */
 const HOSTILE = 'x\x1b[2J\x1b]0;t\x07\n::error::forged\r\x9b31m\x85\u202ey\u2066\u2028z\x7f';

@@ -15,7 +15,7 @@ const USAGE = {
   ...{ month: '2026-11', used: 0, resetsOn: '2026-12-01', total: 0, days: [], endpoints: [], otherRequests: 0 },
 };
 
-/** A dashboard that requires a token, accepts any token, and reports its Service. */
+/** Creates a dashboard that requires a token, accepts any token, and reports its Service. */
 const dashboard =
   (service?: string): RequestListener =>
   ({ headers }, response) => {
@@ -53,7 +53,7 @@ const COMMAND = ['usage', 'a', '-n', 'b', '--server'];
 const usage = (server: string, ...args: string[]): Promise<CommandResult> =>
   runCommand(process.execPath, [BIN, ...COMMAND, server, ...args], { cwd: ROOT, env });
 
-/** The same at a terminal, with `answer` typed at the prompt. */
+/** Runs the command at a terminal, and types `answer` at the prompt. */
 const usageAtTerminal = (server: string, answer: string): Promise<CommandResult> => {
   const command = [process.execPath, BIN, ...COMMAND, server].map((part) => `'${part}'`).join(' ');
   const args = process.platform === 'linux' ? ['-qec', command, '/dev/null'] : ['-q', '/dev/null', 'sh', '-c', command];
@@ -157,7 +157,7 @@ describe('behind a port-forward', () => {
     expect(server.tokens()).toEqual([MINE]);
   });
 
-  // Linux shows which user listens on a port. Changing the user requires root.
+  // Only root can start a process as another user.
   test.runIf(process.getuid?.() === 0)(
     'a known Service needs consent again when another user listens on the port',
     async () => {

@@ -17,14 +17,14 @@ export interface ClusterDashboardOptions {
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
   /** Settings in addition to those that every test dashboard needs. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The namespace of its ServiceAccount. Default: standin-system. */
+  /** The namespace of its ServiceAccount. By default, standin-system. */
   readonly systemNamespace?: string;
 }
 
-/** Includes a build of a few seconds if the sources have changed. */
+/** The maximum time to start, which includes a build of a few seconds if the sources have changed. */
 const START_MS_MAX = 90_000;
 
-/** `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart runs it, over plain HTTP. */
+/** Starts `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart does, over plain HTTP. */
 export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
   const { cluster, clickHouse, env, systemNamespace = SYSTEM_NAMESPACE } = options;
   const process = startProcess({

@@ -41,7 +41,7 @@ const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<
   await context.close();
 };
 
-/** A body's text, by its accessible name: `Request body`. */
+/** Returns a body's text by its accessible name, such as `Request body`. */
 const bodyText = (page: Page, name: string): Promise<string> =>
   page.getByLabel(name, { exact: true }).last().innerText();
 const copied = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
@@ -234,7 +234,7 @@ describe('a body', () => {
   });
 });
 
-/** Torture test 39 for captured bytes: content from third parties is shown as text or offered as a download, never rendered. */
+/** Torture test 39 for captured bytes. Content from third parties is shown as text or offered as a download, never rendered. */
 describe('hostile content', () => {
   const SCRIPT = '</script></pre><img src=x onerror="window.pwned=1"><script>window.pwned=1</script>\u202e\u05d0\u05d1';
 

@@ -11,7 +11,11 @@ import { createPerson, signIn, startClusterDashboard, type ClusterDashboard } fr
 import { goto, hydrated } from './dashboard-stand.ts';
 import { signInAtProvider, startIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 
-/** The API server and the dashboard trust the same provider. RBAC uses the claims of its tokens. */
+/**
+ * Tests sign-in with OpenID Connect. The API server and the dashboard trust the same provider, and RBAC uses the claims of the
+ * provider's tokens.
+ */
+
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let provider: IdentityProvider;
@@ -19,7 +23,7 @@ let dashboard: ClusterDashboard;
 let browser: Browser;
 
 const NAMESPACE = 'oidc-team';
-/** The dashboard refreshes a token 30 seconds before it expires, so these last for three seconds. */
+/** The dashboard refreshes a token 30 seconds before it expires, so it uses each of these tokens for three seconds. */
 const ID_TOKEN_SECONDS = 33;
 
 beforeAll(async () => {
@@ -161,8 +165,8 @@ describe('an unavailable service', () => {
 
   it('(the API server) is named on the page, which recovers by itself', async () => {
     const page = await newPage();
-    // This user does not sign in with the provider: a newly started API server rejects the provider's tokens until it has fetched the
-    // provider's keys.
+    // This user does not sign in with the provider, because a newly started API server rejects the provider's tokens until it has
+    // fetched the provider's keys.
     const emma = await createPerson(cluster, NAMESPACE, { name: 'emma', role: 'standin-edit' });
     await signIn(page, `${dashboard.url}/p/${NAMESPACE}/shop/settings`, emma);
     await cluster.stopApiServer('SIGKILL');

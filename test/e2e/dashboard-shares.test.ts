@@ -11,7 +11,7 @@ import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
 let browser: Browser;
-/** A captured request of the Pro project, and one of the Free project. */
+/** The ids of a captured request of the Pro project and of one of the Free project. */
 let exchange: string;
 let freeExchange: string;
 

@@ -19,12 +19,12 @@ export const startDashboard = async (options: StartDevOptions = {}): Promise<Das
 export const SHOP = '/p/default/shop';
 export const DESKTOP = { width: 1280, height: 800 };
 
-/** Resolves when React has hydrated the page. Earlier input would go into the server's HTML. */
+/** Waits until React has hydrated the page. Earlier input would go into the server's HTML. */
 export const hydrated = async (page: Page): Promise<void> => {
-  // Polled from outside: the page's content security policy forbids Playwright's waitForFunction.
+  // Polls from outside, because the page's content security policy forbids Playwright's waitForFunction.
   const isHydrated = (): Promise<boolean> => page.evaluate('window.__remixRouter?.state.initialized === true');
   await eventually('the page to be hydrated', isHydrated, { timeoutMs: 30_000 });
-  // React's work and its effects are tasks of the page. The page is idle after them.
+  // React renders and runs effects in page tasks, which have finished when the page is idle.
   await page.evaluate('new Promise((resolve) => requestIdleCallback(() => resolve()))');
 };
 

@@ -17,7 +17,11 @@ import {
 import { goto, watched } from './dashboard-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** A team's workflow in the browser, with all parts of a cluster: API server, operator, gateway, ClickHouse engine, two dashboards. */
+/**
+ * Tests a team's workflow in the browser with all parts of a cluster: API server, operator, gateway, ClickHouse engine and two
+ * dashboards.
+ */
+
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -48,7 +52,7 @@ beforeAll(async () => {
   tenant = await Tenant.create(cluster, 'story');
   await tenant.apply('Account', 'team', { plan: 'Pro' });
   const env = { STANDIN_SESSION_KEY: SESSION_KEY };
-  // Starts the dashboards sequentially, because the first one builds if sources have changed.
+  // Starts the dashboards sequentially, because the first one builds the pages if the sources have changed.
   dashboards = [
     await startClusterDashboard({ cluster, clickHouse, env }),
     await startClusterDashboard({ cluster, clickHouse, env }),

@@ -26,7 +26,7 @@ import {
 let run: DashboardRun;
 let browser: Browser;
 let store: LogStore;
-/** Uid of the quickstart's project. */
+/** The uid of the quickstart's project. */
 let projectUid: string;
 
 beforeAll(async () => {
@@ -81,7 +81,7 @@ test('a burst of 500 requests per second does not block the page, and every row 
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, startedAt + (batch + 1) * 500 - performance.now())));
   }
   const total = before + BATCHES * BATCH;
-  // The chart counts the last request later than the list shows it.
+  // The last request appears in the chart later than in the list.
   await expect
     .poll(() => page.locator('[data-counts]').innerText(), { timeout: 20_000 })
     .toContain(new Intl.NumberFormat('en').format(total));

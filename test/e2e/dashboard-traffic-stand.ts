@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { DashboardRun } from './dashboard-stand.ts';
 import { newFolders, startDev } from './dev-stand.ts';
 
-/** A project without endpoints, and one whose only endpoint was never called. */
+/** A project without endpoints, and a project whose only endpoint is never called. */
 const OTHERS = `apiVersion: standin.dev/v1alpha1
 kind: Project
 metadata: {name: bare}
@@ -22,7 +22,7 @@ metadata: {name: hello}
 spec: {projectRef: {name: fresh}, displayName: Hello, slug: /hello, method: GET, action: JSON, json: {body: '{}'}}
 `;
 
-/** `standin dev` with the quickstart and the projects above. */
+/** Starts `standin dev` with the quickstart and the projects above. */
 export const startTrafficDashboard = async (): Promise<DashboardRun> => {
   const folders = await newFolders();
   await writeFile(path.join(folders.manifests, 'others.yaml'), OTHERS);
@@ -35,10 +35,10 @@ export const startTrafficDashboard = async (): Promise<DashboardRun> => {
 export const rows = (page: Page): Locator => page.locator('[data-traffic-row]');
 export const scrollTo = (page: Page, top: number): Promise<void> =>
   page.evaluate(`document.querySelector('[role=grid]').scrollTo({ top: ${top} })`);
-/** The state in the status bar: `live`, `paused`, `reconnecting`, … */
+/** Returns the state in the status bar: `live`, `paused`, `reconnecting`, … */
 export const tail = (page: Page): Promise<string | null> => page.locator('[data-tail]').getAttribute('data-tail');
 export const live = (page: Page): Promise<void> => expect.poll(() => tail(page)).toBe('live');
-/** The numbers of the rendered requests, from the top. */
+/** Returns the numbers of the rendered requests, from the top. */
 export const shown = (page: Page): Promise<number[]> =>
   page.evaluate(
     `[...document.querySelectorAll('[data-traffic-row] [data-field=path]')].map((cell) => Number(/n=(\\d+)/.exec(cell.textContent)?.[1]))`,
@@ -46,7 +46,7 @@ export const shown = (page: Page): Promise<number[]> =>
 export const search = (page: Page): Locator => page.getByRole('combobox', { name: 'Search requests' });
 export const params = (page: Page): Record<string, string> => Object.fromEntries(new URL(page.url()).searchParams);
 
-/** The process of ClickHouse: a child of `standin dev`. */
+/** Returns the pid of ClickHouse, which is a child process of `standin dev`. */
 export const enginePid = async (parent: number): Promise<number> => {
   const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8');
   for (const child of children.trim().split(/\s+/)) {

@@ -21,8 +21,8 @@ afterAll(async () => {
 });
 
 /**
- * Resolves when the gateway applies the quota. The page cannot show that, because it reads the quota from the manifest. An endpoint in the
- * same file can: the gateway applies changes in order.
+ * Changes the account's quota. Resolves when the gateway applies it. The page cannot show this moment, because the page reads the
+ * quota from the manifest. The test therefore waits for an endpoint in the same file, because the gateway applies changes in order.
  */
 const setQuota = async (monthlyQuota: number): Promise<void> => {
   const metadata = { name: 'default' };
@@ -36,7 +36,7 @@ const setQuota = async (monthlyQuota: number): Promise<void> => {
   );
 };
 
-/** Longer than the sum of all waits of this test on a busy machine. */
+/** A timeout that is longer than the sum of all waits of this test on a busy machine. */
 const WAITS_MS = 150_000;
 
 test("shows the month's usage against the quota, by day and by endpoint", { timeout: WAITS_MS }, async () => {

@@ -52,5 +52,5 @@ export class DevReplay {
   }
 }
 
-/** Covers the test's day and a long time before and after. */
+/** A time range that covers the day of the test and a long time before and after it. */
 export const ALL_DAY = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };

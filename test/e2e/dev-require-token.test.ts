@@ -6,7 +6,7 @@ import { readRunFile } from '../../cli/src/server/run-file.ts';
 import { startDashboard, type DashboardRun } from './dashboard-stand.ts';
 import { standin } from './dev-stand.ts';
 
-/** `standin dev --require-token`, on a machine with other users. */
+/** Tests `standin dev --require-token`, which protects the dashboard from other users of the machine. */
 
 let run: DashboardRun;
 let token: string;

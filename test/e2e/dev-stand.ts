@@ -24,28 +24,28 @@ type ReadyEvent = z.infer<typeof readySchema>;
 export interface DevFolders {
   /** A copy of the quickstart, for the test to edit. */
   readonly manifests: string;
-  /** Does not exist yet. */
+  /** The data folder, which `standin dev` creates. */
   readonly data: string;
 }
 
 export interface DevRun extends DevFolders {
   readonly process: RunningProcess;
   readonly ready: ReadyEvent;
-  /** URL of the quickstart's project. */
+  /** The URL of the quickstart's project. */
   readonly url: string;
-  /** Key of the first account. */
+  /** The key of the first account. */
   readonly apiKey: string;
 }
 
 export interface StartDevOptions {
-  /** The folders of an earlier run. Default: new ones. */
+  /** The folders to use, such as those of an earlier run. By default, new folders are created. */
   readonly folders?: DevFolders;
   readonly args?: readonly string[];
   readonly gatewayPort?: number;
   /** Arguments of Node itself. */
   readonly nodeArgs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** If the sources have changed, the dashboard is built first, which takes several seconds. */
+  /** Whether to start the dashboard. If its sources have changed, it is built first, which takes several seconds. */
   readonly dashboard?: boolean;
 }
 
@@ -89,7 +89,10 @@ export const startDev = async ({
   };
 };
 
-/** Includes the build of the dashboard if there is none yet, which takes a minute on a busy machine. */
+/**
+ * The maximum time until `standin dev` is ready. If the dashboard has not been built yet, the build takes a minute on a busy
+ * machine.
+ */
 const READY_MS_MAX = 90_000;
 
 const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
@@ -138,7 +141,7 @@ export const call = async (
   };
 };
 
-/** An Endpoint of the quickstart's project, as JSON, which is valid YAML. */
+/** Returns an Endpoint of the quickstart's project as JSON, which is valid YAML. */
 export const endpoint = (name: string, spec: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({
     apiVersion: `${API_GROUP}/v1alpha1`,

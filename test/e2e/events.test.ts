@@ -10,7 +10,11 @@ import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** What users of kubectl learn about their objects: Events, and conditions about Services. One operator, one gateway. */
+/**
+ * Tests what kubectl users learn about their objects from Events and from conditions about Services, with one operator and one
+ * gateway.
+ */
+
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -18,7 +22,10 @@ let gateway: DeployedGateway;
 let tenant: Tenant;
 
 const QUICKSTART = path.join(import.meta.dirname, '../../crds/examples/quickstart');
-/** The operator's hold time for faults that may resolve by themselves, less one second: creation times are in seconds. */
+/**
+ * The operator's hold time for faults that may resolve by themselves, minus one second, because creation times are in whole
+ * seconds.
+ */
 const HOLD_MS = 9_000;
 
 beforeAll(async () => {
@@ -73,7 +80,7 @@ const eventOf = (name: string, wanted: string): Promise<SeenEvent | undefined> =
 test('objects that arrive in the wrong order leave one Normal Event each, and only a fault that lasts is a Warning', async () => {
   const orphan = { projectRef: { name: 'missing' }, displayName: 'a', slug: '/a', method: 'GET', action: 'JSON' };
   await tenant.apply('Endpoint', 'lasting', { ...orphan, json: { body: '1' } });
-  // Not with kubectl: on a slow machine, its five processes could take longer than the hold time.
+  // Does not use kubectl, because on a slow machine its five processes could take longer than the hold time.
   const endpoints = ['list-orders', 'create-order', 'cancel-order'];
   for (const name of endpoints) await applyExample(name);
   for (const name of endpoints) await tenant.untilReason('Endpoint', name, 'ProjectNotFound');

@@ -8,14 +8,15 @@ const PHONE = { width: 390, height: 844 };
 /** The width of the narrowest phones, and of a 1280-pixel screen at 400% zoom. */
 const NARROW = { width: 320, height: 640 };
 
-/** The console also reports each 404. */
+/** Returns whether a console message is a mistake. The console also reports each 404. */
 const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed to load resource');
 
-/** Longer than the time for which pages batch changes. */
+/** A wait that is longer than the time for which pages batch changes. */
 const STILL_MS = 200;
 
 /**
- * Waits until fonts and editors are loaded, and until no transition or animation runs. Axe fails on elements that disappear while it runs.
+ * Waits until fonts and editors are loaded, and until no transition or animation runs. Axe fails on elements that disappear while
+ * it runs.
  */
 export const settled = async (page: Page): Promise<void> => {
   let before = '';
@@ -31,7 +32,10 @@ export const settled = async (page: Page): Promise<void> => {
   await eventually('the page to settle', isStill, { intervalMs: STILL_MS });
 };
 
-/** Checks the screen with axe, in both themes, and on phones. `prepare` opens the part to check. */
+/**
+ * Checks a page with axe in both themes and on a phone. Also expects no horizontal scrolling on narrow screens and no mistakes in
+ * the console. `prepare` opens the part to check.
+ */
 export const expectAccessible = async (
   browser: Browser,
   url: string,
@@ -51,7 +55,7 @@ export const expectAccessible = async (
   const phone = await look();
   for (const viewport of [PHONE, NARROW]) {
     await page.setViewportSize(viewport);
-    // An open menu moves to its new place a moment later.
+    // An open menu moves to its new position after a short delay.
     await expect.poll(() => overflowOf(page), { message: `${url} at ${viewport.width} px` }).toBeLessThanOrEqual(0);
   }
   await context.close();

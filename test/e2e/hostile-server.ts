@@ -6,13 +6,13 @@ export interface HostileServer extends AsyncDisposable {
   readonly port: number;
   /** `http://localhost:41234` */
   readonly url: string;
-  /** The received requests, the oldest first. */
+  /** The received requests, oldest first. */
   readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[];
   /** The received tokens. */
   readonly tokens: () => readonly string[];
 }
 
-/** An attacker's HTTP server. It responds with whatever the test defines and records what it receives. */
+/** Starts an attacker's HTTP server, which responds as the test defines and records what it receives. */
 export const startHostileServer = async (answer: RequestListener): Promise<HostileServer> => {
   const requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {

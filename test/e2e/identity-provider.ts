@@ -14,7 +14,7 @@ export interface IdentityProvider {
   readonly clientSecret: string;
   /** A file with the CA of its certificate. */
   readonly caFile: string;
-  /** The number of tokens issued for refresh tokens. */
+  /** Returns the number of tokens issued for refresh tokens. */
   refreshes(): number;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ const configurationOf = (
   };
 };
 
-/** Signs in on the provider's own pages: a name, any password, and consent. */
+/** Signs in on the provider's own pages with a name and any password, and gives consent. */
 export const signInAtProvider = async (page: Page, name: string): Promise<void> => {
   await page.locator('input[name=login]').fill(name);
   await page.locator('input[name=password]').fill('anything');

@@ -6,7 +6,8 @@ import { ask, readDocument, violations, type ApiAnswer, type OpenApi } from './a
 import { startDashboard, type DashboardRun } from './dashboard-stand.ts';
 import { call, newFolders, standin } from './dev-stand.ts';
 
-/** `standin key regenerate` as a user types it, and the JSON API that it uses, with a directory of manifests. */
+/** Tests `standin key regenerate` and the JSON API that it uses, with a directory of manifests. */
+
 let dev: DashboardRun;
 let document: OpenApi;
 let api: string;
@@ -31,7 +32,7 @@ const status = async (apiKey: string): Promise<number> => (await call({ url: dev
 const keyNow = async (): Promise<string> =>
   (expectAnswer('getApiKey', 200, await ask(`${account()}/key`)) as { apiKey: string }).apiKey;
 
-/** Expects a response that conforms to the OpenAPI document and has this status. */
+/** Checks that a response conforms to the OpenAPI document and has this status. */
 const expectAnswer = (operation: string, expected: number, answer: ApiAnswer): unknown => {
   const found = { status: answer.status, violations: violations(document, operation, answer) };
   expect(found).toEqual({ status: expected, violations: [] });

@@ -6,13 +6,14 @@ import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { post, Tenant, type SeenObject } from './tenant.ts';
 
-/** Regeneration of an API key as a team uses it: kubectl with a real API server, two operators, three gateways. */
+/** Tests the regeneration of an API key as a team does it, with kubectl, a real API server, two operators and three gateways. */
+
 let cluster: OwnCluster;
 let deployment: Deployment;
 let tenant: Tenant;
 let path: string;
 
-/** No test reads the captured requests. */
+/** Settings without ClickHouse, because no test reads the captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 const SECRET = 'team-api-key';
 
@@ -59,7 +60,7 @@ describe('kubectl create with a KeyRegeneration', () => {
     const old = await tenant.readSecret(SECRET);
     expect(await statuses(old)).toEqual(ALL_ACCEPT);
     const load = new AbortController();
-    /** When the last accepted request with the old key was sent. */
+    /** The time at which the last accepted request with the old key was sent. */
     let lastAcceptedAt = 0;
     const senders = deployment.gateways.map(async (gateway) => {
       while (!load.signal.aborted) {
@@ -105,7 +106,7 @@ describe('kubectl create with a KeyRegeneration', () => {
 
   test('survives a restart of the operators and is counted once', async () => {
     const old = await tenant.readSecret(SECRET);
-    // The frozen gateway delays the regeneration, so that it is certainly still running.
+    // The frozen gateway delays the regeneration, so that the regeneration is certainly still running.
     const [, frozen] = deployment.gateways;
     frozen?.process.signal('SIGSTOP');
     await regenerate('third');

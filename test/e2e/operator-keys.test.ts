@@ -14,7 +14,8 @@ import { createPerson, startClusterDashboard, type ClusterDashboard } from './cl
 import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** API keys and properties that only one object can have, on a real API server. The responses of a gateway verify them. */
+/** Tests API keys, and properties that only one object can have, with a real API server. The responses of a gateway verify them. */
+
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -120,7 +121,7 @@ describe('a generated key', () => {
     await untilAnswer(path, key, 200);
     expect((await post(gateway, path, old)).status).toBe(401);
     await tenant.untilReason('Account', 'team', 'Ready');
-    // The Event repeats the first one, which increases its count.
+    // This Event repeats the first one, so the count of the first Event increases.
     await eventually('the Event', async () =>
       (await eventsOf('keys')).some(
         ({ reason, regarding, series }) =>
@@ -207,7 +208,7 @@ describe('properties that only one object can have', () => {
     await tenant.apply('Endpoint', 'a-winner', { ...spec, json: { body: '"winner"' } });
     await tenant.untilReason('Endpoint', 'a-winner', 'Ready');
     await tenant.apply('Endpoint', 'b-second', { ...spec, json: { body: '"second"' } });
-    // The uid decides if two objects were created in the same second.
+    // If two objects were created in the same second, the uid decides.
     const conditions = await eventually(
       'one winner',
       async () => [await tenant.condition('Endpoint', 'a-winner'), await tenant.condition('Endpoint', 'b-second')],
@@ -265,7 +266,7 @@ describe('the shared state of operators, with only their own permissions', () =>
     await stored.write(known('a'));
     await stored.write(known('a', 'b'));
     expect(await stored.read()).toEqual(known('a', 'b'));
-    // A leader that loses its lease while it writes.
+    // Simulates a leader that loses its lease while it writes.
     const late = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
     await late.read();
     await stored.write(known('a', 'b', 'c'));
@@ -282,7 +283,7 @@ describe('the shared state of operators, with only their own permissions', () =>
     expect(await Promise.all([store.write(first, undefined), store.write(first, undefined)])).toContain(false);
     const read = await store.read();
     expect(read?.certificates).toEqual(first);
-    // The plan for a time shortly before the CA changes.
+    // Makes the plan for a time shortly before the CA changes.
     const next = await planCertificates(first, new Date(Date.now() + 2_500 * 24 * 3_600_000));
     expect(next.nextCa).toBeDefined();
     expect(await store.write(next, read?.version)).toBe(true);

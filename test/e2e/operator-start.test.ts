@@ -10,7 +10,11 @@ import { freePorts } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { Tenant } from './tenant.ts';
 
-/** An operator that starts before its environment is ready: without CRDs, without a permission, or without an API server. */
+/**
+ * Tests an operator that starts before its environment is ready, for example without CRDs, without a permission, or without an API
+ * server.
+ */
+
 let cluster: OwnCluster;
 let operator: RunningProcess;
 let adminUrl: string;
@@ -68,7 +72,7 @@ describe('before the CRDs are installed', () => {
 
 type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
 
-/** The operator's permissions without one verb on one resource. */
+/** Returns the operator's permissions without one verb on one resource. */
 const rbacWithout = (verb: string, resource: string): string => {
   const documents = parseAllDocuments(rbac).map((document) => document.toJS() as { rules?: Rule[] });
   const without = (rule: Rule): Rule[] => {
@@ -141,7 +145,7 @@ describe('without the permission to', () => {
     await cluster.apply(rbac);
     await tenant.untilReason('Endpoint', 'services', 'BackendNotFound', 30_000);
 
-    // A watch that is open stays open. The next one is refused.
+    // A watch that is already open stays open. The next watch is rejected.
     await cluster.apply(withoutServices);
     await cluster.stopApiServer();
     await cluster.startApiServer();

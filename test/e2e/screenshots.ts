@@ -1,4 +1,7 @@
-/** `npm run screenshots [-- NAME…]`: takes the screenshots in docs/screenshots, each page in light mode, in dark mode and on a phone. */
+/**
+ * `npm run screenshots [-- NAME…]` takes the screenshots in docs/screenshots. It shows each page in light mode, in dark mode and on
+ * a phone.
+ */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -40,7 +43,10 @@ const ORDER = JSON.stringify({
   items: [{ sku: 'A-100', quantity: 2, price: 10.5 }],
 });
 
-/** Responds like a payment service: most payments succeed, some are declined, and sometimes the service is unavailable. */
+/**
+ * Starts a server that responds like a payment service. Most payments succeed, some are declined, and sometimes the service is
+ * unavailable.
+ */
 const startPayments = (): Promise<Upstream> => {
   let count = 0;
   return startUpstream(({ url }, response) => {
@@ -97,7 +103,7 @@ const prepareTraffic = async (run: DashboardRun, upstream: Upstream): Promise<vo
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [method, target] of TRAFFIC) {
       await send(run, method, target);
-      // Produces bars of different heights.
+      // Different delays produce bars of different heights.
       await delay((round * 37) % 90);
     }
   }
@@ -176,7 +182,7 @@ const take = async (
     const { page, context } = await openPage(browser, options);
     await goto(page, `${run.dashboard}${url}`);
     await prepare?.(page);
-    // A page with a counter that runs on its own never settles.
+    // A page with a counter that keeps running never settles.
     if (name !== 'replay-progress') await settled(page);
     await page.screenshot({ path: path.join(FOLDER, `${name}-${variant}.png`) });
     await context.close();

@@ -16,8 +16,10 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 import { post, Tenant } from './tenant.ts';
 
 /**
- * An operator and a gateway with certificates from another tool, such as cert-manager: files of two Secrets, replaced while both run.
+ * Tests an operator and a gateway with certificates from another tool, such as cert-manager. The certificates are files in two
+ * folders, like mounted Secrets, and are replaced while both processes are running.
  */
+
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;

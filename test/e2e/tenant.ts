@@ -31,7 +31,7 @@ export interface PostResult {
 
 const GROUP = { group: 'standin.dev', version: 'v1alpha1' };
 
-/** A team in its own namespace, as its members use the cluster and the gateways. It writes with administrator permissions. */
+/** A team in its own namespace, as its members use the cluster and the gateways. The test writes with administrator permissions. */
 export class Tenant {
   readonly namespace: string;
   readonly client: KubeClient;
@@ -115,7 +115,7 @@ export class Tenant {
     return this.client.remove(this.#secretPath(name));
   }
 
-  /** `/PROJECT-URI` */
+  /** Returns `/PROJECT-URI`. */
   async projectPath(name = 'shop'): Promise<string> {
     const { status } = await eventually('the project’s URL', () => this.get('Project', name), {
       accept: (project) => typeof project.status?.['url'] === 'string',

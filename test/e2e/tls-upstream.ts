@@ -9,7 +9,7 @@ import * as x509 from '@peculiar/x509';
 /** A real HTTPS server with a self-signed certificate that only this test trusts. */
 export interface TlsUpstream {
   readonly url: string;
-  /** PEM. */
+  /** The CA's certificate in PEM format. */
   readonly ca: string;
   close(): Promise<void>;
 }

@@ -6,7 +6,8 @@ import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
 import { SHOP } from './dashboard-stand.ts';
 
-/** Reads and drives the Traffic page, for its tests and its benchmark. */
+/** This module reads and drives the Traffic page, for its tests and its benchmark. */
+
 export const TRAFFIC = `${SHOP}/traffic`;
 /** The maximum number of rendered rows in a list of any length. */
 export const ROWS_DRAWN_MAX = 60;
@@ -25,7 +26,7 @@ export interface InsertedTraffic {
   readonly endMs: number;
 }
 
-/** Inserts rows as if a gateway had delivered them: one millisecond apart, the last one at `endMs`. */
+/** Inserts rows as if a gateway had delivered these rows. The rows are one millisecond apart, and the last row is at `endMs`. */
 export const insertTraffic = async (
   store: LogStore,
   { projectUid, rowCount, endMs }: InsertedTraffic,
@@ -101,5 +102,5 @@ export const watchLongTasks = (page: Page): Promise<void> =>
       for (const { duration } of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, duration);
     }).observe({ type: 'longtask' });
   }`);
-/** Returns milliseconds, or 0 if no task took 50 ms or more. */
+/** Returns the longest time in milliseconds, or 0 if no task took 50 ms or more. */
 export const longestTask = (page: Page): Promise<number> => page.evaluate('globalThis.longest');

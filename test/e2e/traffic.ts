@@ -4,18 +4,18 @@ import type { DeployedGateway } from '../harness/deployment.ts';
 
 const PAUSE_MS = 5;
 
-/** Clients that send requests with almost no pause: one for each URL, each request with its own body. */
+/** Clients that send requests with almost no pause. There is one client for each URL, and each request has its own body. */
 export interface Traffic {
-  /** The first body lines of all requests that got a 200 so far. */
+  /** The first line of the body of each request that has received a 200 so far. */
   readonly answered: readonly string[];
-  /** All other results: other statuses, broken connections. */
+  /** All other results, such as other statuses and broken connections. */
   readonly failures: readonly string[];
-  /** Resolves when the last request has been answered. */
+  /** Stops the clients. Resolves when their last requests have ended. */
   stop(): Promise<void>;
 }
 
 export interface TrafficOptions {
-  /** The number of bytes in each body besides its own line. */
+  /** The number of bytes in each body in addition to the first line. */
   readonly paddingBytes?: number;
 }
 

@@ -14,7 +14,7 @@ export interface Upstream {
   /** `http://localhost:41234`. `standin dev` allows requests to this machine. */
   readonly url: string;
   readonly received: readonly ReceivedRequest[];
-  /** Handles the requests from now on. */
+  /** Responds to each request. A test can replace it at any time. */
   answer: (request: ReceivedRequest, response: ServerResponse) => void;
   stop(): void;
 }

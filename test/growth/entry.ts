@@ -7,13 +7,15 @@ export interface GrowthEntry {
   /** The number of characters of the largest input. */
   readonly limit: number;
   readonly run: (input: string) => unknown;
-  /** Inputs that are hostile to this function: near misses of its patterns, or its own delimiters. */
+  /** Inputs that are hostile to this function, such as near misses of its patterns, or its own delimiters. */
   readonly near?: Generators;
-  /** Uses only `near` without `TEXTS`: another entry covers these, or each byte costs the same regardless of its value. */
+  /** Uses only `near` without `TEXTS`, because another entry covers `TEXTS`, or because every byte takes the same time. */
   readonly nearOnly?: true;
-  /** The limit for the largest input in milliseconds. Default: `CPU_MS_MAX`. */
+  /** The limit for the largest input in milliseconds. By default, `CPU_MS_MAX`. */
   readonly cpuMsMax?: number;
 }
 
-/** The limit for an input of the largest size. Users do not notice such a delay in a page, a request or a command. */
+/**
+ * The default CPU time limit for an input of the largest size. Users do not notice such a delay in a page, a request or a command.
+ */
 export const CPU_MS_MAX = 400;

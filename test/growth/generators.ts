@@ -13,7 +13,7 @@ export const framed =
   (length) =>
     before + middle(Math.max(1, length - before.length - after.length)) + after;
 
-/** Openings, followed by the same number of closings. */
+/** Generates openings, followed by the same number of closings. */
 export const nested =
   (open: string, close: string, inner = ''): Generator =>
   (length) => {
@@ -21,7 +21,7 @@ export const nested =
     return open.repeat(depth) + inner + close.repeat(depth);
   };
 
-/** Distinct pieces: `k0`, `k1`, … */
+/** Generates distinct pieces, such as `k0` and `k1`. */
 export const distinct =
   (piece: (index: number) => string): Generator =>
   (length) => {
@@ -34,7 +34,7 @@ export const distinct =
     return pieces.join('');
   };
 
-/** For every function that reads text: many delimiters, deep nesting, long lines, repeated prefixes, escapes. */
+/** Texts for every function that reads text, with many delimiters, deep nesting, long lines, repeated prefixes or escapes. */
 export const TEXTS: Generators = {
   'one long word': repeated('a'),
   'a word with an invalid last character': framed('', repeated('a'), '!'),
@@ -59,7 +59,7 @@ export const TEXTS: Generators = {
   'non-ASCII letters': repeated('é€'),
 };
 
-/** For functions that treat every byte alike. */
+/** Inputs for functions that treat every byte alike. */
 export const BYTES: Generators = {
   letters: repeated('a'),
   'non-ASCII letters': repeated('é€'),

@@ -11,7 +11,7 @@ describe('the growth check', () => {
     return found;
   };
 
-  // Prevents: all tests below pass because the check never reports a slow function.
+  // Without this test, all tests below could pass because the check never reports a slow function.
   it('detects a function that takes quadratic time and a function that exceeds its time limit', () => {
     const make = (length: number): string => 'a'.repeat(length);
     expect(growthProblem({ run: quadratic, make, limit: 100_000, cpuMsMax: 60_000 })).toMatch(/an eighth of them$/);
@@ -20,7 +20,7 @@ describe('the growth check', () => {
   });
 });
 
-/** Wall-clock time, which is a multiple of the measured CPU time on a busy machine. */
+/** The limit in wall-clock time, which is a multiple of the measured CPU time on a busy machine. */
 const TIMEOUT_MS = 10 * 60_000;
 
 describe('CPU time grows at most linearly with the size of hostile input in', { timeout: TIMEOUT_MS }, () => {

@@ -3,16 +3,19 @@ import process from 'node:process';
 /** The sizes of the inputs as fractions of the largest size. */
 const SIZES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
 /**
- * How much faster than linear the time may grow because of caches, garbage collection and a busy machine. A quadratic function's time grows
- * 8 times as much as a linear one's.
+ * The factor by which the time may exceed linear growth because of caches, garbage collection and a busy machine. The time of a
+ * quadratic function grows 8 times as much as that of a linear function.
  */
 const SLACK = 4;
-/** Shorter times cannot be measured reliably and do not block other requests. */
+/** The shortest time that counts. Shorter times cannot be measured reliably and do not block other requests. */
 const FLOOR_MS = 5;
-/** Measurements per size. The shortest one counts, because other work on the machine only makes them longer. */
+/**
+ * The number of measurements per size. The shortest measurement counts, because other work on the machine only makes measurements
+ * longer.
+ */
 const RUNS = 3;
 
-/** CPU time of this thread. It excludes other processes and threads. */
+/** Returns the CPU time of this thread, which excludes other processes and threads. */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
@@ -37,7 +40,7 @@ const timeOnce = ({ run }: GrowthCheck, input: string): number => {
   return cpuMs() - started;
 };
 
-/** The time of the shortest of a few runs, or of the first run if that is short enough. */
+/** Returns the shortest time of a few runs in milliseconds. Stops at the first run that takes no more than `enoughMs`. */
 const time = (check: GrowthCheck, input: string, enoughMs: number): number => {
   let shortest = Infinity;
   for (let run = 0; run < RUNS && shortest > enoughMs; run += 1) shortest = Math.min(shortest, timeOnce(check, input));
@@ -45,8 +48,8 @@ const time = (check: GrowthCheck, input: string, enoughMs: number): number => {
 };
 
 /**
- * Runs a function on inputs of doubling size up to its limit. Returns the problem: CPU time that grows faster than the input, or that is
- * too long for the largest input. `undefined` if there is none. It stops at the first size that is too slow, so that the test stays short.
+ * Runs a function on inputs of doubling size up to its limit. Returns a problem if the CPU time grows faster than the input or is
+ * too long for the largest input, otherwise `undefined`. Stops at the first size that is too slow, so that the test stays short.
  */
 export const growthProblem = (check: GrowthCheck): string | undefined => {
   const { make, limit, cpuMsMax } = check;

@@ -5,7 +5,7 @@ import { LOG_STORE } from './functions/log-store.ts';
 import { MANIFESTS } from './functions/manifests.ts';
 import { REDACTION } from './functions/redaction.ts';
 
-/** Every function that reads captured bytes, upstream responses, manifests or search text. */
+/** The entries of all functions that read captured bytes, upstream responses, manifests or search text, except `NOT_MEASURED`. */
 export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
   ...GATEWAY,
   ...LOG_STORE,

@@ -7,7 +7,9 @@ interface AuditedRequest {
   /** `namespace:name` */
   readonly serviceAccount: string;
   readonly isAllowed: boolean;
-  /** The role that allowed it: `Role namespace/name`, `ClusterRole name`. Undefined if no role allowed it. */
+  /**
+   * The role that allowed the request, as `Role namespace/name` or `ClusterRole name`. Undefined if no role allowed the request.
+   */
   readonly role: string | undefined;
   /** `verb resource.group`, with the subresource: `patch mockendpoints/status.standin.dev`. */
   readonly right: string;
@@ -18,9 +20,9 @@ interface AuditedRequest {
 export interface AuditLog {
   /** Flags for `startCluster`. */
   readonly apiServerArgs: readonly string[];
-  /** All ServiceAccount requests so far, except those from Kubernetes' own namespaces. */
+  /** Returns all ServiceAccount requests so far, except those from Kubernetes' own namespaces. */
   read(): Promise<readonly AuditedRequest[]>;
-  /** Call it after the API server has stopped. */
+  /** Removes the files. Must be called after the API server has stopped. */
   remove(): Promise<void>;
 }
 
@@ -37,7 +39,10 @@ interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Records the metadata of each request once: of a watch when it begins, of any other request when it ends. */
+/**
+ * A policy that records the metadata of each request once. Watches are recorded when they begin, and all other requests when they
+ * end.
+ */
 const POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -53,10 +58,10 @@ const POLICY = {
 };
 
 const ACCOUNT = /^system:serviceaccount:([^:]+:[^:]+)$/;
-/** RBAC's wording: `RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "a/ns"`. */
+/** Matches RBAC's wording, such as `RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "a/ns"`. */
 const ALLOWED_BY = /allowed by \w+ "([^"]+)" of (\w+) "([^"]+)"/;
 
-/** Creates an audit log of the API server: all requests, their users, and the roles that allowed them. */
+/** Creates an audit log of the API server, with all requests, their users, and the roles that allowed the requests. */
 export const createAuditLog = async (): Promise<AuditLog> => {
   const directory = await createTempFolder('audit');
   const [policy, log] = [path.join(directory, 'policy.json'), path.join(directory, 'audit.log')];

@@ -20,7 +20,7 @@ const ARGS = [
   '--no-first-run',
 ];
 
-/** The browser, or undefined if the machine has none. */
+/** Returns the path of the browser's program, or undefined if the machine has no browser. */
 export const findChromium = (): string | undefined => PATHS.find((file) => existsSync(file));
 
 export const CHROMIUM_REMEDY = 'Install Chromium: on Debian or Ubuntu, apt-get install chromium.';
@@ -47,7 +47,8 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // Remix logs a load that the next one interrupts while its body is arriving (decodeViaTurboStream in its single-fetch.js).
+    // Remix logs a load that is interrupted by the next load while its body is arriving (decodeViaTurboStream in its
+    // single-fetch.js).
     if (message.text().startsWith('AbortError: signal is aborted without reason\n')) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
@@ -56,11 +57,12 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
 };
 
 /**
- * Returns the accessibility violations on the screen: the rule, and the elements that break it. Targets must have 24 px or enough space
- * around them (WCAG 2.2).
+ * Returns the accessibility violations on the screen. Each contains the rule and the elements that break it. Targets must have 24
+ * px or enough space around them (WCAG 2.2).
  */
 export const axeViolations = async (page: Page): Promise<string[]> => {
-  // In this mode, axe checks one document. It takes a third of the time, because axe opens no second page and reports no passed rules.
+  // In its legacy mode, axe checks only one document and opens no second page. This mode and the omission of passed rules reduce
+  // the time to a third.
   if (page.frames().length > 1) throw new Error('axe does not check the frames of this page');
   const rules = { 'target-size': { enabled: true } };
   const axe = new AxeBuilder({ page }).options({ rules, resultTypes: ['violations'] }).setLegacyMode(true);

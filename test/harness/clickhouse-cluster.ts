@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { startEmbeddedEngine } from '@standin/engine';
 import { createTempFolder } from './temp-folder.ts';
 
-/** Two replicas of one shard. Both are the same engine, so both have all the data. */
+/** A cluster with two replicas of one shard. Both are the same engine, so both have all the data. */
 const CLUSTER = 'main';
 /** The same cluster with a third replica that is unreachable. */
 export const DEGRADED_CLUSTER = 'degraded';
@@ -22,7 +22,10 @@ const clusterXml = (name: string, hosts: readonly string[]): string => {
   return `<${name}><shard><internal_replication>true</internal_replication>${replicas.join('')}</shard></${name}>`;
 };
 
-/** The engine treats an address of this machine with its own port as itself, and listens on no port. */
+/**
+ * The configuration of both clusters. The engine treats an address of this machine with this port as itself, and listens on no
+ * port.
+ */
 const CONFIG = `<clickhouse><tcp_port>9000</tcp_port><remote_servers>
 ${clusterXml(CLUSTER, REPLICAS)}
 ${clusterXml(DEGRADED_CLUSTER, [...REPLICAS, UNREACHABLE])}
@@ -30,8 +33,8 @@ ${clusterXml(DEGRADED_CLUSTER, [...REPLICAS, UNREACHABLE])}
 `;
 
 /**
- * The engine can neither run statements on other servers nor replicate tables. This function removes both from the statements that create
- * tables. Distributed tables and reads of all replicas stay unchanged.
+ * Removes ON CLUSTER and replication from the statements that create tables, because the engine can neither run statements on other
+ * servers nor replicate tables. Distributed tables and reads from all replicas stay unchanged.
  */
 const withoutReplication = (sql: string): string =>
   sql.replace(/ ON CLUSTER \w+/, '').replace(/Replicated(ReplacingMergeTree)\('[^']*', '[^']*', /, '$1(');

@@ -25,7 +25,10 @@ const DATABASE = 'standin';
 /** Set for tests that run a second time, on a cluster (vitest.config.ts). */
 const CLUSTER_VARIABLE = 'STANDIN_TEST_CLICKHOUSE_CLUSTER';
 
-/** Starts the embedded engine behind its HTTP front, or the server image with `npm test -- --containers`. */
+/**
+ * Starts the embedded engine behind its HTTP front, the server image with `npm test -- --containers`, or a cluster if
+ * `CLUSTER_VARIABLE` is set.
+ */
 export const startClickHouse = (): Promise<TestClickHouse> => {
   if (process.env[CLUSTER_VARIABLE] === '1') return startClickHouseCluster();
   return process.env[CONTAINERS_VARIABLE] === '1' ? startInContainer() : startEmbedded();

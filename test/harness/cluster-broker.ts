@@ -28,8 +28,8 @@ export interface ClusterBroker {
 }
 
 /**
- * Starts the shared cluster when the first test requests it, so that a run without cluster tests does not need Go. It runs in vitest's main
- * process and tests run in workers, so they communicate over HTTP.
+ * Starts the shared cluster when the first test requests it, so that a run without cluster tests does not need Go. The broker runs
+ * in vitest's main process, and tests run in workers. They therefore communicate over HTTP.
  */
 export const startClusterBroker = async (): Promise<ClusterBroker> => {
   let cluster: Promise<StartedCluster> | undefined;
@@ -65,13 +65,16 @@ const startSharedCluster = async (): Promise<StartedCluster> => {
   }
 };
 
-/** Order of preference: the user's own cluster, k3s in Docker if requested, the program of this repository. */
+/**
+ * Chooses a cluster, and starts it unless it is the user's own. The order of preference is the user's own cluster, k3s in Docker if
+ * requested, and this repository's program.
+ */
 const chooseCluster = async (): Promise<StartedCluster> => {
   const directory = await createTempFolder('shared-cluster');
   const removeDirectory = (): Promise<void> => rm(directory, { recursive: true, force: true });
   const given = process.env[KUBECONFIG_VARIABLE];
   if (given !== undefined && given !== '') {
-    // A copy, because tests may change a kubeconfig, and the user's file must stay unchanged.
+    // The kubeconfig is copied, because tests may change it, and the user's file must stay unchanged.
     const kubeconfigPath = path.join(directory, 'kubeconfig');
     await writeFile(kubeconfigPath, await readFile(given), { mode: 0o600 });
     return { kubeconfigPath, directory, stop: removeDirectory };

@@ -28,9 +28,9 @@ export interface Cluster {
   tokenKubeconfig(namespace: string, serviceAccount: string): Promise<string>;
 }
 
-/** A cluster for one test file, which can stop and start its API server. Its objects survive. */
+/** A cluster for one test file, which can stop and start its API server. The objects survive. */
 export interface OwnCluster extends Cluster {
-  /** SIGKILL simulates a crash. */
+  /** Stops the API server. SIGKILL simulates a crash. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   startApiServer(): Promise<void>;
   stop(): Promise<void>;
@@ -43,9 +43,9 @@ export interface StartClusterOptions {
 }
 
 /**
- * Starts a cluster with the program of this repository (about 3 s once it is built). It is empty except for the objects that Kubernetes
- * itself creates; see installStandin. It is for tests that stop the API server. All other tests share one cluster; see sharedCluster.
- * Throws MissingToolError without Go.
+ * Starts a cluster with the program of this repository (about 3 s once it is built). The cluster is empty except for the objects
+ * that Kubernetes itself creates (see installStandin). This function is for tests that stop the API server. All other tests share
+ * one cluster (see sharedCluster). Throws MissingToolError without Go.
  */
 export const startCluster = async ({
   onProgress = console.log,

@@ -19,9 +19,9 @@ export interface DeployOptions {
   readonly gatewayEnv?: Env | ((gateway: number, operators: readonly DeployedOperator[]) => Promise<Env>);
   /** Settings for every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
-  /** The namespace of the operators' ServiceAccount, Lease and certificates. Default: standin-system. */
+  /** The namespace of the operators' ServiceAccount, Lease and certificates. By default, standin-system. */
   readonly systemNamespace?: string;
-  /** Folders with certificates from a different tool. Default: the operators create the certificates. */
+  /** Folders with certificates from a different tool. By default, the operators create the certificates. */
   readonly certificateDirs?: { readonly operator: string; readonly gateway: string };
 }
 
@@ -46,8 +46,8 @@ export interface Deployment {
 const READY_TIMEOUT_MS = 40_000;
 
 /**
- * Runs operators and gateways as processes on a real cluster, like the chart. The operators have the token of their ServiceAccount. The
- * gateways have no cluster credentials, only the stream certificates that a kubelet would mount.
+ * Runs operators and gateways as processes on a real cluster, like the chart. The operators have the token of their ServiceAccount.
+ * The gateways have no cluster credentials, only the stream certificates that a kubelet would mount.
  */
 export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));
@@ -95,7 +95,10 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
   );
 };
 
-/** Replaces the kubelet for the gateway's pod: writes three keys of the operator's Secret as files, without the CA's key. */
+/**
+ * Writes the stream certificates as files, as the kubelet mounts them for a gateway's pod. These are three keys of the operator's
+ * Secret, without the CA's private key.
+ */
 export const mountStreamCertificates = async (
   { cluster, systemNamespace = SYSTEM_NAMESPACE }: Pick<DeployOptions, 'cluster' | 'systemNamespace'>,
   dir: string,

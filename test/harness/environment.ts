@@ -1,4 +1,7 @@
-/** Environment variables set by `npm test` or its user. This file has no imports, so that importing it does not count as using a cluster. */
+/**
+ * Environment variables set by `npm test` or its user. This file has no imports, so that importing it does not count as using a
+ * cluster.
+ */
 
 /** Set by `npm test -- --containers`. */
 export const CONTAINERS_VARIABLE = 'STANDIN_TEST_CONTAINERS';

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface EventuallyOptions<T> {
-  /** The condition; default: the value is truthy. */
+  /** The condition that the value must meet. By default, the value must be truthy. */
   readonly accept?: (value: T) => boolean;
   readonly timeoutMs?: number;
   readonly intervalMs?: number;
@@ -13,8 +13,9 @@ const INTERVAL_MS = 50;
 const SHOWN_CHARS = 2_000;
 
 /**
- * Calls the probe until its value is accepted, and returns the value. A probe that throws (a failed `expect`, a refused connection) counts
- * as not accepted. `what` completes "waited for …". The error contains the last value or has the last exception as its cause.
+ * Calls the probe until its value is accepted, and returns the value. A probe that throws (a failed `expect`, a refused connection)
+ * counts as not accepted. `what` completes "waited for …". The error contains the last value or has the last exception as its
+ * cause.
  */
 export const eventually = async <T>(
   what: string,

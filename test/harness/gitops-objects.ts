@@ -1,6 +1,7 @@
 import type { RenderedObject } from './helm.ts';
 
-/** Specs of the kinds of Argo CD, Flux and Standin: the fields that tests of docs/gitops/repository read. */
+/** The kinds of Argo CD, Flux and Standin, with only those fields that the tests of docs/gitops/repository read. */
+
 export interface GroupKind {
   readonly group: string;
   readonly kind: string;

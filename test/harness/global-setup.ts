@@ -3,7 +3,7 @@ import { startClusterBroker } from './cluster-broker.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** See sharedCluster. */
+    /** The URL that sharedCluster calls. */
     readonly clusterBrokerUrl: string;
   }
 }

@@ -19,7 +19,7 @@ export const helm = async (args: readonly string[], options?: CommandOptions): P
   runCommand(await buildGoProgram('helm', console.log), args, options);
 
 export interface RenderOptions {
-  /** A case of charts/standin/ci. Default: `default`. */
+  /** A case of charts/standin/ci. By default, `default`. */
   readonly chartCase?: string;
   readonly namespace?: string;
   /** `name=value`, for --set. */
@@ -28,7 +28,7 @@ export interface RenderOptions {
   readonly only?: readonly string[];
 }
 
-/** Caches the renders of this test file. Templates do not change while it runs. */
+/** A cache of the renders of this test file. Templates do not change while the file is running. */
 const renders = new Map<string, Promise<string>>();
 
 /** Returns the output of `helm template standin charts/standin` with the values of a case, without empty lines of omitted parts. */

@@ -12,8 +12,9 @@ export const GATEWAY_SERVICE_ACCOUNT = 'standin-gateway';
 export const DASHBOARD_SERVICE_ACCOUNT = 'standin-dashboard';
 
 /**
- * Installs the CRDs (served when this resolves), the namespace standin-system, the ServiceAccounts of operator, gateway and dashboard with
- * their minimal permissions, and the roles for users. It can run again on the same cluster. Returns the names of the CRDs.
+ * Installs the CRDs (served when the promise resolves), the namespace standin-system, the ServiceAccounts of operator, gateway and
+ * dashboard with their minimal permissions, and the roles for users. The installation can run again on the same cluster. Returns
+ * the names of the CRDs.
  */
 export const installStandin = async (cluster: Cluster): Promise<readonly string[]> => {
   const manifests = await readCrdManifests();

@@ -23,8 +23,8 @@ interface OpenApi {
 }
 
 /**
- * Writes the JSON schemas of these API versions (such as `apps/v1`) to `directory`, with the file names that kubeconform expects. The API
- * server publishes the schemas for its own kinds and for those of CRDs. Fields that a schema does not contain are errors.
+ * Writes the JSON schemas of these API versions (such as `apps/v1`) to `directory`, with the file names that kubeconform expects.
+ * The API server publishes the schemas for its own kinds and for those of CRDs. Fields that a schema does not contain are errors.
  */
 export const writeSchemas = async (
   cluster: Cluster,
@@ -56,7 +56,7 @@ export const kubeconform = async (objects: readonly RenderedObject[], directory:
 const pathOf = (apiVersion: string): string => (apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`);
 const apiVersionOf = ({ group, version }: Omit<GroupVersionKind, 'kind'>): string =>
   group === '' ? version : `${group}/${version}`;
-/** `deployment-apps-v1.json`. The name contains only the first label of a group. */
+/** Returns a file name such as `deployment-apps-v1.json`, which contains only the first label of the group. */
 const fileOf = (kind: string, { group, version }: Omit<GroupVersionKind, 'kind'>): string =>
   `${[kind.toLowerCase(), ...(group === '' ? [] : [group.split('.')[0]]), version].join('-')}.json`;
 

@@ -9,7 +9,7 @@ export const createNamespace = async (cluster: Cluster, prefix = 'test'): Promis
   return name;
 };
 
-/** Starts the deletion of a namespace with all its objects and does not wait for its end. */
+/** Starts the deletion of a namespace with all its objects. Does not wait until the deletion has ended. */
 export const deleteNamespace = async (cluster: Cluster, name: string): Promise<void> => {
   await cluster.kubectl(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
 };

@@ -2,13 +2,16 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel assigns to connections and to servers on port 0, which therefore cannot take one of these. */
+/**
+ * The lowest port of a range below the ports that the kernel assigns to connections and to servers on port 0. The kernel therefore
+ * assigns none of these ports.
+ */
 const LOWEST = 10_000;
 const HIGHEST = 29_999;
 
 /**
- * Returns distinct TCP ports that were free a moment ago on an address of this machine. Use them only for programs that cannot choose a
- * port themselves (port 0) and report it. The ports are random, because test files run in parallel.
+ * Returns distinct TCP ports that were free a moment ago on an address of this machine. Use them only for programs that cannot
+ * choose a port themselves (port 0) and report it. The ports are random, because test files run in parallel.
  */
 export const freePorts = async (count: number, address = '127.0.0.1'): Promise<readonly number[]> => {
   const ports = new Set<number>();

@@ -67,7 +67,7 @@ export class RunningProcess {
     return this.#waitFor(what, () => this.log().find(matches), timeoutMs);
   }
 
-  /** Does the same for JSON lines: pino's records, the CLI's events. */
+  /** Works like `waitForLine`, but for JSON lines, such as pino's records and the CLI's events. */
   waitForEvent(
     what: string,
     matches: (event: Record<string, unknown>) => boolean,
@@ -76,7 +76,7 @@ export class RunningProcess {
     return this.#waitFor(what, () => this.log().flatMap(parseEvent).find(matches), timeoutMs);
   }
 
-  /** Resolves when the URL responds with status 200. Rejects if the process ends first. */
+  /** Waits until the URL responds with status 200. Rejects if the process ends first. */
   async waitForUrl(url: string, timeoutMs?: number): Promise<void> {
     await this.#waitFor(`200 from ${url}`, () => respondsOk(url), timeoutMs);
   }
@@ -95,14 +95,16 @@ export class RunningProcess {
     return this.ended().finally(() => clearTimeout(timer));
   }
 
-  /** Resolves when the process has ended, by itself or by a signal, and all its output has arrived. */
+  /** Waits until the process has ended, by itself or by a signal, and all its output has arrived. */
   async ended(): Promise<ProcessExit> {
     const child = this.#child;
     await this.#closed;
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** Starts the process again with the same settings. Kills it first if it is still running (SIGKILL simulates a crash). */
+  /**
+   * Starts the process again with the same settings. If the process is still running, kills it first. SIGKILL simulates a crash.
+   */
   async restart(): Promise<void> {
     await this.kill('SIGKILL');
     this.#firstLine = this.#lines.length;
@@ -159,7 +161,7 @@ export const startProcess = (options: ProcessOptions): RunningProcess => {
   return running;
 };
 
-/** Ends all remaining processes. The harness calls it after each test file. */
+/** Ends all remaining processes. The harness calls this function after each test file. */
 export const killAllProcesses = async (): Promise<void> => {
   const all = [...started];
   started.clear();

@@ -5,8 +5,9 @@ import { getContainerRuntimeClient, GenericContainer, Wait, type StartedTestCont
 export const USER = 65_532;
 
 /**
- * A container with the privileges of a chart pod: a read-only root, no capabilities, and no way to gain any. Only /tmp and the
- * test's mounts are writable. It uses the host's network, because the tests' API server listens on the loopback address.
+ * A container with the privileges of a chart pod, which has a read-only root, no capabilities, and no way to gain capabilities.
+ * Only /tmp and the test's mounts are writable. It uses the host's network, because the tests' API server listens on the loopback
+ * address.
  */
 export class RestrictedContainer extends GenericContainer {
   constructor(image: string) {
@@ -24,7 +25,7 @@ export class RestrictedContainer extends GenericContainer {
   }
 }
 
-/** Runs a command in an image, waits until it exits, and returns its output. Throws if the exit code is not 0. */
+/** Runs a container, waits until it exits, and returns its output. Throws if the exit code is not 0. */
 export const runToEnd = async (container: RestrictedContainer): Promise<string> => {
   const started = await container.withWaitStrategy(Wait.forOneShotStartup()).start();
   try {
@@ -34,7 +35,9 @@ export const runToEnd = async (container: RestrictedContainer): Promise<string> 
   }
 };
 
-/** Sends SIGTERM, and SIGKILL after the grace period, like a kubelet. Resolves with the exit code, which is 137 after SIGKILL. */
+/**
+ * Sends SIGTERM, and SIGKILL after the grace period, as the kubelet does. Resolves with the exit code, which is 137 after SIGKILL.
+ */
 export const terminate = async (container: StartedTestContainer, gracePeriodMs: number): Promise<number> => {
   const { container: client } = await getContainerRuntimeClient();
   const handle = client.getById(container.getId());

@@ -1,4 +1,4 @@
-/** mulberry32: numbers from 0 (inclusive) to 1 (exclusive), identical for the same seed. */
+/** Returns a generator of numbers from 0 (inclusive) to 1 (exclusive), which are the same for the same seed (mulberry32). */
 export const seededRandom = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {

@@ -10,7 +10,7 @@ declare module 'vitest' {
 }
 
 afterEach(({ task }) => {
-  // `runVitest` reports it.
+  // `runVitest` reports the number of retries.
   task.meta.retryCount = task.result?.retryCount ?? 0;
   if (task.result?.state === 'fail') console.error(describeProcesses());
 });

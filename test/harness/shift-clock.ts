@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
 /**
- * Loaded into a process under test (`node --import`). Shifts its wall clock by the number of milliseconds in the file `TEST_CLOCK_FILE` as
- * soon as the file changes. Clocks for durations (`performance.now`, timers) are not affected, as when a real clock is set.
+ * This module is loaded into a process under test (`node --import`). It shifts the process's wall clock by the number of
+ * milliseconds in the file `TEST_CLOCK_FILE` as soon as the file changes. Clocks for durations (`performance.now`, timers) are not
+ * affected, as when a real clock is set.
  */
+
 const READ_INTERVAL_MS = 50;
 
 const file = process.env['TEST_CLOCK_FILE'] ?? '';

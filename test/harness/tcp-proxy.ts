@@ -4,14 +4,14 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 /** A proxy between a client and a server on this machine. Tests can cut the connection. */
 export interface TcpProxy {
   readonly port: number;
-  /** Closes all connections and refuses new ones. */
+  /** Closes all connections and refuses new connections. */
   cut(): Promise<void>;
   /** Listens again on the same port. */
   restore(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Forwards to `port` on the loopback address. */
+/** Starts a proxy that forwards connections to `port` on the loopback address. */
 export const startTcpProxy = async (port: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
   const track = (socket: Socket): void => {

@@ -4,10 +4,13 @@ import path from 'node:path';
 import { isAlive } from '../cluster/is-alive.ts';
 
 const PREFIX = 'standin-test-';
-/** Containers may share the folder for temporary files, so a process id does not identify the owner. A folder that has not been used for an hour is abandoned. */
+/**
+ * The time since the last change after which the folder of an ended process is removed. The process id alone does not identify the
+ * owner, because containers may share the folder for temporary files.
+ */
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** Creates a folder for temporary files, named after its purpose and this process. Removes folders that killed runs have left behind. */
+/** Creates a folder for temporary files, named after its purpose and this process. Removes the folders of killed runs. */
 export const createTempFolder = async (purpose: string): Promise<string> => {
   await removeAbandoned();
   return mkdtemp(path.join(tmpdir(), `${PREFIX}${purpose}-${process.pid}-`));

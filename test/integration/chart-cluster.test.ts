@@ -20,6 +20,7 @@ import { kubeconform, writeSchemas } from '../harness/kubeconform.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /** Tests the chart with a real API server that also has the CRDs of Prometheus Operator and Gateway API. */
+
 let cluster: OwnCluster;
 
 const RESTRICTED = {
@@ -35,7 +36,7 @@ const namespace = (name: string, labels: Readonly<Record<string, string>> = {}) 
 beforeAll(async () => {
   cluster = await startCluster();
   await cluster.apply(asList([namespace(SYSTEM_NAMESPACE, RESTRICTED), namespace('team-a'), namespace('team-b')]));
-  // The CRDs are too large for the `kubectl apply` annotation.
+  // The CRDs are too large for the annotation that `kubectl apply` adds.
   const create = await cluster.kubectl(['create', '-f', '-'], { input: (await readForeignCrds()).join('\n---\n') });
   expect(create.code, create.stderr).toBe(0);
   await established('--all');
@@ -49,7 +50,10 @@ interface WorkloadSpec {
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-/** Retries, because kubectl fails on a CRD without a condition instead of waiting for it. */
+/**
+ * Waits until the CRDs are established. Retries, because kubectl fails on a CRD without a condition instead of waiting for the
+ * condition.
+ */
 const established = (which: string) =>
   eventually(
     'the CRDs',
@@ -92,7 +96,8 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     const pods = [...objects, drainJobOf(objects, SYSTEM_NAMESPACE)].flatMap(({ metadata: { name }, spec }) => {
       const { template, volumeClaimTemplates = [] } = (spec ?? {}) as WorkloadSpec;
       if (template?.spec === undefined) return [];
-      // The StatefulSet controller creates pods in this form. A dry run creates no ServiceAccounts, so the pods use the default one.
+      // The StatefulSet controller creates pods in this form. A dry run creates no ServiceAccounts, so the pods use the default
+      // ServiceAccount.
       const claims = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
       const volumes = [...template.spec.volumes, ...claims];
       const metadata = { name, namespace: SYSTEM_NAMESPACE };

@@ -51,7 +51,7 @@ const podsOf = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
   [...objects.filter(({ kind }) => WORKLOADS.has(kind)), drainJobOf(objects, SYSTEM_NAMESPACE)].map(podOf);
 const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(CHART_COMPONENTS, name);
 
-/** Replaces values from a Secret or from the pod's own fields. */
+/** A value that replaces those from a Secret or from the pod's own fields. */
 const ANY_SECRET = 'x'.repeat(44);
 const envOf = ({ env }: Container): Readonly<Record<string, string>> =>
   Object.fromEntries(
@@ -229,7 +229,7 @@ describe('RBAC', () => {
     );
   });
 
-  // Therefore, the results of rights.test.ts for Roles also hold for ClusterRoles.
+  // Ensures that the results of rights.test.ts for Roles also hold for ClusterRoles.
   it('has the same rules for all namespaces and for watched namespaces', async () => {
     const rulesOf = async (chartCase: string, wanted: (role: RenderedObject) => boolean): Promise<unknown> =>
       objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false', 'rbac.people.create=false'] }))

@@ -35,8 +35,8 @@ interface Refusal {
 }
 
 /**
- * Returns the error that `kubectl create --dry-run=server --validate=strict` would print, or undefined if the object is valid. The object
- * is not stored.
+ * Returns the error that `kubectl create --dry-run=server --validate=strict` would print, or undefined if the object is valid. The
+ * object is not stored.
  */
 const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
   const { plural } = RESOURCES[body['kind'] as Kind];
@@ -53,7 +53,10 @@ const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
 const inServerWords = (message: string): string =>
   message.replace('must not be empty', 'should be at least 1 chars long').replace('characters long', 'chars long');
 
-/** If an object is given where none is allowed, the API server reports its unknown field instead. */
+/**
+ * Returns whether the API server reports the problem. If an object is given where none is allowed, the API server reports an
+ * unknown field of the object instead.
+ */
 const hasProblem = ({ message, details }: Refusal, problem: Problem): boolean => {
   if (problem.message.startsWith('unknown field')) return message.includes(problem.message);
   if (problem.message.endsWith(': "object"') && message.includes(`unknown field "${problem.path}.`)) return true;
@@ -109,7 +112,7 @@ describe('zod and the API server', () => {
       }),
     );
     const ofTransitions = KINDS.flatMap((kind) => DEFINITIONS[kind].transitions.map(({ message }) => message));
-    // These objects are too large for a file: see the next tests.
+    // These objects are too large for a file. The next tests generate such objects.
     const ofSizes = [
       'must be no more than 200000 bytes of UTF-8',
       'must be no more than 200000 bytes in total: send a larger request with another client',

@@ -6,7 +6,11 @@ import { renderChart } from '../harness/helm.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** The policy of the chart on the real API server. It selects only these two namespaces, because all tests share the cluster. */
+/**
+ * Tests the chart's deletion protection on the real API server. Its policy selects only the namespaces of this test, because all
+ * tests share the cluster.
+ */
+
 let cluster: Cluster;
 let namespace: string;
 let ending: string;
@@ -42,7 +46,7 @@ beforeAll(async () => {
     await patchStatus('mac/used', { projects: 1 }, where);
     await patchStatus('mpr/busy', { lastRequestAt: '2026-11-21T10:00:00Z' }, where);
   }
-  // The API server reads a new policy after a moment.
+  // The API server applies a new policy after a short delay.
   await eventually('the policy', () => remove('mac/used', '--dry-run=server'), { accept: ({ code }) => code !== 0 });
 });
 afterAll(async () => {

@@ -6,7 +6,8 @@ import { FIXED_SETTINGS } from '../../packages/engine/src/engine-config.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Statements that the engine itself rejects after the front has checked them: the second of two layers. test/torture/41 tests both.
+ * Tests the second of two layers, in which the engine itself rejects statements that the front has already checked. test/torture/41
+ * tests both layers.
  */
 
 let folder: string;

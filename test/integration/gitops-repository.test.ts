@@ -18,9 +18,10 @@ import { asList, CHARTS, helm, objectsOf, type RenderedObject } from '../harness
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /**
- * Tests docs/gitops/repository with a real API server and the CRDs of Argo CD and Flux: applies the objects in their order and with their
- * permissions. Their controllers do not run here.
+ * Tests docs/gitops/repository with a real API server and the CRDs of Argo CD and Flux. The tests apply the objects in the order
+ * and with the permissions of these tools, whose controllers do not run here.
  */
+
 let cluster: OwnCluster;
 
 const CHECKOUT = path.join(import.meta.dirname, '../..');
@@ -63,7 +64,7 @@ const fluxObjects = async () => [
 
 beforeAll(async () => {
   cluster = await startCluster();
-  // The CRDs are too large for the `kubectl apply` annotation.
+  // The CRDs are too large for the annotation that `kubectl apply` adds.
   const crds = (await readForeignCrds('gitops')).join('\n---\n');
   const create = await cluster.kubectl(['create', '-f', '-'], { input: crds });
   expect(create.code, create.stderr).toBe(0);
@@ -73,7 +74,10 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Retries, because kubectl fails on a CRD without a condition instead of waiting for it. */
+/**
+ * Waits until the CRDs are established. Retries, because kubectl fails on a CRD without a condition instead of waiting for the
+ * condition.
+ */
 const established = () =>
   eventually(
     'the CRDs',
@@ -191,7 +195,7 @@ describe('each step', { retry: 0 }, () => {
     expect(accounts).toHaveLength(1);
     expect(await refusedTo(accounts)).toMatch(/cannot (get|patch) resource "mockaccounts"/);
     expect(await refusedTo(await build('platform/namespaces'))).toMatch(/cannot (get|patch) resource "namespaces"/);
-    // Removes the objects that the folder no longer contains.
+    // The tool deletes the objects that the folder no longer contains, so it needs this permission.
     for (const resource of ['mockprojects', 'mockendpoints']) {
       const can = await cluster.kubectl([
         'auth',

@@ -25,13 +25,14 @@ import { RestrictedContainer, runToEnd, terminate, USER } from '../harness/restr
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Tests the images without a node: every process runs in a container with the permissions of a chart pod and uses a real API server.
- * The tests build on each other, in order.
+ * Tests the images without a node. Every process runs in a container with the permissions of a chart pod and uses a real API
+ * server. The tests build on each other, in order.
  */
+
 const ROOT = path.join(import.meta.dirname, '../..');
 const QUICKSTART = path.join(ROOT, 'crds/examples/quickstart');
 const GOLDEN = path.join(ROOT, 'charts/standin/golden');
-/** Unpacked size. Node itself accounts for four fifths of it. */
+/** The maximum unpacked size. Node itself accounts for four fifths of the image. */
 const STANDIN_BYTES_MAX = 260e6;
 /** The terminationGracePeriodSeconds of operator and dashboard in the chart. */
 const GRACE_PERIOD_MS = 30_000;
@@ -46,7 +47,7 @@ let images: Images;
 let cluster: OwnCluster;
 let tenant: Tenant;
 let store: LogStore | undefined;
-/** Contains the bind mounts of the containers. */
+/** The folder with the bind mounts of the containers. */
 let folder: string;
 const containers = new Map<string, StartedTestContainer>();
 
@@ -112,7 +113,7 @@ const engineContainer = async (port: string): Promise<RestrictedContainer> => {
     .withBindMounts([{ source: login, target: '/etc/login', mode: 'ro' }]);
 };
 
-/** Returns the result of a script that runs inside the image. */
+/** Returns the value of a JavaScript expression that is evaluated inside the image. */
 const inspect = async (image: string, script: string): Promise<unknown> =>
   JSON.parse(
     await runToEnd(
@@ -124,7 +125,7 @@ const inspect = async (image: string, script: string): Promise<unknown> =>
 const filesOf = async (image: string): Promise<readonly string[]> =>
   (await inspect(image, `require('node:fs').readdirSync('.', { recursive: true })`)) as string[];
 
-/** A link to a workspace, not a third-party package. */
+/** Matches the paths of files in links to workspaces, which are not third-party packages. */
 const WORKSPACE_PACKAGE = /^node_modules\/(@standin\/[^/]+|standin)\//;
 const PACKAGE = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/;
 
@@ -313,13 +314,13 @@ test('the engine stops while a statement runs', async () => {
     { accept: (text) => text.trim() === '2' },
   );
   const started = performance.now();
-  // The server kills itself, as on a second signal, so the kubelet does not need to.
+  // The statement does not end, so after a while the engine kills itself, before a kubelet would.
   expect(await terminate(container, GRACE_PERIOD_MS)).toBe(137);
   expect(performance.now() - started).toBeLessThan(GRACE_PERIOD_MS - 5_000);
   expect(await answer).toBe('cut off');
 });
 
-// This order loses nothing: gateways deliver before they end.
+// No rows are lost in this order, because gateways deliver before they end.
 test.for(['gateway', 'dashboard', 'operator', 'engine'])('%s stops within its grace period', async (name) => {
   const container = containers.get(name);
   if (container === undefined) throw new Error(`${name} was not started`);

@@ -9,7 +9,9 @@ import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE, installStandin } from '../h
 import type { LeaderReport } from './kube-leader-process.ts';
 import { logger } from './source-drivers.ts';
 
-/** Leader election with real timings (lease 8 s, deadline 5 s, retry 1 s), a real API server and the operator's permissions. */
+/**
+ * Tests leader election with real timings (lease 8 s, deadline 5 s, retry 1 s), a real API server and the operator's permissions.
+ */
 
 const LEASE = 'election-test';
 
@@ -127,7 +129,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     const next = await leaderOf(followers, 20_000);
     const seconds = (performance.now() - killedAt) / 1_000;
     expect(seconds).toBeLessThan(15);
-    // The lease of the dead leader must expire first, minus the time since its last renewal.
+    // The lease of the dead leader must expire first. Part of its duration has passed since the last renewal.
     expect(seconds).toBeGreaterThan(6);
     expect(next.terms[0]?.epoch).toBe(epoch + 1);
   });

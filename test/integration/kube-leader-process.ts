@@ -1,4 +1,7 @@
-/** A leader election candidate in its own process. It notifies its parent when it leads. Arguments: kubeconfig, namespace, lease. */
+/**
+ * A leader election candidate in its own process. It notifies its parent when it leads. Its arguments are the kubeconfig, the
+ * namespace and the lease.
+ */
 import { LeaderElector } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import pino from 'pino';

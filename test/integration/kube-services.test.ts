@@ -25,7 +25,7 @@ afterAll(async () => {
   await client.close();
 });
 
-/** Records the Services of one namespace that a listener is notified of. */
+/** A listener that records the Services of one namespace. */
 class Known implements ServiceListener {
   readonly services = new Map<string, ServiceObject>();
   readonly problems: (string | undefined)[] = [];

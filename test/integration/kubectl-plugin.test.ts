@@ -12,14 +12,17 @@ import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { startTlsUpstream } from '../e2e/tls-upstream.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** `kubectl standin` as installed by krew: packed, unpacked, and linked in a folder of the PATH, where kubectl finds it. */
+/**
+ * Tests `kubectl standin` as krew installs it. The plugin is packed, unpacked, and linked in a folder of the PATH, where kubectl
+ * finds it.
+ */
 
 const URL_OF_RELEASE = 'https://example.com/releases/v0.1.0';
 const ROOT = path.join(import.meta.dirname, '../..');
 
 /**
- * The checks that krew runs on a manifest before it installs it (ValidatePlugin in internal/index/validation/validate.go), and the fields that it
- * supports.
+ * The checks that krew runs on a manifest before the installation (ValidatePlugin in internal/index/validation/validate.go), and
+ * the fields that it supports.
  */
 const line = z.string().regex(/^[^\r\n]+$/);
 const krewManifest = z.strictObject({

@@ -241,7 +241,7 @@ describe('the HTTP front', () => {
 
   test('rejects a query that is too large instead of truncating it', async () => {
     const response = await ask('', `SELECT '${'x'.repeat(17 * 1024 * 1024)}'`).catch((error: unknown) => error);
-    // The connection is closed while the client is still sending, so it may see the response or the closed connection.
+    // The connection is closed while the client is still sending, so the client may see the response or the closed connection.
     if (response instanceof Response) expect(response.status).toBe(413);
     else expect(response).toBeInstanceOf(TypeError);
     expect((await ask('ping')).status).toBe(200);
@@ -263,7 +263,7 @@ describe('waiting for the next insert', () => {
       isAnswered = true;
       return status;
     });
-    // Another statement has started and ended in the meantime.
+    // Runs another statement, which must not end the wait.
     await markNow();
     expect(isAnswered).toBe(false);
     const row = newLogRow();
@@ -304,7 +304,7 @@ describe('waiting for the next insert', () => {
     const headers = { authorization: `Basic ${btoa(`${mine.username}:${mine.password}`)}` };
     const mark = (await fetch(`${mine.url}/?query=SELECT+1`, { headers })).headers.get(MARK) ?? '';
     const waiting = fetch(`${mine.url}/inserts?after=${mark}`, { headers });
-    // When the front has answered another request, this one has arrived.
+    // As soon as the front has answered a later request, this request has also arrived.
     await fetch(`${mine.url}/ping`);
     await mine.stop();
     expect((await waiting).status).toBe(200);

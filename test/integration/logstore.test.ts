@@ -34,7 +34,7 @@ let batches = 0;
 const insert = (rows: readonly LogRow[], token = `batch-${batches++}`): Promise<void> =>
   store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token });
 
-/** Each test has its own project. */
+/** The number of projects so far. Each test has its own project. */
 let projects = 0;
 const newProject = (): Partial<LogRow> => ({ projectUid: `project-${projects++}` });
 

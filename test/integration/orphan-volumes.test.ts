@@ -14,9 +14,11 @@ import { sharedCluster } from '../harness/shared-cluster.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and permissions, and the operator's orphaned-volume
- * controller with the token of its ServiceAccount. There is no node, so the test, not a kubelet, reports the end of pods.
+ * Tests the combination of Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and permissions, and the
+ * operator's orphaned-volume controller with the token of its ServiceAccount. There is no node, so the test, not a kubelet, reports
+ * the end of pods.
  */
+
 const QUIET_MS = 500;
 const SET = 'standin-gateway';
 const EVENTUALLY = { timeoutMs: 30_000, intervalMs: 100 };

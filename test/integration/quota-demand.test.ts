@@ -8,12 +8,15 @@ import { Refusal } from '../../gateway/src/request/refusal.ts';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
 import { QuotaController } from '../../operator/src/quota/quota-controller.ts';
 
-/** Gateways and the leader's quota controller without a network and with a simulated clock, so that months pass in moments. */
+/**
+ * Tests gateways and the leader's quota controller without a network and with a simulated clock, so that simulated months take only
+ * moments.
+ */
 
 const STEP_MS = 100;
 const logger = pino({ level: 'silent' });
 
-/** A pause without requests, then this many requests per second, spread over all gateways. */
+/** A pause without requests, followed by requests at a constant rate, spread over all gateways. */
 interface Phase {
   readonly quietMs: number;
   readonly perSecond: number;
@@ -79,7 +82,7 @@ class Simulation {
     await Promise.all(this.#gates.map((gate) => gate.close()));
   }
 
-  /** Returns the largest number of ledger writes within this time. */
+  /** Returns the largest number of ledger writes in any period of this length. */
   writesWithin(ms: number): number {
     const times = this.writtenAtMs;
     return Math.max(0, ...times.map((from, index) => times.filter((at, n) => n >= index && at < from + ms).length));
@@ -134,7 +137,7 @@ test('writes the ledger at most once a second while five gateways use up a quota
   await simulation.stop();
 });
 
-/** Longer than the failover to another operator. */
+/** The length of an outage that is longer than the failover to another operator. */
 const OUTAGE_MS = 20_000;
 const SEEN_MS = 2 * LIMITS.quotaReportMs;
 
@@ -146,7 +149,8 @@ test('accepts a burst from an idle account just before the operator fails', asyn
       fc.integer({ min: 1, max: 5 }),
       async (quietMs, perSecond, gateways) => {
         const requests = (perSecond * (SEEN_MS + OUTAGE_MS)) / 1_000;
-        // The block of the first request is too small for the burst, so gateways must ask for more as soon as they notice it.
+        // The block of the first request is too small for the burst, so gateways must ask for more permits as soon as they notice
+        // the burst.
         const simulation = new Simulation(6 * requests, gateways);
         await simulation.run({ quietMs: 0, perSecond: 1, ms: 5_000 });
         await simulation.run({ quietMs, perSecond, ms: SEEN_MS });

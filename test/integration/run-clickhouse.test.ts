@@ -7,7 +7,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** The embedded ClickHouse without `standin dev`: `npm run clickhouse` and the chart's engine. */
+/** Tests the embedded ClickHouse without `standin dev`, as `npm run clickhouse` and the chart's engine run it. */
+
 const MAIN = path.join(import.meta.dirname, '../../packages/engine/src/main.ts');
 
 // Starts the engine without the IPC channel by which it recognizes a parent process.

@@ -27,7 +27,7 @@ let batches = 0;
 const insert = (rows: readonly LogRow[]): Promise<void> =>
   store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token: `batch-${batches++}` });
 
-/** Each group of tests has its own project. */
+/** The number of projects so far. Each group of tests has its own project. */
 let projects = 0;
 const newProject = (): string => `project-${projects++}`;
 

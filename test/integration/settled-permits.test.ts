@@ -7,7 +7,8 @@ import { QuotaController } from '../../operator/src/quota/quota-controller.ts';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
-/** Counts the permits that an unreachable gateway used, in the real ClickHouse engine and with wrong clocks. */
+/** Tests how the permits that an unreachable gateway used are counted, with the real ClickHouse engine and wrong clocks. */
+
 let clickHouse: TestClickHouse;
 let store: LogStore;
 

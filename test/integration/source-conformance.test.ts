@@ -4,8 +4,8 @@ import { eventually } from '../harness/eventually.ts';
 import { directoryDriver, kubernetesDriver, type Manifest, type SourceDriver } from './source-drivers.ts';
 
 /**
- * The contract of ResourceSource, tested with both implementations: a directory of manifests, and a real Kubernetes API server with the
- * operator's own ServiceAccount, as the operator uses it: with identities.
+ * Tests the contract of ResourceSource with both implementations. One is a directory of manifests. The other is a real Kubernetes
+ * API server with identities and the operator's own ServiceAccount, as the operator uses it.
  */
 
 /** Records the notifications of a source. */
@@ -130,8 +130,9 @@ describe.for([
   });
 
   /**
-   * An Account or a Project that returns has the same log. A directory derives uids from kind, namespace and name, and a cluster has
-   * identities (ADR 024). Otherwise, it is a new object, except for the count of key regenerations in a directory.
+   * A recreated Account or Project keeps its log, because a directory derives uids from kind, namespace and name, and a cluster has
+   * identities (ADR 024). In all other respects, the recreated object is a new object, except that a directory keeps the count of
+   * key regenerations.
    */
   it('gives a recreated object the same uid, but no status', async () => {
     await driver.write([account('a', 1)]);
@@ -338,7 +339,7 @@ describe.for([
     await start();
     expect(listener.objects.size).toBe(1_000);
     expect(listener.log.filter((line) => line.startsWith('put'))).toHaveLength(1_000);
-    // The list spans several pages; each object appears once.
+    // The list spans several pages, but each object must appear only once.
     const first = new Set([...listener.objects.values()].map(({ metadata }) => metadata.uid));
     expect(first.size).toBe(1_000);
   });

@@ -21,9 +21,9 @@ export interface Manifest extends ObjectRef {
 
 /** A source, and the actions of users and the environment on it. */
 export interface SourceDriver {
-  /** Has the operator's permissions. */
+  /** A source with the operator's permissions. */
   readonly source: ResourceSource;
-  /** Has the permissions of a user who can change objects. */
+  /** A source with the permissions of a user who can change objects. */
   readonly editor: ResourceSource;
   readonly namespaces: readonly [string, string];
   /** Writes manifests, as with kubectl or an editor. */
@@ -33,7 +33,7 @@ export interface SourceDriver {
   writeSecret(namespace: string, name: string, data: Readonly<Record<string, Buffer>>): Promise<void>;
   /** Makes the source's input unavailable for a time, and applies the changes in `meanwhile`. */
   outage(meanwhile: { write: readonly Manifest[]; remove: readonly ObjectRef[] }): Promise<void>;
-  /** Removes everything, between two tests. */
+  /** Removes the objects of the last test and opens a new source. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ const secretOf = (namespace: string, name: string, data: Readonly<Record<string,
   data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.toString('base64')])),
 });
 
-/** A directory with one file per object. */
+/** Creates a driver for a directory with one file per object. */
 export const directoryDriver = async (): Promise<SourceDriver> => {
   const root = await mkdtemp(path.join(tmpdir(), 'standin-source-'));
   const dir = path.join(root, 'manifests');
@@ -96,7 +96,7 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
   };
 };
 
-/** A real API server with the operator's real permissions. */
+/** Creates a driver for a real API server with the operator's real permissions. */
 export const kubernetesDriver = async (): Promise<SourceDriver & { readonly cluster: OwnCluster }> => {
   const cluster = await startCluster();
   await installStandin(cluster);

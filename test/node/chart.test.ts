@@ -16,9 +16,10 @@ import { NodeStand } from './stand.ts';
 import { helloWithoutCertificate, ownService, TENANT, tenantObjects } from './tenant-services.ts';
 
 /**
- * The chart on a real node, as a new user sees it: pods with images of this checkout, Services and volumes. There is one installation. The
- * tests build on each other, in order, and each one leaves everything running.
+ * Tests the chart on a real node, as a new user sees it, with Services, volumes, and pods that run images of this checkout. There
+ * is one installation. The tests build on each other, in order, and each one leaves everything running.
  */
+
 let stand: NodeStand;
 let browser: Browser;
 /** `/PROJECT-URI` */
@@ -32,7 +33,7 @@ const VALUES = [
   ['--set', 'drain.orphans.quietSeconds=5'],
   // Limits how long a stopping gateway waits for ClickHouse, which is unavailable.
   ['--set', 'gateway.settings.drainTimeoutMs=5000'],
-  // Large bodies fill it within seconds.
+  // Large bodies fill a spool of this size within seconds.
   ['--set', 'gateway.settings.spool.bytes=16777216'],
 ].flat();
 const CALLERS = 6;
@@ -42,13 +43,13 @@ const FAILOVER_MS_MAX = 15_000;
 const DELIVERED_MS_MAX = 60_000;
 /** A test that replaces pods waits several seconds for each pod. */
 const TEST_MS_MAX = 240_000;
-/** For tests whose steps cannot be repeated. */
+/** Options for tests whose steps cannot be repeated. */
 const NO_RETRY = { timeout: TEST_MS_MAX, retry: 0 };
 const WITH_RETRY = { timeout: TEST_MS_MAX };
 
 beforeAll(async () => {
   [stand, browser] = await Promise.all([NodeStand.start(), startBrowser()]);
-  // Includes the time to build the images.
+  // The timeout includes the time to build the images.
 }, 600_000);
 afterAll(async () => {
   await browser.close();
@@ -59,11 +60,11 @@ afterEach(async ({ task }) => {
 });
 
 interface Load extends Traffic {
-  /** The query string of the requests, which identifies their rows. Each attempt of a test uses a new one. */
+  /** The query string of the requests, which identifies their rows. Each attempt of a test uses a new query string. */
   readonly query: string;
 }
 
-/** Starts clients that all call the gateways' Service or each call one URL. */
+/** Starts one client for each URL. By default, all clients call the gateways' Service. */
 const startLoad = (urls = Array.from({ length: CALLERS }, () => gatewayUrl), options?: TrafficOptions): Load => {
   const query = `run=${randomUUID()}`;
   const callers = urls.map((url) => ({ url }));
@@ -176,8 +177,8 @@ test('a tenant can forward to its own pods, but not to ClickHouse or the operato
   }
   expect((await call('own'))[0]).toBe(502);
 
-  // The gateway cannot see which addresses are behind a Service's address, so here the password and the certificates protect ClickHouse and
-  // the operator. The node programs its rules for an address shortly after the object is created.
+  // The gateway cannot see which addresses are behind a Service's address, so here the password and the certificates protect
+  // ClickHouse and the operator. The node programs the rules for a Service's address shortly after the Service is created.
   await expect
     .poll(() => call('mixed'), { timeout: 30_000 })
     .toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
@@ -197,7 +198,7 @@ test(
   'helm upgrade replaces all gateways and operators under load without failing or losing a request',
   NO_RETRY,
   async () => {
-    // Much more than this file needs, so that even a gateway’s first permits last until a new leader is elected.
+    // This quota is much larger than this file needs, so that even a gateway’s first permits last until a new leader is elected.
     await stand.kubectl('patch', 'mac', 'default', '--type=merge', '-p', '{"spec":{"monthlyQuota":10000000}}');
     await stand.cluster.apply(
       JSON.stringify({
@@ -234,7 +235,7 @@ test(
   },
 );
 
-/** The UIDs of the gateway and operator pods. */
+/** Returns the UIDs of the gateway and operator pods. */
 const podUids = async (): Promise<readonly string[]> => {
   const which = ['-l', 'app.kubernetes.io/component in (gateway, operator)'];
   const text = await stand.system('get', 'pods', ...which, '-o', 'jsonpath={.items[*].metadata.uid}');
@@ -256,7 +257,7 @@ test(
   "the other operator leads within 15 s when the leader's pod is killed under load, and no request fails or is lost",
   WITH_RETRY,
   async () => {
-    /** The name of the leading pod. The rest of the Lease's holder identifies its process. */
+    /** Returns the name of the leading pod. The rest of the Lease's holder identifies its process. */
     const leader = async (): Promise<string> => {
       const holder = await stand.system('get', 'lease', 'standin-operator', '-o', 'jsonpath={.spec.holderIdentity}');
       return holder.split('_')[0] ?? '';
@@ -324,7 +325,7 @@ test('helm uninstall leaves only what docs/install.md lists', NO_RETRY, async ()
   await stand.helm('uninstall', '--wait');
   const kinds = await stand.kubectl('api-resources', '--verbs=list', '-o', 'name', '--namespaced=true');
   const listed = kinds.split('\n').filter((kind) => !/^(events|pods\.metrics|endpoints$)/.test(kind));
-  /** The remaining objects. For objects with generated names: one per kind. */
+  /** Returns the remaining objects. Includes only one object per kind for objects with generated names. */
   const left = async (): Promise<readonly string[]> => {
     const names = (await stand.system('get', listed.join(','), '-o', 'name', '--ignore-not-found')).split('\n');
     const known = names

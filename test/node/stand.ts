@@ -13,10 +13,10 @@ import { runCommand } from '../cluster/run-command.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const CHART = path.join(CHARTS, 'standin');
-/** Longer than any operation of these tests on a busy machine. */
+/** A timeout that is longer than any operation of these tests on a busy machine. */
 const WAIT_MS = 150_000;
 
-/** The log as readers see it: the latest version of each id. */
+/** The log as readers see it, with only the latest version of each id. */
 const READ = '(SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id)';
 
 /** The columns of a log row that tests compare with the sent request. */
@@ -29,7 +29,7 @@ export interface StoredRow {
 export class NodeStand {
   readonly node: ClusterNode;
   readonly cluster: Cluster;
-  /** For the test's own files. Stopping the node removes it. */
+  /** The folder for the test's own files. Stopping the node removes the folder. */
   readonly folder: string;
   readonly #forwards: ChildProcess[] = [];
 
@@ -73,13 +73,13 @@ export class NodeStand {
     return stdout;
   }
 
-  /** The cluster address of one of the release's Services as `http://ADDRESS:PORT`. Callers on the node can reach it. */
+  /** Returns the cluster address of one of the release's Services as `http://ADDRESS:PORT`. Callers on the node can reach it. */
   async serviceUrl(name: string): Promise<string> {
     const format = 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}';
     return `http://${await this.system('get', 'service', name, '-o', format)}`;
   }
 
-  /** The image of operator, gateway and dashboard. */
+  /** Returns the image of operator, gateway and dashboard. */
   image(): Promise<string> {
     const format = 'jsonpath={.spec.template.spec.containers[0].image}';
     return this.system('get', 'deployment', 'standin-operator', '-o', format);
@@ -116,7 +116,10 @@ export class NodeStand {
     return stdout;
   }
 
-  /** The stored rows of the requests with this query string: the latest version of each id, with only the first line of the body. */
+  /**
+   * Returns the stored rows of the requests with this query string. Each row is the latest version of its id, with only the first
+   * line of the body.
+   */
   async rows(query: string): Promise<readonly StoredRow[]> {
     const rows = await this.#select(
       `toString(id), substringIndex(toString(request_body), '\\n', 1) FROM ${READ} WHERE query = '${query}'`,
@@ -124,7 +127,7 @@ export class NodeStand {
     return rows.map(([id = '', body = '']) => ({ id, body }));
   }
 
-  /** The number of quota permits that more than one stored request spent. */
+  /** Returns by how much the stored requests with a permit outnumber their distinct permits, or 0 if no permit was used twice. */
   async duplicatePermits(): Promise<number> {
     const permit = 'account_uid, quota_period, quota_block, quota_permit';
     const [[count] = []] = await this.#select(`count() - uniqExact(${permit}) FROM ${READ} WHERE quota_block != ''`);

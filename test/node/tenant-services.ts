@@ -16,7 +16,7 @@ const object = (apiVersion: string, kind: string, name: string, rest: object) =>
 });
 const service = (name: string, spec: object) => object('v1', 'Service', name, { spec });
 const alias = (name: string, externalName: string) => service(name, { type: 'ExternalName', externalName });
-/** An EndpointSlice with a manually chosen address for the Service of that name. */
+/** Returns an EndpointSlice with a manually chosen address for the Service of that name. */
 const addresses = (name: string, address: string, port: number) => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
@@ -33,7 +33,7 @@ const endpoint = (name: string, serviceRef: object) =>
     },
   });
 
-/** An account, a project, and endpoints that forward to the tenant's Services. The Service of `own` is created later. */
+/** Returns an account, a project, and endpoints that forward to the tenant's Services. The Service of `own` is created later. */
 export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): readonly object[] => [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: TENANT } },
   object('standin.dev/v1alpha1', 'Account', 'default', { spec: {} }),
@@ -43,7 +43,7 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   alias('api', 'kubernetes.default.svc.cluster.local'),
   service('by-hand', { ports: [{ port: 8123 }] }),
   addresses('by-hand', clickhouse, 8123),
-  // Only tenants who may write EndpointSlices can do this. The slice adds an address to those of the selected pods.
+  // Only tenants who may write EndpointSlices can create such a slice, which adds an address to those of the selected pods.
   service('mixed', { selector: { app: 'none' }, ports: [{ port: 8123 }] }),
   addresses('mixed', clickhouse, 8123),
   service('stream', { selector: { app: 'none' }, ports: [{ port: 9443 }] }),
@@ -57,7 +57,7 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   endpoint('stream', { name: 'stream', port: 9443, scheme: 'https' }),
 ];
 
-/** A valid Service with a pod that responds. */
+/** Returns a valid Service with a pod that responds. */
 export const ownService = (image: string): readonly object[] => [
   {
     apiVersion: 'v1',

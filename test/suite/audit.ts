@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { runCommand } from '../cluster/run-command.ts';
 
 /**
- * `npm run audit` fails on a known vulnerability of severity high or critical in a package that runs in production. If a registry does not
- * support audits, as with many mirrors, it prints the registry's message and does not fail.
+ * `npm run audit` fails on a known vulnerability of high or critical severity in a package that runs in production. If the registry
+ * does not support audits, as is the case for many mirrors, the command prints the registry's message and exits successfully.
  */
 
 /** The reason why an advisory does not affect Standin, by id. */
@@ -16,12 +16,12 @@ const FAILS: readonly string[] = ['high', 'critical'];
 const TIMEOUT_MS = 2 * 60_000;
 
 const advisorySchema = z.object({ name: z.string(), title: z.string(), url: z.string(), severity: z.string() });
-/** The output of `npm audit --json`. `via` contains names if an advisory affects a dependency. */
+/** The output of `npm audit --json`. An element of `via` is an advisory, or the name of a dependency that an advisory affects. */
 const reportSchema = z.union([
   z.object({
     vulnerabilities: z.record(z.string(), z.object({ via: z.array(z.union([z.string(), advisorySchema])) })),
   }),
-  // A failed request. Other errors, such as a missing lockfile, have no message.
+  // The output of a failed request. Other errors, such as a missing lockfile, have no message.
   z.object({ message: z.string() }),
 ]);
 

@@ -5,11 +5,13 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 const BROWSER_MODULE = 'test/harness/browser.ts';
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/** Returns the test files that use a browser, among those that vitest's `filters` select (none: all). */
+/**
+ * Returns the test files that use a browser, among those that vitest's `filters` select. Without filters, all files are selected.
+ */
 export const findBrowserNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(BROWSER_MODULE, filters);
 
-/** Checks for a browser, and installs Debian's if permitted. Resolves with instructions if there is none. */
+/** Checks for a browser, and installs Debian's browser if permitted. Resolves with instructions if there is no browser. */
 export const prepareBrowser = async (report: (line: string) => void): Promise<string | undefined> => {
   if (findChromium() !== undefined) return undefined;
   if (process.getuid?.() !== 0) return CHROMIUM_REMEDY;

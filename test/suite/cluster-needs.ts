@@ -21,7 +21,10 @@ const HELM_MODULE = 'test/harness/helm.ts';
 const KUBECTL_MODULE = 'test/cluster/kubectl.ts';
 const TEST_FILES = 'test/{integration,e2e,node,torture}/**/*.test.ts';
 
-/** Returns paths relative to the checkout's root, among the files that vitest's `filters` select (none: all). */
+/**
+ * Returns paths, relative to the root of the checkout, of the test files that vitest's `filters` select. Without filters, all test
+ * files are considered.
+ */
 export const findClusterNeeds = async (filters: readonly string[]): Promise<ClusterNeeds> => {
   const shared: string[] = [];
   const own: string[] = [];
@@ -44,14 +47,20 @@ export const findFilesThatNeed = async (module: string, filters: readonly string
   return files.filter((_file, index) => reached[index]?.has(module));
 };
 
-/** Returns the test files that use more than this process, among those that vitest's `filters` select (none: all). */
+/**
+ * Returns the test files that use more than this process, among those that vitest's `filters` select. Without filters, returns all
+ * such files.
+ */
 const selectedTestFiles = async (filters: readonly string[]): Promise<readonly string[]> => {
   const files: string[] = [];
   for await (const file of glob(TEST_FILES, { cwd: ROOT })) files.push(file);
   return filters.length === 0 ? files : files.filter((file) => filters.some((filter) => file.includes(filter)));
 };
 
-/** Returns the modules in test/ that a file loads. The search ends at the shared cluster, which itself loads the module for own clusters. */
+/**
+ * Returns the modules in test/ that a file loads. The search ends at the shared cluster, which itself loads the module for own
+ * clusters.
+ */
 const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
   if (seen.has(file)) return seen;
   seen.add(file);

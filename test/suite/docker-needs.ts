@@ -5,11 +5,17 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 
 const IMAGES_MODULE = 'test/cluster/images.ts';
 
-/** Returns the test files that run Standin's images, among those that vitest's `filters` select (none: all). */
+/**
+ * Returns the test files that run Standin's images, among those that vitest's `filters` select. Without filters, all files are
+ * selected.
+ */
 export const findDockerNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(IMAGES_MODULE, filters);
 
-/** Resolves with an engine that has the images, or with instructions if there is no engine. The tests report a failed build. */
+/**
+ * Starts the Docker engine and builds the images. Resolves with the engine, or with instructions if there is no engine. The tests
+ * report a failed build.
+ */
 export const prepareImages = async (report: (line: string) => void): Promise<DockerEngine | string> => {
   let engine: DockerEngine | undefined;
   try {

@@ -1,7 +1,7 @@
 import ts from 'typescript';
 
 export interface ModuleImport {
-  /** As written in the code: `../cluster/kubeconfig.ts`, `@standin/contract`, `node:fs`. */
+  /** The specifier as written in the code, such as `../cluster/kubeconfig.ts`, `@standin/contract` or `node:fs`. */
   readonly specifier: string;
   /** True for imports that are erased at run time. */
   readonly isTypeOnly: boolean;

@@ -4,13 +4,16 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 
 const NODE_MODULE = 'test/cluster/node/start-node.ts';
 
-/** Returns the test files that start a real node, among those that vitest's `filters` select (none: all). */
+/**
+ * Returns the test files that start a real node, among those that vitest's `filters` select. Without filters, all files are
+ * selected.
+ */
 export const findNodeNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(NODE_MODULE, filters);
 
 /**
- * Installs and builds what a node needs: Debian packages and programs. Throws MissingToolError with instructions if this machine cannot run
- * a node.
+ * Installs and builds what a node needs: Debian packages and programs. Throws MissingToolError with instructions if this machine
+ * cannot run a node.
  */
 export const prepareNodeTests = async (report: Progress): Promise<void> => {
   await prepareNode(report);

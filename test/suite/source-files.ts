@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /** A text file of the checkout. */
 export interface SourceFile {
-  /** Relative to the checkout's root, with `/`. */
+  /** The path relative to the checkout's root, with `/`. */
   readonly path: string;
   readonly text: string;
 }

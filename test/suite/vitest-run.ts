@@ -23,7 +23,10 @@ export interface VitestOptions {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
-/** Tests start hundreds of processes. Node's cache of compiled sources more than halves the CPU time of a command. */
+/**
+ * The folder of Node's cache of compiled sources. Tests start hundreds of processes, and the cache more than halves the CPU time
+ * of a command.
+ */
 const COMPILE_CACHE = path.join(ROOT, 'node_modules/.cache/standin-tests');
 /** The whole suite takes half of this time. A longer run has hung. */
 const TIMEOUT_MS = 60 * 60_000;

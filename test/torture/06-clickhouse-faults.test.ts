@@ -9,6 +9,7 @@ import { ask } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
 /** Torture tests 6 to 12: however inserts fail, every answered request is stored once, and no request is rejected. */
+
 const RATE_PER_SECOND = 200;
 const LOAD_MS = 1_500;
 

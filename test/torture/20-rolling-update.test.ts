@@ -13,9 +13,10 @@ import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 
 /** Torture test 20: three gateways are replaced one by one under load, behind a simulated Service. */
+
 const RATE_PER_SECOND = 200;
 const PROBE_INTERVAL_MS = 100;
-/** Long enough for new connections to stop and for every open connection to get a response. */
+/** A drain time that is long enough for new connections to stop and for every open connection to get a response. */
 const DRAIN_MS = 2_000;
 const DRAIN_TIMEOUT_MS = 5_000;
 

@@ -10,22 +10,28 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 import { isLongRun } from './oracle.ts';
 import { QuotaStand, type QuotaResponse } from './quota-stand.ts';
 
-/** Torture tests 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
+/**
+ * Torture tests 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine.
+ */
+
 let stand: QuotaStand;
 let folder: string;
 /** While this file exists, the leader freezes just before it writes a ledger. */
 let trap: string;
 
 const QUOTA = 10_000;
-/** The quota of the Pro plan. The Free plan has none. */
+/** The quota of the Pro plan. The Free plan has no quota. */
 const PRO_QUOTA = QUOTA + 5;
-/** From the API server's acknowledgement of a new quota until gateways enforce it. */
+/** The maximum time from the API server's acknowledgement of a new quota until gateways enforce it. */
 const EFFECT_MS_MAX = 2_000;
 /** The minimum time that a gateway is frozen. */
 const FROZEN_MS = isLongRun() ? 60_000 : 0;
-/** The outage of the API server. It is longer than an operator can lead without one. */
+/** The length of an API server outage. It is longer than an operator can lead without an API server. */
 const OUTAGE_MS = isLongRun() ? 600_000 : 20_000;
-/** More than the permits that a gateway holds, which cover ten minutes at its recent rate. */
+/**
+ * The number of requests in a volley. It exceeds the number of permits that a gateway holds, which cover ten minutes at its recent
+ * rate.
+ */
 const VOLLEY = 200;
 const VOLLEY_MS = OUTAGE_MS / 200;
 
@@ -178,7 +184,7 @@ describe('quota enforcement', () => {
       accept: ({ size }) => size > 0,
       timeoutMs: 40_000,
     });
-    // This gateway had no permit yet. The other operator grants this one.
+    // This gateway had no permit yet. The other operator grants this permit.
     await stand.untilAccepted(stand.gateway(4), 40_000);
     old.process.signal('SIGCONT');
     await eventually('the result of the delayed write', () => Promise.resolve(old.process.log().join('\n')), {

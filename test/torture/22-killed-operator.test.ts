@@ -10,8 +10,9 @@ import { QuotaStand } from './quota-stand.ts';
 
 /**
  * Torture test 22: the operator repeatedly dies between its ledger write and the response. The ledger then contains granted blocks
- * that no gateway has. The last time, the three gateways die too, so none can report that the blocks never arrived.
+ * that no gateway has. The last time, the three gateways die too, so no gateway can report that the blocks never arrived.
  */
+
 const KILLS = isLongRun() ? 100 : 5;
 const GATEWAYS = 3;
 const QUOTA = 500 + KILLS;

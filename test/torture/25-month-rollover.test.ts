@@ -8,18 +8,22 @@ import { startKeyLoad } from './key-load.ts';
 import { QuotaStand } from './quota-stand.ts';
 
 /**
- * Torture test 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s ahead.
- * Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another has a large
- * quota and gets requests all the time.
+ * Torture test 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s
+ * ahead. Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another
+ * account has a large quota and gets requests all the time.
  */
+
 const SKEWS_MS = [-90_000, 0, 90_000];
 const QUOTA = 300;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Processes read their clock 20 times per second. A gateway checks an exhausted quota again after one second. */
+/**
+ * The time after which new clocks have taken effect. Processes read their clock 20 times per second, and a gateway checks an
+ * exhausted quota again after one second.
+ */
 const SETTLED_MS = 1_500;
 
-/** The boundary between the two months: far enough ahead that nothing was counted before the clocks were set. */
+/** The boundary between the two months. It is far enough ahead that nothing was counted before the clocks were set. */
 const MONTH_END_MS = periodEndMs(periodOf(Date.now() + DAY_MS));
 const [BEFORE, AFTER] = [periodOf(MONTH_END_MS - 1), periodOf(MONTH_END_MS)];
 
@@ -45,7 +49,7 @@ test('25: each row counts once, in the month of its permit, when the month ends 
   });
   const [operator] = stand.deployment.operators;
   assert(operator);
-  /** Sets the time since the end of the month according to the operator's clock. Negative: before the end. */
+  /** Sets the time since the end of the month according to the operator's clock. A negative value is a time before the end. */
   const setClocks = async (fromEndMs: number): Promise<void> => {
     const offsetMs = MONTH_END_MS + fromEndMs - Date.now();
     await operatorClock.set(offsetMs);
@@ -91,7 +95,7 @@ test('25: each row counts once, in the month of its permit, when the month ends 
   expect(await refusal()).toBe(reset);
   expect(stand.accepted).toBe(2 * QUOTA);
 
-  // Gateways return the remaining permits of the past month when their own clock reaches the new one.
+  // Gateways return the remaining permits of the past month when their own clock reaches the new month.
   await setClocks(HOUR_MS);
   await delay(SETTLED_MS);
   const sent = await load.stop();

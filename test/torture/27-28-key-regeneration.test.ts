@@ -13,9 +13,10 @@ import { denyOperator } from './deny-operator.ts';
 import { acceptedAfter, startKeyLoad } from './key-load.ts';
 
 /**
- * Torture tests 27 and 28: an API key is regenerated while gateways are under load, disconnected or frozen, and while the operator dies
- * between each pair of steps. The processes and the API server are real.
+ * Torture tests 27 and 28: an API key is regenerated while gateways are under load, disconnected or frozen, and while the operator
+ * dies between each pair of steps. The processes and the API server are real.
  */
+
 let cluster: OwnCluster;
 let deployment: Deployment;
 let tenant: Tenant;
@@ -23,7 +24,10 @@ let path: string;
 const proxies = new Map<number, TcpProxy>();
 
 const GATEWAYS = 5;
-/** This gateway reaches the operator through a proxy that can be cut. It continues with its last configuration. */
+/**
+ * This gateway reaches the operator through a proxy that can be cut. When disconnected, the gateway continues with its last
+ * configuration.
+ */
 const LENIENT = 3;
 /** This gateway also uses a proxy, but rejects requests after `STALE_MS`. */
 const STRICT = 4;
@@ -65,10 +69,10 @@ const gateway = (index: number): DeployedGateway => {
   if (found === undefined) throw new Error(`no gateway ${index}`);
   return found;
 };
-/** Returns the gateways that the operator knows, by name. */
+/** Returns the acknowledged revision of each gateway that the operator knows. */
 const known = (): Promise<ReadonlyMap<string, number>> =>
   metricOf(deployment.operators[0]?.adminUrl ?? '', 'standin_publish_gateway_revision');
-/** There is no kubelet, so no containers run. These pods only represent the gateways in the API server. */
+/** Creates pods that only represent the gateways in the API server. There is no kubelet, so no containers run. */
 const createPods = async (indexes: readonly number[]): Promise<void> => {
   const items = indexes.map((index) => ({
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `gateway-${index}`, namespace: SYSTEM_NAMESPACE } },
@@ -87,7 +91,7 @@ const createClaim = async (): Promise<void> => {
 };
 const keyOf = (account = 'team'): Promise<string> => tenant.readSecret(`${account}-api-key`);
 let serial = 0;
-/** Returns the name, which must be unique because a test may run twice. */
+/** Creates a KeyRegeneration and returns its name, which must be unique because a test may run twice. */
 const regenerate = async (account = 'team'): Promise<string> => {
   serial += 1;
   const name = `regeneration-${serial}`;
@@ -107,11 +111,14 @@ const untilWaitingFor = (name: string, index: number) =>
 
 const statuses = async (key: string): Promise<number[]> =>
   Promise.all(deployment.gateways.map(async (one) => (await post(one, path, key)).status));
-/** Gives each gateway permits of the quota, so that it accepts requests even when it is disconnected. */
+/**
+ * Waits until every gateway accepts requests. Each then holds permits of the quota, so that it accepts requests even when it is
+ * disconnected.
+ */
 const untilAllAccept = (key: string): Promise<unknown> =>
   eventually('all gateways to accept', () => statuses(key), { accept: (all) => all.every((one) => one === 200) });
 
-/** The load continues for this long after the end. */
+/** The time for which the load continues after the end of the regeneration. */
 const AFTERWARDS_MS = 500;
 
 describe('27: a key regeneration under load', () => {
@@ -123,7 +130,7 @@ describe('27: a key regeneration under load', () => {
     const name = await regenerate();
     const { status } = await untilWaitingFor(name, LENIENT);
     expect(status).toMatchObject({ phase: 'Running', acknowledged: `${GATEWAYS - 1}/${GATEWAYS}` });
-    // New endpoints no longer wait for this gateway. The regeneration does, as long as the pod exists.
+    // New endpoints no longer wait for this gateway. The regeneration waits for the gateway as long as the pod exists.
     await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
     await tenant.mock('later', '"later"');
     await tenant.untilReason('Endpoint', 'later', 'Ready');
@@ -171,7 +178,7 @@ describe('27: a key regeneration under load', () => {
     process.signal('SIGSTOP');
     const answers: Promise<number>[] = [];
     try {
-      // A heartbeat arrives and is not read. The new key does not arrive.
+      // A heartbeat arrives but is not read, and the new key does not arrive.
       await delay(LIMITS.streamHeartbeatMs + 300);
       await proxies.get(STRICT)?.cut();
       answers.push(ask());
@@ -222,7 +229,7 @@ const LEASE = resourcePath({
 describe('28: the operator dies during a regeneration', () => {
   const operator = () => deployment.operators[0];
   const kill = () => operator()?.process.kill('SIGKILL');
-  /** Restarts the operator, which leads immediately: the test does not wait until the old lease expires. */
+  /** Restarts the operator and releases its lease, so that it leads immediately instead of waiting until the lease expires. */
   const restart = async (): Promise<void> => {
     await tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await operator()?.process.restart();
@@ -287,7 +294,7 @@ describe('28: the operator dies during a regeneration', () => {
     await untilPhase(name, 'Completed');
     const after = await keyOf('steps');
     expect(after).not.toBe(old);
-    // Clients that read the new key while the operator was dead must not need a third one.
+    // Clients that read the new key while the operator was dead must not need a third key.
     if (replaced !== old) expect(after).toBe(replaced);
     expect(await counted('steps')).toBe(before + 1);
   });

@@ -4,6 +4,7 @@ import { RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
 /** Torture test 29: each request with an invalid key gets a 401 that reveals nothing, and leaves no row. */
+
 let stand: Stand;
 beforeAll(async () => {
   stand = await Stand.start();
@@ -23,7 +24,7 @@ const send = async (client: RawClient, keyLines: readonly string[]) => {
 /** Returns a key in the format that the operator generates, with the given checksum. */
 const generated = (checksum: string): string => `standin_${randomBytes(40).toString('hex').slice(0, 43)}${checksum}`;
 
-/** None of them is an active key, and all get the same response. */
+/** Keys that are not active. All of them get the same response. */
 const INVALID: readonly (readonly [name: string, key: () => string])[] = [
   ['an unknown key', () => `sk_${randomBytes(16).toString('hex')}`],
   ['a well-formed key', () => generated('0AbCdE')],
@@ -58,7 +59,10 @@ describe('an invalid key', () => {
   });
 
   const ROUNDS = 400;
-  /** Only a large difference in time counts, such as for another lookup or a write. Smaller differences are noise. */
+  /**
+   * The maximum ratio of the median times. Only a large difference counts, such as the time for another lookup or a write. Smaller
+   * differences are noise.
+   */
   const FACTOR_MAX = 3;
 
   test('is rejected in about the same time, whether it is unknown, malformed or almost correct', async () => {
@@ -84,7 +88,7 @@ describe('an invalid key', () => {
     client.send(stand.head('POST', stand.target('/a', marker), [['Content-Length', '0']]));
     expect((await client.answer())?.status).toBe(200);
     stand.accept(marker);
-    // The log contains that row and the row of `verify` itself, and nothing else.
+    // The log contains the row of this request and the row of `verify` itself, and nothing else.
     expect(await stand.verify()).toHaveLength(2);
   });
 });

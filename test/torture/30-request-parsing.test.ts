@@ -5,9 +5,10 @@ import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 30: the 33 cases of h1spec (https://github.com/uNetworking/h1spec) with our own bytes, and the kinds of request smuggling that
- * HTTP Garden collects (https://github.com/narfindustries/http-garden, TROPHIES.md).
+ * Torture test 30: the 33 cases of h1spec (https://github.com/uNetworking/h1spec) with our own bytes, and the kinds of request
+ * smuggling that HTTP Garden collects (https://github.com/narfindustries/http-garden, TROPHIES.md).
  */
+
 let stand: Stand;
 let upstream: Upstream;
 beforeAll(async () => {
@@ -26,11 +27,11 @@ afterAll(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** Long enough to see an unexpected response. */
+/** A wait that is long enough to see an unexpected response. */
 const SILENCE_MS = 400;
 
 describe('h1spec: an incomplete request', () => {
-  // The positions at which the request is cut; `%` marks the cut.
+  // Each pattern matches the part of the request that is sent before the cut.
   const cuts: [string, RegExp][] = [
     ['method', /^G/],
     ['URL 1', /^GET /],
@@ -118,7 +119,7 @@ describe('h1spec: a complete request', () => {
 });
 
 describe('request smuggling', () => {
-  /** A complete request that the gateway must never treat as one. */
+  /** Returns a complete request to hide in a body. The gateway must never treat it as a request. */
   const inner = (marker = stand.marker()) => stand.head('GET', stand.target('/smuggled', marker));
   type Payload = [name: string, headers: string, body: (smuggled: string) => string, method?: 'GET' | 'POST'];
   const chunked = 'Transfer-Encoding: chunked\r\n';

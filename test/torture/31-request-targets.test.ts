@@ -4,6 +4,7 @@ import { json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /** Torture test 31: targets and methods that ask a proxy to connect to another server. */
+
 let stand: Stand;
 /** The server that the requests name. Nothing may ever connect to it. */
 let named: Upstream;

@@ -9,6 +9,7 @@ import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /** Torture test 32: any bytes that a client sends are accepted, forwarded and stored unchanged. */
+
 const MOCK = '{"id":1.0,  "big": 12345678901234567890, "é": null}';
 const MOCK_HEADERS: HeaderPair[] = [
   ['Content-Type', 'application/vnd.shop+json; charset=utf-8'],
@@ -38,7 +39,7 @@ afterAll(async () => {
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** Invariant I3: the row contains the request as sent, except for the key, which is replaced. */
+/** Checks invariant I3: the row contains the request as sent, except for the key, which is replaced. */
 const expectExact = async (
   marker: string,
   sent: { headers: readonly HeaderPair[]; body: Uint8Array; target: string },

@@ -7,6 +7,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
 /** Torture test 33: a request at the limit is stored completely. A request above it is not stored at all. */
+
 let stand: Stand;
 beforeAll(async () => {
   stand = await Stand.start();

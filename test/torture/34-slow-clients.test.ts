@@ -5,17 +5,20 @@ import { forward, json, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 34: clients that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many and needs `ulimit -n` >= 12,000.
+ * Torture test 34: clients that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many clients and needs `ulimit
+ * -n` >= 12,000.
  */
+
 const LONG = process.env['STANDIN_TEST_TORTURE'] === 'long';
 const STALLED = LONG ? 5_000 : 500;
 /**
- * Each makes the gateway hold up to 10 MiB of captured response. If that exceeds the gateway's budget, all clients get a 503.
+ * The number of clients that do not read. Each client makes the gateway hold up to 10 MiB of captured response. If the total
+ * exceeds the gateway's budget, all clients get a 503.
  */
 const NOT_READING = 20;
-/** More than the socket buffers of both kernels can hold. */
+/** More bytes than the socket buffers of both kernels can hold. */
 const LARGE_BYTES = 32 * 1024 * 1024;
-/** The gateway checks its connections every one to two seconds. */
+/** The time by which a connection may outlive its limit, because the gateway checks its connections every one to two seconds. */
 const SLACK_MS = 2_000;
 const CONNECT_AT_ONCE = 200;
 
@@ -61,7 +64,7 @@ const connectMany = async (count: number, first: (client: RawClient) => void): P
   return clients;
 };
 
-/** Returns the 99th percentile of a well-behaved client's latency during that time, in milliseconds. */
+/** Returns the 99th percentile of a well-behaved client's latency over `forMs`, in milliseconds. */
 const normalClientsP99 = async (forMs: number): Promise<number> => {
   const waits: number[] = [];
   const until = performance.now() + forMs;

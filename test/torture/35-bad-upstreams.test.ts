@@ -6,7 +6,11 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';
 
-/** Torture test 35: whatever an upstream does wrong, the client gets a correct response, the log contains it, and the gateway survives. */
+/**
+ * Torture test 35: whatever an upstream does wrong, the client gets a correct response, the log contains it, and the gateway
+ * survives.
+ */
+
 let stand: Stand;
 const upstreams: Upstream[] = [];
 beforeAll(async () => {
@@ -19,7 +23,7 @@ afterAll(async () => {
 });
 
 let serial = 0;
-/** Publishes a separate endpoint for each upstream. */
+/** Publishes a new endpoint that forwards to `url`. Returns a request to it, and its marker, whose row `verify` expects. */
 const forwardTo = async (url: string, timeoutMs = 5_000): Promise<{ marker: string; bytes: string }> => {
   serial += 1;
   const slug = `/up-${serial}`;

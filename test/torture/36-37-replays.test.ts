@@ -10,12 +10,16 @@ import { call, endpoint, mock, readLog, startDev, type DevRun } from '../e2e/dev
 import { eventually } from '../harness/eventually.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture tests 36 and 37 with replays: a Replay can name any URL, and the operator that sends it runs inside the cluster's network. */
+/**
+ * Torture tests 36 and 37 with replays: a Replay can name any URL, and the operator that sends it runs inside the cluster's
+ * network.
+ */
+
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 
 let secret: Upstream;
 beforeAll(async () => {
-  // Every response closes its connection, so that each request looks the name up again (TTL 0).
+  // Every response closes its connection, so that the name is looked up again for each request (TTL 0).
   secret = await startUpstream((socket, { target }) => {
     const redirect = target.startsWith('/redirect')
       ? '302 Found\r\nlocation: http://169.254.169.254/latest/'

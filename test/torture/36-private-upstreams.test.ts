@@ -9,6 +9,7 @@ import { answerOf, startUpstream, type Upstream } from './upstream.ts';
  * Torture test 36: upstreams that only the gateway can reach. The operator writes the reason that `checkUpstreamUrl` returns to the
  * Endpoint's condition. In this test, such an Endpoint still reaches the gateway.
  */
+
 let secret: Upstream;
 beforeAll(async () => {
   secret = await startUpstream(answerOf('secret'));

@@ -6,9 +6,10 @@ import { forward, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 37: names whose addresses change or mix. 127.0.0.1 represents a public address: it is the only address that the
- * administrator allows.
+ * Torture test 37: names whose addresses change or mix. 127.0.0.1 represents a public address, because it is the only address that
+ * the administrator allows.
  */
+
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 const DNS: Record<string, string[][]> = {
   'good.test': [['127.0.0.1']],
@@ -27,7 +28,7 @@ const DNS: Record<string, string[][]> = {
 let stand: Stand;
 let upstream: Upstream;
 beforeAll(async () => {
-  // Every response closes its connection, so that each request looks the name up again (TTL 0).
+  // Every response closes its connection, so that the name is looked up again for each request (TTL 0).
   upstream = await startUpstream((socket, { target }) => {
     const redirect = target.startsWith('/redirect')
       ? '302 Found\r\nlocation: http://169.254.169.254/latest/'

@@ -5,6 +5,7 @@ import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /** Torture test 38: headers that try to inject other headers, and hop-by-hop headers. */
+
 let stand: Stand;
 let upstream: Upstream;
 let nextAnswer = '';

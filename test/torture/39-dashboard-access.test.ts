@@ -21,9 +21,10 @@ import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
 /**
- * Torture test 39: a dashboard on a cluster, with users who try to exceed their permissions, pages on other sites, and untrusted headers.
- * `test/e2e/dashboard-exchange.test.ts` shows that captured bytes stay text.
+ * Torture test 39: a dashboard on a cluster, with users who try to exceed their permissions, pages on other sites, and untrusted
+ * headers. `test/e2e/dashboard-exchange.test.ts` shows that captured bytes stay text.
  */
+
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -33,7 +34,7 @@ let own: string;
 let foreign: string;
 let viewer: Person;
 let editor: Person;
-/** Ids of a log row of each project. */
+/** The ids of a log row of each project. */
 let ownRow: string;
 let foreignRow: string;
 
@@ -133,7 +134,7 @@ describe('another namespace', () => {
       for (const url of [path, path.replace('?', '.data?')]) {
         const { status, body } = await ask(url, { headers: { ...as(viewer), accept: 'text/html' } });
         expect(body, url).not.toContain(SECRET);
-        // A data request combines several routes: its status is 200 or 207, and it contains the error from each route.
+        // A data request combines several routes. Its status is 200 or 207, and it contains the error from each route.
         if (!url.includes('.data?')) expect(status, url).toBeGreaterThanOrEqual(400);
       }
     }
@@ -148,7 +149,7 @@ describe('another namespace', () => {
       expect(status, rest).toBe(404);
       expect(body).not.toContain(SECRET);
     }
-    // A stream does not end.
+    // Streams are excluded, because they do not end.
     for (const path of projectPaths(own, foreignRow).filter((path) => !path.includes('/stream'))) {
       expect((await ask(path, { headers: as(viewer) })).body, path).not.toContain(SECRET);
     }
@@ -253,7 +254,7 @@ describe('a page on another site', () => {
   const form = (action: string, enctype: string, fields: string): string =>
     `<form method="post" action="${dashboard.url}${action}" enctype="${enctype}">${fields}</form><script>document.forms[0].submit()</script>`;
 
-  // Browsers also send the session to other ports of the same host: cookies ignore ports.
+  // Browsers also send the session to other ports of the same host, because cookies ignore ports.
   const HOSTS = ['127.0.0.1', 'localhost'];
   const TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 

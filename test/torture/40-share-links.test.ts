@@ -12,7 +12,8 @@ import { openDevLog } from '../e2e/traffic-page.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /**
- * Torture test 40: shared links that are guessed, expired, revoked, rejected or without a source, and secrets in each part of a request.
+ * Torture test 40: shared links that are guessed, expired, revoked, rejected or without a source, and secrets in each part of a
+ * request.
  */
 
 let run: DashboardRun;
@@ -169,7 +170,7 @@ describe('40: a share link', () => {
     expect(headers).not.toHaveProperty('etag');
     const { statusCode } = await request(url, { method: 'POST', headers: { origin: run.dashboard } });
     expect(statusCode).toBe(405);
-    // Remix would serve data for scripts here. These pages have no scripts.
+    // At this URL, Remix would serve data for scripts, but these pages have no scripts.
     expect((await open(`${url}.data`)).body).toBe((await open(`${run.dashboard}/s/x`)).body);
   });
 });

@@ -12,7 +12,7 @@ import { eventually } from '../harness/eventually.ts';
 const MARKER = 'never-to-be-seen';
 let run: DevRun;
 let clickhouse: EngineAddress;
-/** Contains a file that does not belong to the engine and must stay unchanged. */
+/** A folder with a file that does not belong to the engine and must stay unchanged. */
 let outside: string;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** URL parameters besides the query. */
   readonly search?: Readonly<Record<string, string>>;
-  /** The rows of an insert. The query is then in the URL. */
+  /** The rows of an insert, whose query is in the URL. */
   readonly body?: string;
 }
 

@@ -7,9 +7,10 @@ import { forward, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 42: a tenant changes Services that are upstreams before the operator sees the change, and uses Standin's own parts as
- * upstreams. Every address is allowed here, so that only the check under test can block a request.
+ * Torture test 42: a tenant changes Services that are upstreams before the operator sees the change, and uses Standin's own parts
+ * as upstreams. Every address is allowed here, so that only the check under test can block a request.
  */
+
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 const POD = '127.0.0.1';
 /** The names that /etc/hosts and search domains resolve. */
@@ -18,7 +19,7 @@ const HOSTS = Object.fromEntries(
     (name) => [name, [[POD]]],
   ),
 );
-/** Longer than three attempts of one second each. The endpoint's own timeout is 30 s. */
+/** A limit that is longer than three attempts of one second each. The endpoint's own timeout is 30 s. */
 const SILENT_MS_MAX = 8_000;
 
 let dns: DnsServer;
@@ -26,7 +27,7 @@ let stand: Stand;
 let upstream: Upstream;
 let refused: Upstream;
 beforeAll(async () => {
-  // Every response closes its connection, so that each request looks the name up again.
+  // Every response closes its connection, so that the name is looked up again for each request.
   const close = '200 OK\r\nconnection: close\r\ncontent-length: 2';
   [dns, upstream, refused] = await Promise.all([
     startDnsServer(),
@@ -57,7 +58,7 @@ const endpoint = async (url: string, viaService: boolean): Promise<string> => {
   return slug;
 };
 
-/** Returns the status, or the code of a 502. Also checks that the log contains both. */
+/** Calls an endpoint. Returns the status, or the code of a 502. Checks that the log contains the status. */
 const call = async (slug: string): Promise<number | string> => {
   const marker = stand.marker();
   const answer = await ask(stand.port, stand.head('GET', stand.target(slug, marker)));

@@ -21,6 +21,7 @@ import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
 /** Torture test 43: the memory and CPU time that any client can make a dashboard use, with bodies, streams and pages. */
+
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -33,9 +34,12 @@ let viewer: Person;
 const FLOOD_BYTES = 200_000_000;
 const FLOODED = ['/login', '/preferences', '/login.data', '/preferences.data', '/LOGIN/', '/login?index'];
 const MIB = 1024 * 1024;
-/** The chart gives the process 512 MiB. During a flood of 1.2 GB, uncollected data in Node takes tens of MiB. */
+/**
+ * The maximum growth of the dashboard's memory during a flood. The chart gives the process 512 MiB. During a flood of 1.2 GB, data
+ * that Node has not collected yet takes tens of MiB.
+ */
 const GROWTH_MIB_MAX = 80;
-/** For bodies that are held in memory: several times their total limit. */
+/** The maximum growth with incomplete bodies, which are held in memory. It is several times the limit for their total size. */
 const HELD_GROWTH_MIB_MAX = 150;
 const HEALTH_MS_MAX = 2_000;
 
@@ -62,7 +66,7 @@ beforeAll(async () => {
     await ask(path, { headers: { accept: 'text/html', ...as(viewer) } });
   for (const path of ['/login', '/login.data', '/preferences'])
     await ask(path, { method: 'POST', headers: { accept: 'text/html' }, body: 'a'.repeat(MIB) });
-  // It also excludes V8's young generation, which grows with the first bodies.
+  // The measurement also excludes V8's young generation, which grows with the first bodies.
   await Promise.all(FLOODED.map((path) => flood({ path, isChunked: false }, FLOOD_BYTES / 10)));
 });
 afterAll(async () => {
@@ -93,7 +97,7 @@ const ask = async (path: string, { method = 'GET', headers = {}, body }: AskOpti
 
 const memoryMib = (): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${dashboard.process.pid}/status`, 'utf8'))?.[1]) / 1_024;
-/** Resets the peak memory, so that it covers only what follows (proc(5)). */
+/** Resets the peak memory (proc(5)), so that the next reading covers only the time after the reset. */
 const forgetPeak = (): void => writeFileSync(`/proc/${dashboard.process.pid}/clear_refs`, '5');
 
 const TICK_MS = 10;
@@ -136,7 +140,7 @@ const open = ({ method = 'POST', path, isChunked, headers = {} }: Flood, bytes: 
   return socket;
 };
 
-/** Unlike `once`, does not reject, because a connection may be cut. */
+/** Resolves at the next event. Unlike `once`, does not reject, because a connection may be cut. */
 const next = (socket: Socket, event: 'close' | 'data' | 'drain'): Promise<void> =>
   new Promise((resolve) => void socket.once(event, () => resolve()));
 
@@ -144,8 +148,8 @@ const PART = Buffer.alloc(64 * 1024, 'a');
 const CHUNK = Buffer.concat([Buffer.from(`${PART.length.toString(16)}\r\n`), PART, Buffer.from('\r\n')]);
 
 /**
- * Sends a body of 200 MB as fast as the server reads it, until its end or until the server closes the connection. Resolves with the
- * response's status.
+ * Sends a body, by default of 200 MB, as fast as the server reads it, until its end or until the server closes the connection.
+ * Resolves with the response's status.
  */
 const flood = async (options: Flood, bytes = FLOOD_BYTES): Promise<number> => {
   const socket = open(options, bytes);
@@ -344,7 +348,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
 });
 
 describe('Remix', { timeout: 120_000 }, () => {
-  /** CPU time of the process for one request. The machine may have other work. */
+  /** The maximum CPU time of the process for one request. Wall-clock time would include other work of the machine. */
   const CPU_MS_MAX = 1_500;
 
   test('does not list routes for every part of a path (CVE-2026-55685)', async () => {

@@ -13,21 +13,23 @@ import { eventually } from '../harness/eventually.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Torture test 44: bodies and manifests that once took quadratic time to read: 160 kB of multipart 4.5 s, 230 kB of nested JSON 14.6 s,
- * 200 kB of YAML 24 s. Each must take at most 2 s of CPU time. On a busy machine, wall-clock time depends mostly on other processes.
+ * Torture test 44: bodies and manifests that once took quadratic time to read. The multipart body took 4.5 s, the nested JSON took
+ * 14.6 s, and the YAML took 24 s.
  */
+
+/** The maximum CPU time to read one of them. On a busy machine, wall-clock time depends mostly on other processes. */
 const CPU_MS_MAX = 2_000;
 const TICKS_PER_SECOND = 100;
 
-/** 160 kB: parts without an empty line, so that none has a head. */
+/** 160 kB of parts without an empty line, so that none has a head. */
 const MULTIPART = '--b\r\nx\r\n'.repeat(20_000);
-/** 230 kB of nested objects with some members each, as deep as the comparison goes. Only the innermost value differs. */
+/** Returns 194 kB of objects of 27 members, nested about as deeply as can be compared. The argument is the innermost value. */
 const nestedJson = (innermost: number): string => {
   const LEVELS = 1_200;
   const members = Array.from({ length: 26 }, (_, index) => `"${String.fromCharCode(98 + index)}":0,`).join('');
   return `${`{${members}"a":`.repeat(LEVELS)}${innermost}${'}'.repeat(LEVELS)}`;
 };
-/** 200 kB of keys that differ in their last characters. */
+/** 229 kB of keys that differ only in their last characters. */
 const YAML = Array.from({ length: 12_000 }, (_, index) => `key-number-${index}: a\n`).join('');
 
 let run: DashboardRun;
@@ -65,7 +67,7 @@ const capture = async (slug: string, type: string, body: string): Promise<string
   return entries[0]?.id ?? '';
 };
 
-/** Returns the CPU time of all threads of `standin dev` so far, user and system: fields 14 and 15 of proc_pid_stat(5). */
+/** Returns the CPU time of all threads of `standin dev` so far, user and system, which are fields 14 and 15 of proc_pid_stat(5). */
 const cpuMs = async (): Promise<number> => {
   const stat = await readFile(`/proc/${run.process.pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -151,7 +153,7 @@ describe('44: a manifest with many keys', () => {
     ],
     ['of which the last one is a duplicate', `${YAML}key-number-0: b\n`, 'Map keys must be unique'],
   ])('%s is validated within the CPU limit', async (_, text, message) => {
-    // The start of the command takes most of the time.
+    // Measures the start of the command separately, because it takes most of the time.
     const { ms: startMs } = await validate('a: 1\n');
     const { output, ms } = await validate(text);
     expect(output).toContain(message);

@@ -3,9 +3,10 @@ import { subscribe } from 'node:diagnostics_channel';
 import process from 'node:process';
 
 /**
- * Loaded into an operator under test (`node --import`). If the file `TEST_CRASH_TRAP` exists, the process removes it and dies as soon as the
- * API server reports that a quota ledger was written, before the operator's code receives the response.
+ * This module is loaded into an operator under test (`node --import`). If the file `TEST_CRASH_TRAP` exists, the process removes it
+ * and dies as soon as the API server reports that a quota ledger was written, before the operator's code receives the response.
  */
+
 interface Headers {
   readonly request: { readonly method: string; readonly path: string };
   readonly response: { readonly statusCode: number };

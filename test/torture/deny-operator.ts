@@ -10,7 +10,10 @@ const ROLE = resourcePath({
   name: 'standin-operator',
 });
 
-/** Removes a permission from the operator, which stops it at exactly that step. Returns a function that restores the permission. */
+/**
+ * Removes a permission from the operator, so that the operator stops at exactly the step that needs the permission. Returns a
+ * function that restores the permission.
+ */
 export const denyOperator = async (
   client: KubeClient,
   verb: string,

@@ -3,10 +3,11 @@ import { isIP } from 'node:net';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Loaded into the gateway's process before its own code (`node --import`). Answers DNS queries as the test defines. STANDIN_TEST_DNS is
- * JSON: name → list of answers, each a list of addresses; the last answer repeats. STANDIN_TEST_DNS_SERVER, `127.0.0.1:5353`, replaces the
- * servers in /etc/resolv.conf, which resolve Services.
+ * This module is loaded into the gateway's process before the gateway's own code (`node --import`). It answers DNS queries as the
+ * test defines. STANDIN_TEST_DNS is JSON that maps each name to a list of answers. Each answer is a list of addresses, and the last
+ * answer repeats. STANDIN_TEST_DNS_SERVER, `127.0.0.1:5353`, replaces the servers in /etc/resolv.conf, which resolve Services.
  */
+
 const table = JSON.parse(process.env['STANDIN_TEST_DNS'] ?? '{}') as Record<string, string[][]>;
 
 type Callback = (error: Error | null, addresses?: { address: string; family: number }[]) => void;

@@ -18,8 +18,8 @@ export type InsertFault =
   /** The insert is received but never gets a response. */
   | { readonly kind: 'hang' }
   /**
-   * The insert is done, and the connection is cut before the response. With `forgets`, ClickHouse does not deduplicate later inserts
-   * against it.
+   * The insert is done, and the connection is cut before the response. With `forgets`, ClickHouse does not deduplicate later
+   * inserts against this insert.
    */
   | { readonly kind: 'reset after commit'; readonly forgets?: boolean }
   | { readonly kind: 'slow'; readonly delayMs: number }
@@ -33,9 +33,9 @@ export type InsertFault =
 /** A proxy between the gateways and ClickHouse. */
 export interface FaultyClickHouse extends AsyncDisposable {
   readonly url: string;
-  /** Called once per insert; returns its fault. */
+  /** Returns the fault for a request. Called once per request. Of the faults, only `down` affects requests that are not inserts. */
   fault: () => InsertFault;
-  /** The number of inserts that arrived and that ClickHouse completed. */
+  /** The numbers of inserts that arrived and of inserts that ClickHouse completed. */
   readonly inserts: { seen: number; done: number };
 }
 

@@ -3,9 +3,10 @@ import { existsSync, rmSync } from 'node:fs';
 import process from 'node:process';
 
 /**
- * Loaded into an operator under test (`node --import`). If the file `TEST_FREEZE_TRAP` exists, the process removes it and freezes just
- * before it writes a quota ledger. It prints the API server's response to that write.
+ * This module is loaded into an operator under test (`node --import`). If the file `TEST_FREEZE_TRAP` exists, the process removes
+ * it and freezes just before it writes a quota ledger. It prints the API server's response to that write.
  */
+
 interface Request {
   readonly method: string;
   readonly path: string;

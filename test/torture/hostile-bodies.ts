@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** The size of a captured body. */
+/** The size of the largest body that the log stores. */
 const BODY_BYTES = 10 * 1024 * 1024;
 
 export interface HostileBody {

@@ -7,13 +7,13 @@ const RATE = isLongRun() ? 200 : 40;
 
 export interface Sent {
   readonly gateway: number;
-  /** The time from `performance.now()`. */
+  /** The time at which the request was sent, by `performance.now()`. */
   readonly at: number;
   readonly status: number;
 }
 
 export interface KeyLoad extends AsyncDisposable {
-  /** Resolves when the last request has ended. Rejects if a request got no response. */
+  /** Stops the load. Resolves with all requests when the last one has ended. Rejects if a request got no response. */
   stop(): Promise<readonly Sent[]>;
 }
 
@@ -53,7 +53,10 @@ export const startKeyLoad = (gateways: readonly DeployedGateway[], path: string,
   };
 };
 
-/** Returns the requests with a revoked key that were accepted before and after the object was Completed. */
+/**
+ * Returns whether requests were accepted before `completedAt`, the time at which the regeneration was Completed. Also returns the
+ * requests that were accepted from then on, and the number of gateways that received requests from then on.
+ */
 export const acceptedAfter = (sent: readonly Sent[], completedAt: number) => ({
   before: sent.some(({ at, status }) => at < completedAt && status === 200),
   after: sent.filter(({ at, status }) => at >= completedAt && status === 200),

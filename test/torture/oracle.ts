@@ -35,7 +35,7 @@ const MOCK_BODY = '{"id": 1, "total": 10.0}';
 const BODY_BYTES_MAX = 4_096;
 const HEADERS_MAX = 6;
 const DRAINED_WITHIN_MS = 60_000;
-/** Delays of a forwarded response: none, or long enough for a fault to occur. */
+/** Delays of a forwarded response. A fault can occur during the longer delays. */
 const UPSTREAM_DELAYS_MS = [0, 0, 20, 300] as const;
 
 const sha256 = (bytes: Uint8Array | string): string =>
@@ -44,9 +44,9 @@ const sha256 = (bytes: Uint8Array | string): string =>
     .digest('hex');
 
 /**
- * Sends requests at a rate that does not depend on the responses, and knows what the log must contain. It is never killed. It writes each
- * answered, not rejected request to its own file, with the sent and received bytes: these must be in the log. A rejected request must not
- * be in the log. A request without a response may be in the log once.
+ * Sends requests at a rate that does not depend on the responses, and knows what the log must contain. The oracle is never killed.
+ * For each request that was answered and not rejected, it writes the sent and received bytes to a separate file. The log must
+ * contain these requests. A rejected request must not be in the log. A request without a response may be in the log once.
  */
 export class Oracle implements AsyncDisposable {
   readonly #stand: Stand;
@@ -72,7 +72,7 @@ export class Oracle implements AsyncDisposable {
     this.#record = openSync(path.join(stand.directory, `oracle-${seed}.ndjson`), 'a');
   }
 
-  /** Publishes the endpoints that it calls: a mock, and one that forwards to its own upstream. */
+  /** Starts an oracle. Publishes the endpoints that it calls: a mock, and one that forwards to the oracle's own upstream. */
   static async start(options: OracleOptions): Promise<Oracle> {
     const upstream = createServer((request, response) => {
       const marker = new URL(request.url ?? '', 'http://a').searchParams.get('o') ?? '';
@@ -118,7 +118,7 @@ export class Oracle implements AsyncDisposable {
     await over;
   }
 
-  /** Removes a request that the test has destroyed intentionally. */
+  /** Removes a request from those that the log must contain, because the test has destroyed its record intentionally. */
   forget(marker: string): void {
     assert(this.#answered.delete(marker), `${marker} was answered`);
   }
@@ -131,15 +131,15 @@ export class Oracle implements AsyncDisposable {
   }
 
   /**
-   * I1, I2, I3, I4, I7, I8: after the faults end, a new request gets a response. Within a minute every answered request is in the log once,
-   * byte for byte. No rejected or unsent request is in the log.
+   * Checks I1, I2, I3, I4, I7 and I8. After the faults end, a new request gets a response. Within a minute, every answered request
+   * is in the log once, byte for byte. No rejected or unsent request is in the log.
    */
   async verify(): Promise<void> {
     await this.ask();
     await this.verifyStored();
   }
 
-  /** Does the same without a new request, for a log whose gateway no longer exists. */
+  /** Works like `verify`, but without a new request, for a log whose gateway no longer exists. */
   async verifyStored(): Promise<void> {
     const stored = await eventually('the rows of all answered requests', () => this.#stored(), {
       accept: (rows) => [...this.#answered.keys()].every((marker) => rows.has(marker)),
@@ -223,7 +223,7 @@ export class Oracle implements AsyncDisposable {
     return { marker, bytes: Buffer.concat([Buffer.from(head, 'latin1'), body]) };
   }
 
-  /** Returns the rows as readers see them, by marker: each id once, in its highest version. */
+  /** Returns the rows by marker, as readers see them. Each id appears once, in its highest version. */
   async #stored(): Promise<Map<string, Stored[]>> {
     const text = await this.#stand.query(
       `SELECT query, outcome, status, lower(hex(SHA256(request_body))),
@@ -253,6 +253,6 @@ export const seedOfRun = (): number => {
 
 export const isLongRun = (): boolean => process.env['STANDIN_TEST_TORTURE'] === 'long';
 
-/** Returns how long an oracle loads the gateway, in milliseconds. `npm run torture -- --minutes N` sets it for each test. */
+/** Returns how long an oracle loads the gateway, in milliseconds: `shortMs`, or in the long form the minutes of `--minutes`. */
 export const loadMs = (shortMs: number): number =>
   isLongRun() ? Number(process.env['STANDIN_TEST_TORTURE_MINUTES'] ?? '1') * 60_000 : shortMs;

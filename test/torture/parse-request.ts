@@ -8,7 +8,10 @@ export interface SeenRequest {
   readonly body: Buffer;
 }
 
-/** Returns the first complete request in `bytes`. Only Content-Length frames it: the gateway never sends chunked requests. */
+/**
+ * Returns the first complete request in `bytes`. Only Content-Length frames a request, because the gateway never sends chunked
+ * requests.
+ */
 export const parseRequest = (bytes: Buffer): { request: SeenRequest; end: number } | undefined => {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

@@ -42,8 +42,8 @@ const LEASE = resourcePath({
 });
 
 /**
- * Operators and gateways as processes, a real API server, the real ClickHouse engine, and an account `team` whose quota the tests change. It
- * counts the accepted requests on the client (invariant I5).
+ * Operators and gateways as processes, a real API server, the real ClickHouse engine, and an account `team` whose quota the tests
+ * change. The stand counts the accepted requests on the client (invariant I5).
  */
 export class QuotaStand implements AsyncDisposable {
   readonly cluster: OwnCluster;
@@ -54,9 +54,9 @@ export class QuotaStand implements AsyncDisposable {
   /** The path and the key of the account's requests. */
   readonly path: string;
   readonly key: string;
-  /** Requests that got a 200. */
+  /** The number of requests that got a 200. */
   accepted = 0;
-  /** Requests without a response because a process died. They may count. */
+  /** The number of requests that got no response because a process died. These requests may count. */
   unknown = 0;
   readonly #store: LogStore;
   readonly #agent = new Agent({ connections: 100 });
@@ -72,7 +72,7 @@ export class QuotaStand implements AsyncDisposable {
     this.key = key;
   }
 
-  /** The plan has no quota, so only the quota that the test sets applies. */
+  /** Starts the stand. The plan has no quota, so only the quota that the test sets applies. */
   static async start(options: Omit<DeployOptions, 'cluster' | 'clickHouse'>): Promise<QuotaStand> {
     const [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
     const store = openLogStore(clickHouse);
@@ -134,7 +134,7 @@ export class QuotaStand implements AsyncDisposable {
     return this.tenant.apply('Account', 'team', { monthlyQuota });
   }
 
-  /** Resolves when every gateway knows the new quota. Until then, gateways may enforce the old one. */
+  /** Changes the quota and waits until every gateway knows it. Until then, gateways may enforce the old quota. */
   async setQuotaEverywhere(monthlyQuota: number): Promise<void> {
     await this.setQuota(monthlyQuota);
     await this.tenant.untilReason('Account', 'team', 'Ready');
@@ -168,7 +168,7 @@ export class QuotaStand implements AsyncDisposable {
     return found;
   }
 
-  /** Restarts an operator, which leads immediately: the test does not wait until the old lease expires. */
+  /** Restarts an operator and releases its lease, so that it leads immediately instead of waiting until the lease expires. */
   async restartOperator({ process }: DeployedOperator): Promise<void> {
     await this.tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await process.restart();
@@ -182,7 +182,7 @@ export class QuotaStand implements AsyncDisposable {
     return stored.ledger;
   }
 
-  /** Returns the number of log rows of this endpoint with a permit, and of their distinct permits, by month. */
+  /** Returns, by month, how many of this endpoint's log rows have a permit, and how many distinct permits they have. */
   async countedBy(endpoint: string): Promise<Record<string, { rows: number; permits: number }>> {
     const sql =
       `SELECT quota_period, uniqExact(id), uniqExact(quota_block, quota_permit) FROM log ` +
@@ -193,7 +193,7 @@ export class QuotaStand implements AsyncDisposable {
     );
   }
 
-  /** Returns the same for the endpoint `orders` over all months. */
+  /** Works like `countedBy`, but for the endpoint `orders` over all months. */
   async counted(): Promise<{ rows: number; permits: number }> {
     const all = Object.values(await this.countedBy('orders'));
     const sum = (of: 'rows' | 'permits'): number => all.reduce((before, one) => before + one[of], 0);

@@ -6,12 +6,12 @@ import type { HeaderPair } from '@standin/contract';
 export interface RawAnswer {
   readonly status: number;
   readonly statusText: string;
-  /** Latin-1, in wire order and case. */
+  /** The headers in Latin-1, in wire order and case. */
   readonly headers: readonly HeaderPair[];
-  /** Without chunk framing. */
+  /** The body without chunk framing. */
   readonly body: Buffer;
   readonly trailers: readonly HeaderPair[];
-  /** All values of a header, in order. */
+  /** Returns all values of a header, in order. */
   all(name: string): readonly string[];
 }
 
@@ -69,7 +69,10 @@ const readBody = (bytes: Buffer, head: Head, ended: boolean): Framed | undefined
   return bytes.length < end ? undefined : { body: bytes.subarray(from, end), trailers: [], end };
 };
 
-/** Returns the first complete response in `bytes` and its end, or else the expected number of bytes, if that is known. */
+/**
+ * Returns the first complete response in `bytes` and its end. If there is none, returns the expected number of bytes, if it is
+ * known.
+ */
 const parseAnswer = (
   bytes: Buffer,
   ended: boolean,
@@ -94,7 +97,7 @@ const parseAnswer = (
 /** One connection. The test controls each byte. */
 export class RawClient implements Disposable {
   readonly socket: Socket;
-  /** Received bytes that were not returned yet, in pieces. Large responses arrive in thousands of pieces. */
+  /** Received bytes that have not been returned yet, in pieces. Large responses arrive in thousands of pieces. */
   #pieces: Buffer[] = [];
   #length = 0;
   /** The next parse waits until this many bytes have arrived. */
@@ -135,7 +138,7 @@ export class RawClient implements Disposable {
     return this.#ended;
   }
 
-  /** Text is Latin-1: each character is one byte. */
+  /** Sends bytes, or text in Latin-1, in which each character is one byte. */
   send(bytes: string | Uint8Array): void {
     if (!this.socket.destroyed) this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   }
@@ -159,7 +162,7 @@ export class RawClient implements Disposable {
     }
   }
 
-  /** Resolves with the milliseconds waited when the gateway has closed the connection. Rejects at the timeout. */
+  /** Waits until the gateway has closed the connection. Resolves with the time in milliseconds. Rejects at the timeout. */
   async closed(timeoutMs = ANSWER_TIMEOUT_MS): Promise<number> {
     const started = performance.now();
     while (!this.#ended) {
@@ -172,7 +175,7 @@ export class RawClient implements Disposable {
     this.socket.destroy();
   }
 
-  /** Resolves with false if the deadline passes first. */
+  /** Waits until bytes arrive or the connection ends. Resolves with false if the deadline passes first. */
   async #changed(deadline: number): Promise<boolean> {
     const left = deadline - performance.now();
     if (left <= 0) return false;

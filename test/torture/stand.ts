@@ -27,11 +27,11 @@ export interface StandOptions {
   /** Gateway settings in addition to the stand's own, such as `STANDIN_EGRESS_ALLOW`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
-  /** Returns the URL that the gateway uses for ClickHouse, such as a faulty proxy, for the engine's URL. */
+  /** Maps the engine's URL to the URL that the gateway uses for ClickHouse, such as that of a faulty proxy. */
   readonly clickhouse?: (engineUrl: string) => Promise<string>;
 }
 
-/** Invariant I7: after any fault, all rows are in the log within this time. */
+/** The time of invariant I7, within which all rows are in the log after any fault. */
 const DELIVERED_WITHIN_MS = 60_000;
 
 /** A project with its own account. */
@@ -39,7 +39,7 @@ export interface Tenant {
   readonly key: string;
   readonly uri: string;
   readonly projectUid: string;
-  /** The log contains this in place of the key. */
+  /** The text that the log contains in place of the key. */
   readonly storedKey: string;
 }
 
@@ -66,13 +66,13 @@ export const forward = (url: string, more: Partial<ForwardActionConfig> = {}): F
 });
 
 /**
- * A real gateway process with the real embedded ClickHouse, configured over the real config stream. The test controls clients and upstreams.
- * `accept` and `verify` check that every accepted request is in the log once, and nothing else is.
+ * A real gateway process with the real embedded ClickHouse, configured over the real config stream. The test controls clients and
+ * upstreams. `accept` and `verify` check that every accepted request is in the log once, and that the log contains nothing else.
  */
 export class Stand implements AsyncDisposable {
   readonly port: number;
   readonly adminPort: number;
-  /** Contains everything that the stand keeps on disk; `gateway/spool` is the spool. Removed at the end. */
+  /** The folder with everything that the stand keeps on disk. The spool is in `gateway/spool`. The folder is removed at the end. */
   readonly directory: string;
   readonly clickhouse: EngineAddress;
   readonly enginePid: number;
@@ -111,7 +111,7 @@ export class Stand implements AsyncDisposable {
     this.#cleanups = parts.cleanups;
   }
 
-  /** Resolves when the gateway is ready and has two tenants and the endpoint `GET /verify`. */
+  /** Starts a stand with two tenants and the endpoint `GET /verify`. Resolves when the gateway is ready to serve them. */
   static async start(options: StandOptions = {}): Promise<Stand> {
     const directory = await mkdtemp(path.join(tmpdir(), 'standin-torture-'));
     const cleanups: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
@@ -200,20 +200,20 @@ export class Stand implements AsyncDisposable {
     return `/${this.own.uri}${slug}?${marker}`;
   }
 
-  /** Returns a valid request head for that target, including the empty line. */
+  /** Returns a valid request head for this target, including the empty line. */
   head(method: string, target: string, headers: readonly HeaderPair[] = []): string {
     const lines = [['Host', 'gateway'], ['x-api-key', this.own.key], ...headers] as const;
     return `${method} ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
   }
 
-  /** Notes that the request with this marker was accepted. The log must contain its row once. */
+  /** Records that the request with this marker was accepted. The log must contain its row once. */
   accept(marker: string): void {
     this.#accepted.push(marker);
   }
 
   /**
-   * I1, I2, I4, I8: every accepted request has exactly one row, and no project has any other row. A final request proves that the gateway
-   * still responds and that all rows before its own are in the log.
+   * Checks I1, I2, I4 and I8. Every accepted request has exactly one row, and no project has any other row. A final request proves
+   * that the gateway still responds and that all rows before its own are in the log.
    */
   async verify(): Promise<readonly LogEntry[]> {
     const marker = this.marker();
@@ -231,7 +231,7 @@ export class Stand implements AsyncDisposable {
     return this.store.list({ projectUid: EVERY_PROJECT, limit: 1_000, order: 'oldest-first' });
   }
 
-  /** Returns the number of rows in the log; each id counts once. */
+  /** Returns the number of rows in the log. Each id counts once. */
   async countRows(): Promise<number> {
     return Number(await this.query('SELECT uniqExact(id) FROM log FORMAT TSV'));
   }

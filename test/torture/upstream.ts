@@ -10,15 +10,15 @@ export interface Upstream extends AsyncDisposable {
   readonly url: string;
   /** Requests in the order received, each framed by its Content-Length, as by a strict server. */
   readonly requests: readonly SeenRequest[];
-  /** Bytes that belong to no request, which means that a connection is desynchronized. */
+  /** Returns the bytes that belong to no request. If there are any, a connection is desynchronized. */
   leftovers(): Buffer;
-  /** Connections accepted so far. */
+  /** Returns the number of connections accepted so far. */
   connections(): number;
-  /** Connections that are open now. */
+  /** Returns the number of connections that are open now. */
   open(): number;
 }
 
-/** A server of bytes, not of HTTP. It responds with exactly the bytes that the behaviour writes. */
+/** Starts a server that sends exactly the bytes that the behaviour writes, without an HTTP library. */
 export const startUpstream = async (
   behaviour: Behaviour | string,
   tls?: { readonly cert: string; readonly key: string },

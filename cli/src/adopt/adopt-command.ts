@@ -20,7 +20,7 @@ const parseId = (text: string): string => {
   throw new InvalidArgumentError('must be a uid, as in status.id or in the log.');
 };
 
-/** `NAME`, or `NAMESPACE/NAME`. */
+/** Parses `NAME` or `NAMESPACE/NAME`. */
 const refOf = (kind: ObjectRef['kind'], text: string, namespace: string): ObjectRef => {
   const [first = '', second, ...more] = text.split('/');
   const ref = second === undefined ? { kind, namespace, name: first } : { kind, namespace: first, name: second };
@@ -29,7 +29,10 @@ const refOf = (kind: ObjectRef['kind'], text: string, namespace: string): Object
   return ref;
 };
 
-/** The operator would resolve both objects to one identity, and serve only one of them. */
+/**
+ * Returns whether the object exists. If the object still exists, the operator would give it and the new object the same identity,
+ * and serve only one of the two.
+ */
 const exists = async (client: KubeClient, { kind, namespace, name }: ObjectRef): Promise<boolean> => {
   const { asSourceError, isNotFound, resourcePath } = await import('@standin/kube');
   const { plural } = RESOURCES[kind];

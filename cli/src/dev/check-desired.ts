@@ -7,13 +7,13 @@ export interface CheckDesiredOptions {
   /** All objects. */
   readonly objects: Iterable<ResourceObject>;
   readonly settings: TranslateSettings;
-  /** Returns the current object with that name, if one exists. */
+  /** The current object with the same kind, namespace and name, if one exists. */
   readonly before: ResourceObject | undefined;
 }
 
 /**
- * Returns the problems that an API server dry run, and then the operator, would report for an object, in their words. A directory
- * does not have an API server in front of it.
+ * Returns the problems that an API server would report for an object in a dry run, and the problems that the operator would report,
+ * with the same messages. A directory does not have an API server in front of it.
  */
 export const checkDesired = (desired: DesiredObject, options: CheckDesiredOptions): readonly Problem[] => {
   const { before } = options;
@@ -60,7 +60,10 @@ const verdictOf = (desired: DesiredObject, { objects, settings, before }: CheckD
   ];
 };
 
-/** Returns the objects to check against: for Endpoints, only those in the same project, since there may be very many others. */
+/**
+ * Returns whether the check needs the object. Of the Endpoints, it needs only those in the same project, because there may be
+ * thousands of others.
+ */
 const concerns = ({ kind, metadata, spec }: ResourceObject, desired: DesiredObject): boolean => {
   if (kind !== 'Endpoint') return true;
   return (

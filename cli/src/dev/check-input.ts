@@ -20,8 +20,8 @@ export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
 };
 
 /**
- * Returns the cause of a failed recursive mkdir, which is ENOENT if the parent is not writable. The parent's own error shows the
- * cause.
+ * Returns the cause of a failed recursive mkdir. If an existing parent folder is not writable, mkdir reports ENOENT, so this
+ * function returns the error from a check of that folder instead.
  */
 const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
@@ -33,7 +33,7 @@ const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
   );
 };
 
-/** The entries of a data folder. */
+/** The files and folders that Standin creates in a data folder. If a folder contains others, it gets no `.gitignore`. */
 const ENTRIES = ['acts', 'clickhouse', 'gateway', 'operator', 'running.json', 'secrets', 'state', 'tls'];
 
 /**

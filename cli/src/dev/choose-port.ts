@@ -3,8 +3,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { PlainError } from '../plain-error.ts';
 
 /**
- * The gateway listens on the first address. A process that listens on the second one would get half of the requests to
- * `localhost`.
+ * The addresses on which a port must be free. The gateway listens only on the first one, but a process that listens on the second
+ * one would get some of the requests to `localhost`.
  */
 const LOOPBACKS = ['127.0.0.1', '::1'] as const;
 

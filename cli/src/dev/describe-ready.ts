@@ -58,8 +58,8 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
 };
 
 /**
- * The order of examples. A mock comes before an upstream, which may not run. DELETE comes last, because its response shows
- * nothing.
+ * The order of examples. A mock comes before an upstream, because the upstream may not be running. DELETE comes last, because its
+ * response shows nothing.
  */
 const TRY_FIRST = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
 const rank = ({ method, action }: EndpointConfig): number =>

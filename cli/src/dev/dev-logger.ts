@@ -18,7 +18,7 @@ const REPEAT_MS = 60_000;
 
 export interface DevLoggerOptions {
   readonly output: DevOutput;
-  /** Writes the full log to standard error. */
+  /** Whether to write the full log to standard error. */
   readonly verbose: boolean;
   /** Processes whose warnings are shown. For other processes, only errors are shown. */
   readonly warningsOf: readonly string[];

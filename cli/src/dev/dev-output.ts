@@ -35,7 +35,7 @@ export interface ServedEndpoint {
 export interface ObjectNotice {
   /** For example, `Endpoint default/create-order`. */
   readonly object: string;
-  /** For example, `crds/examples/quickstart/create-order.yaml:10`. Empty for objects in a cluster. */
+  /** For example, `crds/examples/quickstart/create-order.yaml:10`. Empty if the object is live, gone, or in a cluster. */
   readonly where: string;
   readonly state: 'live' | 'not ready' | 'gone';
   readonly message: string;
@@ -47,7 +47,7 @@ export type RequestEvent = LineEntry & Pick<LogSummary, 'id' | 'project'>;
 /** The output of `standin dev`: text for users, or events for programs. */
 export interface DevOutput {
   starting(): void;
-  /** Called when something is built once, which later starts reuse. */
+  /** Called when `standin dev` builds something that later starts reuse. */
   building(what: string): void;
   ready(ready: Ready): void;
   notice(notice: ObjectNotice): void;
@@ -63,12 +63,12 @@ export interface DevOutput {
   stopping(): void;
 }
 
-/** Requests captured while the dashboard is built are shown after `ready`. Beyond this number, the oldest are dropped. */
+/** Requests captured while the dashboard is being built are shown after `ready`. Beyond this number, the oldest are dropped. */
 const HELD_REQUESTS_MAX = 10_000;
 
 /**
- * Makes `ready` the first event, which includes the ready objects. Earlier manifest problems and captured requests follow it.
- * Requests that were rejected earlier are not shown.
+ * Holds events back until `ready`, which includes the ready objects. Earlier problems, notices about objects that are not ready,
+ * and captured requests follow it. Requests that were rejected earlier are not shown.
  */
 export const holdUntilReady = (output: DevOutput): DevOutput => {
   let isReady = false;
@@ -134,7 +134,10 @@ export const boundRejected = (output: DevOutput): DevOutput => {
   };
 };
 
-/** Calls `report` with new problems, and with files that no longer have problems. */
+/**
+ * Returns a function that takes all current problems, and calls `report` with the new ones and with the files that no longer have
+ * any.
+ */
 export const onlyChanges = (
   report: (added: readonly SourceProblem[], solved: readonly string[]) => void,
 ): ((problems: readonly SourceProblem[]) => void) => {
@@ -169,7 +172,7 @@ export const jsonOutput = (out: Output): DevOutput => {
       write({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint }),
     rejected: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
     moreRejected: (count) => write({ event: 'more-rejected', count }),
-    // This is also called before `ready`, when it cannot be an event, so it goes to standard error.
+    // A warning may occur before `ready`, when it cannot be an event, so it goes to standard error.
     warning: (message) => stderr.line(`standin: ${message}`),
     stopping: () => undefined,
   };

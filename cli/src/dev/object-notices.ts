@@ -5,7 +5,7 @@ import { parseManifest } from '@standin/crds';
 import type { StatusWritten } from '@standin/operator';
 import type { DevOutput } from './dev-output.ts';
 
-/** Reasons that resolve by themselves, and those that are reported for another object. */
+/** Reasons that go away by themselves, and reasons that are reported for a different object. */
 const NOT_REPORTED: ReadonlySet<ConditionReason> = new Set([
   'NotProgrammed',
   'PartiallyProgrammed',
@@ -18,7 +18,8 @@ const NOT_REPORTED: ReadonlySet<ConditionReason> = new Set([
 const titleOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /**
- * Reports when an endpoint becomes live or is removed, and the location of any object that cannot be used, with what to change.
+ * Reports when an endpoint becomes live, and when any object is removed or cannot be used. For an object that cannot be used,
+ * reports its location and what to change.
  */
 export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message: string) => string) => {
   /** The last reported or last known state of each object. */
@@ -31,7 +32,7 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
       const state = ready ? `ready ${observedGeneration}` : message;
       const isNew = states.get(uid) !== state;
       states.set(uid, state);
-      // An unchanged status is not reported if the object is ready, because one line at startup covers all ready objects.
+      // Of ready objects, only endpoints with a new status are reported. One line at startup covers the others.
       if (!isNew || (ready && (ref.kind !== 'Endpoint' || !wrote))) return;
       output.notice({
         object: titleOf(ref),

@@ -40,7 +40,7 @@ const TOKEN_BYTES = 32;
 /** Runs `standin dev` on this machine until a signal arrives. Rejects with a `PlainError` if it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
   const stop = awaitStop();
-  // With `standin dev | head`, the output may have no reader.
+  // The output may lose its reader, as with `standin dev | head`.
   stdout.onError(() => stop.request());
   const { colour, data } = options;
   const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
@@ -55,7 +55,7 @@ export const runDev = async (options: DevOptions): Promise<void> => {
 };
 
 const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal): Promise<void> => {
-  // A cluster may be temporarily unavailable, which is a warning. A directory has its own notices.
+  // Warns if a cluster is temporarily unavailable. Problems in a directory are reported as notices.
   const warningsOf = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
   const logger = devLogger({ output, verbose: options.verbose, warningsOf });
   await checkReadable(options.from);
@@ -67,7 +67,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   output.starting();
   const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal }).catch(
     async (error: unknown) => {
-      // Two processes started at the same time, and the other one now has the folder.
+      // Two processes may have started at the same time. The other one may now be using the folder.
       await refuseWhereOneRuns(dataDir, options.data);
       throw error;
     },
@@ -97,7 +97,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
         output,
       });
       const { url: apiUrl, hasPages } = dashboard;
-      // The API does not need a login, or its token is in a file.
+      // Endpoints must not reach the API, because it requires no login, or its token is in a file.
       standin.refused.add(targetOf(new URL(apiUrl)));
       await writeRunFile(dataDir, { ...run, api: { url: hasPages ? apiUrl : loopbackOf(apiUrl), token, hasPages } });
       output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });

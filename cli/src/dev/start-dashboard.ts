@@ -11,14 +11,14 @@ import { isPortTaken, PlainError } from '../plain-error.ts';
 import { choosePort } from './choose-port.ts';
 import type { DevOutput } from './dev-output.ts';
 
-/** The default port, if it is free. Many other programs also use it. */
+/** The default port, if it is free. Many other programs also use this port. */
 const PORT_DEFAULT = 3_000;
 const FLAG = '--dashboard-port';
 
 /**
- * Resolves with the dashboard's port. For `undefined`, this is the default port if it is free, otherwise 0. In that case, a free
- * port is chosen when the dashboard listens, so that no other process can take it first. Rejects with a `PlainError` if the
- * requested port is unavailable.
+ * Resolves with the dashboard's port. If `wanted` is undefined, this is the default port if that port is free, and 0 otherwise. For
+ * 0, a free port is chosen when the dashboard listens, so that no other process can take it first. Rejects with a `PlainError` if
+ * the requested port is unavailable.
  */
 export const chooseDashboardPort = async (wanted: number | undefined): Promise<number> => {
   if (wanted === 0) return 0;

@@ -75,8 +75,8 @@ export interface RunningStandin {
 const LOOPBACK = '127.0.0.1';
 const SETTLE_POLL_MS = 20;
 /**
- * Covers a request that is waiting for its upstream, then the delivery to the log. It is short because the user who pressed
- * Ctrl-C is also waiting.
+ * How long the gateway, when it stops, waits for requests that are waiting for their upstreams, and then for the delivery to the
+ * log. This time is short, because a user who has pressed Ctrl-C is also waiting.
  */
 const DRAIN_MS = 3_000;
 
@@ -175,7 +175,7 @@ const announceRows = (store: LogStore, since: Date, announce: (request: RequestE
     await store.insert(batch);
     for (const row of rowsOf(batch)) if (row.receivedAtUs >= since.getTime() * 1000) announce(toEvent(row));
   },
-  // The store's owner closes it.
+  // The owner of the store closes the store.
   close: () => Promise.resolve(),
 });
 
@@ -211,7 +211,7 @@ const displayPath = (name: string): string => {
   return relative.startsWith('..') ? path.resolve(name) : relative;
 };
 
-/** Returns the location of the object that a message is about, or empty text if it is unknown. */
+/** Returns the location of the object that a message is about, or an empty string if it is unknown. */
 type Where = (ref: ObjectRef, message: string) => string;
 
 interface OpenedSource {
@@ -251,7 +251,7 @@ const openSource = async (
 };
 
 const openCluster = async (kubeconfigPath: string, registry: Registry): Promise<KubeClient> => {
-  // Loaded on demand, because the Kubernetes client would only use memory if there is no cluster.
+  // Loaded on demand, because without a cluster, the Kubernetes client would only waste memory.
   const { loadKubeClient } = await import('@standin/kube/load-kube-client');
   try {
     return loadKubeClient({ kubeconfigPath, registry });

@@ -14,7 +14,8 @@ const position = (id: string): string[] => [`id: ${id}`, ''];
 const brokenOff = (): Error => new ServerError('cannot reach it: terminated', { status: 0, code: '' });
 
 /**
- * Each stream contains what the server sends, and the error that ends it, if any. The reader is stopped after the last stream.
+ * Follows requests from a simulated server. Each stream contains what the server sends, and the error that ends it, if any. The
+ * reader is stopped after the last stream.
  */
 const follow = async (streams: readonly (readonly (readonly string[] | Error)[])[]) => {
   const stop = new AbortController();

@@ -14,7 +14,7 @@ const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 const PAGE_SIZE = 1_000;
 const RETRY_MS = 1_000;
 
-/** Reads requests from the JSON API, for one project in a cluster or for all projects of `standin dev`. */
+/** Reads requests from the JSON API: those of one project in a cluster, or those of any number of projects of `standin dev`. */
 export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<LogReader> => {
   const path = await requestsPath(api, choice);
   const filter = { q: searchOf(choice), from: choice.since?.toISOString() };
@@ -60,7 +60,7 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // An error before the first event is a mistake in the request. Later errors are retried if they are temporary.
+        // An error before the first event means that the request is invalid. Later errors are retried if they are temporary.
         if (position === undefined || !(error instanceof ServerError && error.isPassing)) throw error;
         await api.local?.checkRunning();
         notice(error);
@@ -93,7 +93,7 @@ const checked = <T>(schema: z.ZodType<T>, text: string): T => {
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 export interface ServerEvent {
-  /** Empty if the event only moves the position. */
+  /** Empty if the event only updates the position. */
   readonly type: string;
   readonly data: string;
   readonly id: string | undefined;

@@ -28,7 +28,7 @@ const formatClock = (receivedAt: string): string => {
 export const formatDuration = (ms: number): string =>
   ms < 999.95 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-/** Pads the printable form, so that its length is the column's width. */
+/** Returns the path and query in printable form, truncated to the column's width. */
 const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): string => {
   const target = printable(query === '' ? path : `${path}?${query}`);
   return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;
@@ -67,7 +67,8 @@ export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 's
 }
 
 /**
- * Formats the available columns: `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   rejected: api_key_invalid`
+ * Formats one line for a rejected request, aligned with other requests:
+ * `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   rejected: api_key_invalid`
  */
 export const formatRejectedLine = ({ receivedAt, method, status, path, code }: RejectedLine): Line => {
   const text = [

@@ -9,14 +9,14 @@ export type Listed = LineEntry & LogCursor;
 interface Listing {
   /** Newest first. */
   readonly listed: readonly Listed[];
-  /** Yields the first `count` of them as full entries, oldest first. Omits those that have expired in the meantime. */
+  /** Yields the first `count` listed requests as full entries, oldest first. Omits requests that have expired in the meantime. */
   entries(count: number): AsyncIterable<LogEntry>;
 }
 
-/** Where `standin logs` and `standin tail` read the selected requests: a log store, or the API of a dashboard. */
+/** The source from which `standin logs` and `standin tail` read the selected requests: a log store, or a dashboard's API. */
 export interface LogReader {
   newest(limit: number): Promise<Listing>;
-  /** Yields requests received since a time and all later ones, each once, until `signal` aborts. */
+  /** Yields each request that was received since a time, and then each new one, once, until `signal` aborts. */
   followLines(since: Date, signal: AbortSignal): AsyncIterable<Listed>;
   followEntries(since: Date, signal: AbortSignal): AsyncIterable<LogEntry>;
   /**
@@ -27,7 +27,7 @@ export interface LogReader {
   close(): Promise<void>;
 }
 
-/** Reports an outage once, and repeats the report while it lasts. */
+/** An outage is reported once, and again at this interval while it lasts. */
 const NOTICE_INTERVAL_MS = 30_000;
 
 export const outageNotice = (): ((error: unknown) => void) => {

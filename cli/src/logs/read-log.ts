@@ -19,9 +19,9 @@ export interface ReadLogOptions extends StoreReaderOptions, ServerOptions, LogCh
   readonly colour: boolean;
 }
 
-/** How many of the newest entries are remembered as already shown, when following. */
+/** At least this many of the newest entries are read before following, so that following does not show them. */
 const KNOWN_MAX = 1_000;
-/** Rows are visible 1.5 s after the request (p95). */
+/** How late a row may become visible. Most rows (p95) are visible 1.5 s after the request. */
 const LATE_MS = 5_000;
 
 /** Lists the newest entries in chronological order. With `follow`, then lists new ones until a signal arrives. */
@@ -37,7 +37,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
     if (!options.follow) return;
     const known = new Set(listed.map(({ id }) => id));
-    // Rows arrive late, so this looks back, but not beyond the oldest entry that is known to have been listed.
+    // Rows can arrive late, so following starts earlier, but not before the oldest entry that is known to have been listed.
     const lookBack = msOf(listed[0], startedAt) - LATE_MS;
     const oldestKnown = listed.length < limit ? 0 : msOf(listed.at(-1), startedAt) + 1;
     await follow(reading, new Date(Math.max(lookBack, oldestKnown, options.since?.getTime() ?? 0)), known);
@@ -56,7 +56,7 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly signal: AbortSignal;
 }
 
-/** Reads ClickHouse directly only if there is no JSON API. */
+/** Opens a reader of the selected log. It reads ClickHouse directly only if there is no JSON API. */
 const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
@@ -85,7 +85,7 @@ const withReader = async (options: ReadLogOptions, read: (reading: Reading) => P
       await reader.close();
     }
   } finally {
-    // Its signal handlers would keep the process alive.
+    // The signal handlers would keep the process alive.
     stop.done();
   }
 };
@@ -107,7 +107,7 @@ const msOf = (listed: Listed | undefined, otherwise: number): number =>
 
 const printLine = (entry: LineEntry, colour: boolean): void => stdout.line(formatSummaryLine(entry), colour);
 
-/** Formats commands with the host of the captured request, because the list may contain many projects. */
+/** Prints an entry as JSON or as a curl command. The command uses the captured host, because a list may contain many projects. */
 const printEntry = (entry: LogEntry, output: Exclude<LogOutput, 'text'>): void => {
   if (output === 'curl') stdout.lines(curlCommand(entry).text);
   else stdout.json(entry);

@@ -57,8 +57,9 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
 };
 
 /**
- * The identity of a project whose namespace and name are given: the last one of that name with requests. So an earlier project of the name, of another
- * owner, is not shown. A user with access to ClickHouse may see all of it: without both names, they only narrow the list.
+ * Returns the identity of the project with this namespace and name. If several projects have had this namespace and name, returns
+ * the identity with the newest request, so that the requests of an earlier owner are not shown. If one of the two is missing,
+ * returns every project, and the other is only a filter, because a user with access to ClickHouse may read the whole log.
  */
 const projectUidOf = async (
   store: Pick<LogStore, 'summaries'>,
@@ -96,7 +97,7 @@ const openStore = async (
 
 /**
  * Rejects with a `PlainError` if the last `standin dev` for a data folder did not have the project, and the log has no rows from
- * it.
+ * the project.
  */
 export const checkProject = async (
   data: string,
@@ -104,7 +105,7 @@ export const checkProject = async (
   hasRows: () => Promise<boolean>,
 ): Promise<void> => {
   const dataDir = path.resolve(data);
-  // In that case, the folder describes the directory that it was used with before.
+  // With a cluster, the folder still describes the directory that it was used with before.
   if ((await readRunFile(dataDir))?.from === 'cluster') return;
   // A failed read is not a reason to reject a name.
   const known = await recordedProjects(dataDir).catch(() => undefined);

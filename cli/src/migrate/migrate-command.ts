@@ -6,7 +6,7 @@ import { stdout } from '../terminal.ts';
 
 const migrateSchema = clickHouseSchema.partial({ clickhouseUrl: true }).extend({ print: z.boolean().default(false) });
 
-/** Adds the command for users who may create tables, in case gateways may not. */
+/** Adds the command that creates the tables as a privileged ClickHouse user, for gateways that lack that permission. */
 export const addMigrateCommand = (program: Command): void => {
   const command = program
     .command('migrate')
@@ -17,11 +17,14 @@ export const addMigrateCommand = (program: Command): void => {
   );
 };
 
-/** Rejects with a `LogStoreError` if ClickHouse is unreachable or rejects a statement. */
+/**
+ * Creates or updates the tables, or prints the statements. Rejects with a `LogStoreError` if ClickHouse is unreachable or rejects a
+ * statement.
+ */
 const migrateLog = async (options: z.infer<typeof migrateSchema>): Promise<void> => {
   const { print, clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password } = options;
   const { database, cluster } = options;
-  // Loaded on demand, because it would slow down every command.
+  // Loaded on demand, because a static import would slow down every command.
   const { migrationScript, openLogStore } = await import('@standin/logstore');
   if (print) {
     stdout.lines(await migrationScript({ database, cluster }));

@@ -82,7 +82,7 @@ export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[]
   ];
 };
 
-/** Returns a line such as `  38 × 200` for each status. */
+/** Describes the result, with a line such as `  38 × 200` for each status. */
 export const formatResult = ({ byStatus = [], conditions }: ReplayStatus): string[] => [
   progressIn(conditions)?.message ?? '',
   ...byStatus.map(

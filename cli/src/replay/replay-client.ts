@@ -47,7 +47,7 @@ const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
 
 /** Reads the log and creates Replays through the JSON API. */
 export const replayClient = (api: ApiClient) => ({
-  /** Resolves with a captured request and its project. */
+  /** Resolves with a captured request, or with undefined if no visible project has it. */
   request: (id: string): Promise<LogEntry | undefined> => findRequest(api, id),
   plan: async (project: ReplayRef, { search, from, to }: FoundFilter): Promise<FilterPlan> => {
     const path = `${projectPath(project.namespace, project.name)}/requests`;

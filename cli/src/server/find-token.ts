@@ -22,8 +22,8 @@ const NAME = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const SERVICE = new RegExp(`^${NAME}/${NAME}$`);
 
 /**
- * Finds the token of the current kubeconfig's user, including tokens from a credential plugin. Asks for confirmation before it
- * sends the token to a server for the first time (ADR 016).
+ * Finds the token of the current kubeconfig's user, including tokens from a credential plugin. Asks for confirmation before a
+ * server gets the token for the first time, or if another user listens on the server's port on this machine (ADR 016).
  *
  * @param isTrusted whether the user confirmed on the command line
  */
@@ -55,7 +55,7 @@ const readToken = async (): Promise<KubeToken> => {
   );
 };
 
-/** Identifies the server. A port-forward's local address does not, so the Service identifies it there. */
+/** Identifies the server. The local address of a port-forward does not identify a server, so its Service is used instead. */
 const knownServer = (challenge: Challenge, { cluster }: KubeToken): KnownServer => {
   const service = serviceOf(challenge);
   const server = service === undefined ? challenge.server.origin : `service ${service}`;
@@ -78,14 +78,14 @@ const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, is
   if (!(await isConfirmed(question, otherwise))) throw new PlainError(`the token was not sent to ${host}`);
 };
 
-/** https://docs.kernel.org/networking/proc_net_tcp.html */
+/** The TCP sockets on this machine (https://docs.kernel.org/networking/proc_net_tcp.html). */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const LISTENING = '0A';
 const ROOT_UID = 0;
 
 /**
- * Returns whether another non-root user on this machine is listening on a port. False if unknown, because only Linux exposes
- * this.
+ * Returns whether another non-root user on this machine is listening on a port. Returns false if this is unknown, because only
+ * Linux lists the listeners.
  */
 const hasForeignListener = async (port: number): Promise<boolean> => {
   const own = process.getuid?.();

@@ -19,7 +19,7 @@ export type KnownServer = Readonly<z.infer<typeof knownServerSchema>>;
 /** Only the newest servers are kept. The limit is far above normal use. */
 const SERVERS_MAX = 1_000;
 
-/** Stores which servers may receive the tokens for which cluster, in a file that only this user can read. */
+/** Stores which servers may receive the tokens of which cluster, in a file that only this user can read. */
 export class KnownServers {
   readonly #file: string;
 
@@ -38,7 +38,7 @@ export class KnownServers {
     await replaceFile(this.#file, `${JSON.stringify({ servers }, null, 2)}\n`, { mode: 0o600 });
   }
 
-  /** Reads the file. A missing or broken file contains no servers, so the user is asked again. */
+  /** Reads the file. A missing or invalid file counts as empty, so the user is asked again. */
   async #read(): Promise<readonly KnownServer[]> {
     try {
       return fileSchema.parse(JSON.parse(await readFile(this.#file, 'utf8'))).servers;

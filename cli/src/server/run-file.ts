@@ -11,7 +11,7 @@ const runSchema = z.object({
   gateway: z.url(),
   /** The JSON API. Absent while `standin dev` is starting. */
   api: z.object({ url: z.url(), token: z.string().optional(), hasPages: z.boolean() }).optional(),
-  /** The kind of its resource source. */
+  /** The kind of source from which `standin dev` reads resources. */
   from: z.enum(['directory', 'cluster']).optional(),
 });
 
@@ -28,7 +28,7 @@ export const removeRunFile = async (dataDir: string): Promise<void> => {
   await rm(fileIn(dataDir), { force: true });
 };
 
-/** Reads the run file. A killed process leaves its file behind. */
+/** Reads the run file. It may belong to a process that was killed. */
 export const readRunFile = async (dataDir: string): Promise<RunFile | undefined> => {
   try {
     return runSchema.parse(JSON.parse(await readFile(fileIn(dataDir), 'utf8')));

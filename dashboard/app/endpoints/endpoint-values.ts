@@ -8,7 +8,10 @@ export interface HeaderValues {
   readonly value: string;
 }
 
-/** The text fields of an endpoint form. They are named after the object's paths, so the path in a validation error identifies the field. */
+/**
+ * The text fields of an endpoint form. Each is named after its path in the object, so that the path in a validation error
+ * identifies the field.
+ */
 export interface EndpointValues {
   readonly 'metadata.name': string;
   readonly 'spec.displayName': string;
@@ -81,7 +84,7 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
   }));
   return {
     ...read,
-    // Not trimmed: the response is sent byte for byte.
+    // The body is not trimmed, because the response is sent byte for byte.
     'spec.json.body': lineFeeds(text('spec.json.body')),
     // Empty rows are not headers.
     headers: headers.filter(({ name, value }) => name !== '' || value !== ''),
@@ -90,7 +93,10 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
 
 const optional = <T>(name: string, value: T | ''): Record<string, T> => (value === '' ? {} : { [name]: value });
 
-/** Keeps the block of an inactive action unless it is empty, so that users can switch back by changing `action`. */
+/**
+ * Returns the `json` block. If mocking is not the current action, keeps the block unless it is empty, so that users can switch back
+ * by changing `action`.
+ */
 const mockOf = (values: EndpointValues): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
   const isEmpty = status === '' && body === '' && headers.length === 0;
@@ -126,7 +132,7 @@ export interface EndpointIdentity {
   readonly project: string;
   /** The metadata of an existing endpoint, whose name and namespace do not change. */
   readonly metadata?: DesiredObject['metadata'];
-  /** The saved body. A text area normalizes line breaks, so the saved bytes are kept if nothing else changed. */
+  /** The saved body. A text area normalizes line breaks, so the saved bytes are kept if only line breaks differ. */
   readonly body?: string | undefined;
 }
 

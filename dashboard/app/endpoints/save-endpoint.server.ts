@@ -43,7 +43,7 @@ export const applyDraft = async (
   const managed = managedForm(before);
   if (managed !== undefined) return managed;
   const toErrors = (problems: readonly Problem[]): FormErrors => errorsOf(problems, endpointFields(values));
-  // An object without a name cannot be validated. If the display name is missing too, report only that.
+  // An object without a name cannot be validated. If the display name is missing too, report only the missing display name.
   if (object.metadata.name === '') {
     const parsed = parseObject(object);
     const problems = parsed.ok ? [] : parsed.problems;

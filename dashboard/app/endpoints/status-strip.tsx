@@ -12,7 +12,10 @@ export interface StatusStripProps {
   readonly generation: number;
 }
 
-/** Shows how far the operator has processed a change. It updates without a reload, and screen readers announce it politely. */
+/**
+ * Shows how far the operator has processed a change. The strip updates without a reload, and screen readers announce changes without
+ * interrupting the user.
+ */
 export const StatusStrip = ({ conditions, generation }: StatusStripProps) => {
   const steps = STEPS.map((type) => {
     const condition = conditions.find((candidate) => candidate.type === type);

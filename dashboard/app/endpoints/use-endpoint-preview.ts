@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { FormErrors } from '../ui/form-errors.ts';
 
-/** A form's manifest and its problems. */
+/** The manifest that the server generates from a form, and the errors in the form. */
 export interface EndpointPreview {
   readonly yaml: string;
   readonly errors: FormErrors;
@@ -9,10 +9,10 @@ export interface EndpointPreview {
 
 const PAUSE_MS = 150;
 
-/** Sends the form to the server when the user pauses after a change. Outdated responses are dropped. */
+/** Sends the form to the server when the user pauses after a change. Drops outdated responses. */
 export const useEndpointPreview = (url: string, first: EndpointPreview) => {
   const [preview, setPreview] = useState(first);
-  /** Edited fields. Errors in other fields are not shown yet. */
+  /** The fields that the user has edited. The errors in the preview are shown only for these fields. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const asking = useRef<AbortController>(undefined);
@@ -43,7 +43,7 @@ export const useEndpointPreview = (url: string, first: EndpointPreview) => {
       setTouched((before) => (before.has(field) ? before : new Set([...before, field])));
       clearTimeout(timer.current);
       timer.current = setTimeout(() => {
-        // Keep the current preview. If the server is unavailable, saving reports it.
+        // Keep the current preview. If the server is unavailable, the user sees an error when saving.
         ask(form).catch(() => undefined);
       }, PAUSE_MS);
     },

@@ -17,12 +17,15 @@ export const IMAGE_TYPES: ReadonlySet<string> = new Set([
   'image/vnd.microsoft.icon',
 ]);
 
-/** Returns the media type in lower case: `Application/JSON; charset=utf-8` → `application/json`. */
+/** Returns the media type in lower case and without parameters: `Application/JSON; charset=utf-8` → `application/json`. */
 export const mediaType = (contentType: string): string => (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 
 const charsetOf = (contentType: string): string | undefined => /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
 
-/** Decodes text in the charset of its content type. Undefined if the charset is unknown or the bytes do not match it. */
+/**
+ * Decodes text in the charset of its content type. Returns undefined if the charset is missing or unknown, or the bytes do not
+ * match it.
+ */
 const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefined => {
   const charset = charsetOf(contentType);
   if (charset === undefined) return undefined;
@@ -36,15 +39,18 @@ const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefi
 export const bodyBytes = ({ body, bodyEncoding }: Pick<BodyView, 'body' | 'bodyEncoding'>): Uint8Array =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** Returns the shown part as text. Undefined if it is not text. */
+/** Returns the shown part as text. Returns undefined if the part is not text. */
 export const bodyText = (view: BodyView): string | undefined =>
   view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType);
 
 const isJsonType = (type: string): boolean => type.endsWith('/json') || type.endsWith('+json');
-/** Binary data can be valid UTF-8 by accident, so control characters other than tabs and line breaks count as binary. */
+/**
+ * Returns whether decoded text is actually binary data, which can be valid UTF-8 by accident. Control characters other than tabs and line
+ * breaks count as binary.
+ */
 export const isBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
 
-/** Returns the views that a body supports, best first. Empty if there is no body. */
+/** Returns the views that a body supports, best first. Returns no views if there is no body. */
 export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   if (view.bytesShown === 0) return [];
   const type = mediaType(view.contentType);

@@ -4,17 +4,20 @@ const headersOf = (name: string, contentType: string): Readonly<Record<string, s
   'content-type': contentType,
   // The dashboard chooses the name. Characters that would need quoting are replaced.
   'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
-  // Applies in addition to the policy of every response. Every response also has nosniff.
+  // This policy applies in addition to the policy of every response. Every response also has nosniff.
   'content-security-policy': "sandbox; default-src 'none'",
 });
 
-/** Returns captured data as a download. If a browser opens it, it cannot run scripts, has no origin and loads nothing. */
+/**
+ * Returns captured data as a download. If a browser opens the file, its content has no origin, cannot run scripts and cannot load other
+ * resources.
+ */
 export const capturedFile = (bytes: Uint8Array, name: string, contentType = 'application/octet-stream'): Response =>
-  // No other thread shares this memory.
+  // The cast is safe, because no other thread shares this memory.
   new Response(bytes as Uint8Array<ArrayBuffer>, {
     headers: { ...headersOf(name, contentType), 'content-length': String(bytes.length) },
   });
 
-/** Like `capturedFile`, for text that is generated while it is sent. */
+/** Like `capturedFile`, but for text that is generated while it is being sent. */
 export const capturedText = (pieces: AsyncIterable<string>, name: string, contentType: string): Response =>
   textStream(pieces, headersOf(name, contentType));

@@ -2,7 +2,7 @@ import type { HeaderPair } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import type { EncodedBody } from '@standin/exchange/formats';
 
-/** The maximum size of a body on a page. Users can download the rest. */
+/** The maximum size of a body on a page. Users can download the whole body. */
 export const BODY_SHOWN_BYTES_MAX = 256 * 1024;
 
 export const BODY_PARTS = ['request', 'response'] as const;
@@ -11,7 +11,7 @@ export type BodyPart = (typeof BODY_PARTS)[number];
 
 /** The beginning of a body. UTF-8 text is never cut within a character. */
 export interface BodyView extends EncodedBody {
-  /** As sent. Empty if the header was missing. */
+  /** The Content-Type header as sent. Empty if it was missing. */
   readonly contentType: string;
   /** The size of the whole body. */
   readonly bytes: number;
@@ -22,24 +22,24 @@ export interface BodyView extends EncodedBody {
 }
 
 interface MessageView {
-  /** latin1, as in `LogEntry`. */
+  /** The headers in latin1, as in `LogEntry`. */
   readonly headers: readonly HeaderPair[];
   readonly trailers: readonly HeaderPair[];
   readonly body: BodyView;
 }
 
 interface RequestView extends MessageView {
-  /** latin1, as received. */
+  /** The request target in latin1, as received. */
   readonly target: string;
   readonly httpVersion: string;
 }
 
-/** One exchange for its panel and its page: a log entry with the beginnings of its bodies. */
+/** One exchange, as its panel and its page show it. This is a log entry that contains only the beginning of each body. */
 export interface ExchangeView extends Omit<LogEntry, 'request' | 'response'> {
   readonly request: RequestView;
   readonly response: MessageView;
 }
 
-/** Returns the value of the first header with this name, ignoring case. */
+/** Returns the value of the first header with this name, which must be in lower case. The headers may have any case. */
 export const headerValue = (headers: readonly HeaderPair[], name: string): string | undefined =>
   headers.find(([known]) => known.toLowerCase() === name)?.[1];

@@ -50,7 +50,7 @@ export const HexView = ({ label, body }: { readonly label: string; readonly body
           ))}
         </pre>
       ) : (
-        // The content security policy forbids style attributes in HTML, so the script sets the positions.
+        // These rows have no positions, because the content security policy forbids style attributes in the server's HTML.
         <pre className="w-max min-w-full">
           {Array.from({ length: Math.min(count, ROWS_FIRST) }, (_, index) => (
             <span key={index} className="flex gap-4">

@@ -34,7 +34,10 @@ const toExchangeView = ({ entry, ...sizes }: EntryPreview): ExchangeView => {
   };
 };
 
-/** Loads one exchange. Undefined if the project's log does not contain it or it has expired. Rejects with a `LogStoreError`. */
+/**
+ * Loads one exchange. Returns undefined if the project's log does not contain the exchange or the exchange has expired. Rejects
+ * with a `LogStoreError` if the log is unavailable.
+ */
 export const loadExchange = async (log: Pick<ProjectLog, 'preview'>, id: string): Promise<ExchangeView | undefined> => {
   const preview = await log.preview(id, BODY_SHOWN_BYTES_MAX);
   return preview && toExchangeView(preview);

@@ -4,7 +4,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { SectionHeading } from './section-heading.tsx';
 import { WireValue } from './wire-value.tsx';
 
-/** More pairs would be slow to render. A form of 256 KiB can have 130,000 pairs. */
+/** The maximum number of pairs on a page. A form of 256 KiB can have 130,000 pairs, which would be slow to render. */
 export const PAIRS_SHOWN_MAX = 500;
 
 export interface PairListProps {
@@ -14,9 +14,9 @@ export interface PairListProps {
   readonly total?: number;
   /** True if the pairs are latin1 from the wire. False if they are already decoded. */
   readonly fromWire?: boolean;
-  /** Shown next to the title. */
+  /** Content next to the title. */
   readonly aside?: ReactNode;
-  /** Shown under a value. */
+  /** Returns the note below the value with this name. */
   readonly note?: (name: string) => string | undefined;
 }
 

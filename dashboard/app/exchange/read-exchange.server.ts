@@ -6,7 +6,10 @@ import { foundRequest } from '../../src/requests/found-request.ts';
 import type { RequestName } from '../../src/resources/names.ts';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 
-/** Returns what `read` finds in the project's log for this id. Throws an error page if the log is unavailable. */
+/**
+ * Returns what `read` finds in the project's log for this id. Rejects with `NotFound` if it finds nothing. Throws an error page if
+ * the log is unavailable.
+ */
 export const readExchange = async <T extends object>(
   backend: Backend,
   names: RequestName,

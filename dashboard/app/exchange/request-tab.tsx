@@ -9,7 +9,7 @@ import { WireValue } from './wire-value.tsx';
 
 const KEY_HEADER = 'x-api-key';
 
-/** Explains the only value that is not stored as received. */
+/** Returns a note for the API key header, because its value is the only one that is not stored as received. */
 const keyNote = (name: string): string | undefined =>
   name.toLowerCase() === KEY_HEADER ? 'Fingerprint of the key. The key itself is not stored.' : undefined;
 

@@ -1,6 +1,6 @@
 import { createContext, useContext, type ReactNode } from 'react';
 
-/** The heading level within a tab, one below the title of the exchange. The title is in the page or in a panel. */
+/** The heading level within a tab. It is one level below the exchange title, which is on the page or in a panel. */
 export const SectionLevel = createContext<'h2' | 'h3'>('h3');
 
 export interface SectionHeadingProps {

@@ -2,7 +2,7 @@ import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin
 import type { ProjectSpec } from '@standin/crds';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 
-/** The text fields of a project form. They are named after the object's paths. */
+/** The text fields of a project form. Each is named after its path in the object. */
 export interface ProjectValues {
   readonly 'spec.displayName': string;
   readonly 'metadata.name': string;
@@ -37,7 +37,10 @@ export const readProjectValues = (form: FormData): ProjectValues => {
 /** Converts whole numbers. Any other text is returned unchanged, so that the schema reports the error. */
 export const numberOrText = (text: string): number | string => (/^-?\d{1,15}$/.test(text) ? Number(text) : text);
 
-/** Converts the form to an object without its empty fields. `metadata` is that of an existing object, whose name and namespace cannot change. */
+/**
+ * Converts the form to an object. Omits empty fields. `metadata` is the metadata of an existing object, whose name and namespace
+ * cannot change.
+ */
 export const toProject = (values: ProjectValues, metadata?: DesiredObject['metadata']): DesiredObject => {
   const [namespace = '', account = ''] = values['spec.accountRef'].split('/');
   const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays, 'spec.uri': uri } = values;

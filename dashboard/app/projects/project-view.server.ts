@@ -17,7 +17,7 @@ export interface ProjectView {
   readonly endpoints: { readonly ready: number; readonly total: number };
   readonly account: string;
   readonly plan: string | undefined;
-  /** Accepted requests per month. */
+  /** Maximum number of accepted requests per month. Undefined if there is no limit or the account is unknown. */
   readonly quota: number | undefined;
   readonly retentionDays: number | undefined;
   readonly owner: Owner | undefined;
@@ -55,7 +55,7 @@ export const toProjectView = (
   };
 };
 
-/** How long the page waits for the log. After that, it is shown without request counts. */
+/** The maximum time for which the page waits for the log. If the log takes longer, the page is shown without request counts. */
 const LOG_MS_MAX = 1_500;
 
 export const requestsOf = async (

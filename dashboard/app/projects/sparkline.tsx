@@ -1,5 +1,5 @@
 export interface SparklineProps {
-  /** Oldest first. */
+  /** The values, oldest first. */
   readonly values: readonly number[];
   /** The text for screen readers. */
   readonly label: string;

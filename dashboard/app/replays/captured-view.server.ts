@@ -15,7 +15,7 @@ export const toCapturedView = (row: LogRow): CapturedView => {
   return { ...view, bodyEncoding, body: isEditable ? body : undefined };
 };
 
-/** Returns the values that an earlier replay of the same request sent. */
+/** Returns the form values for repeating an earlier replay of the same request, with its edits and its target. */
 export const valuesLike = (captured: CapturedView, spec: Partial<ReplaySpec>): ReplayValues => {
   const { edit, target } = spec;
   const headers = edit?.headers?.map(({ name, value }): HeaderPair => [name, value]);

@@ -10,7 +10,7 @@ export interface HeaderChangesProps {
 
 const KEY_SHOWN = 'the account’s key';
 
-/** Shows the headers that a replay removes and adds. Uses the operator's own rules. */
+/** Shows the headers that a replay removes and adds. Applies the same rules as the operator. */
 export const HeaderChanges = (props: HeaderChangesProps) => {
   const { stripped, added } = replayHeaders({ ...props, apiKey: KEY_SHOWN });
   return (

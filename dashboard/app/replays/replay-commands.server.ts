@@ -2,7 +2,7 @@ import { hasControls, type DesiredObject } from '@standin/contract';
 import { shellQuote } from '@standin/exchange/formats';
 import { kubectlCommand, manifestYaml } from '../../src/resources/manifest-yaml.ts';
 
-/** Quotes a word only if a shell would interpret it, for readability. */
+/** Quotes a word only if a shell would interpret it, so that commands stay readable. */
 const quoteIfNeeded = (word: string): string => (/^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : shellQuote(word));
 
 interface WrittenEdit {
@@ -28,14 +28,20 @@ export interface ReplayCommands {
   readonly yaml: string;
   /** A `kubectl create -f -` command. The name is generated, so that each run creates a new replay. */
   readonly kubectl: string;
-  /** Undefined if the edits are too large for a command line, or contain characters that control the terminal. */
+  /**
+   * A command that starts with `standin`. Undefined if a command line cannot contain the edits, because they are too large, are not
+   * text, or contain control characters.
+   */
   readonly standin: string | undefined;
 }
 
-/** Users do not paste longer commands. Systems accept words of up to 128 KiB. */
+/** The maximum length of a command. Systems accept words of up to 128 KiB, but users do not paste such long commands. */
 const COMMAND_CHARS_MAX = 8_000;
 
-/** Returns the flags for an edit. Undefined if a command line cannot contain its bytes. A value that starts with `@` would name a file. */
+/**
+ * Returns the flags for an edit, or undefined if the flags cannot express it. A body that starts with `@` would be read as a file
+ * name.
+ */
 const editWords = ({
   method,
   target,
@@ -44,7 +50,8 @@ const editWords = ({
   bodyEncoding = 'utf8',
 }: WrittenEdit): string[] | undefined => {
   if (body !== undefined && (bodyEncoding !== 'utf8' || body.includes('\0') || body.startsWith('@'))) return undefined;
-  // These characters are one byte on the wire but two in a terminal.
+  // A header has one byte per character, but a terminal encodes characters outside ASCII as several bytes. Control characters are
+  // also rejected.
   if (headers.some(({ value }) => /[^ -~]/.test(value))) return undefined;
   return [
     ...(method === undefined ? [] : ['--method', method]),

@@ -8,12 +8,15 @@ export interface CapturedView {
   readonly target: string;
   readonly headers: readonly HeaderPair[];
   readonly bodyBytes: number;
-  /** Undefined if it is too large to edit. It is then sent as captured. */
+  /** Undefined if the body is too large to edit. Such a body is sent as captured. */
   readonly body: string | undefined;
   readonly bodyEncoding: 'utf8' | 'base64';
 }
 
-/** The text fields of a replay form. They are named after the object's paths, so the path in a validation error identifies the field. */
+/**
+ * The text fields of a replay form. Each is named after its path in the object, so that the path in a validation error identifies
+ * the field.
+ */
 export interface ReplayValues {
   readonly 'spec.edit.method': string;
   readonly 'spec.edit.target': string;
@@ -43,7 +46,10 @@ const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 export const headerText = (headers: readonly HeaderPair[]): string =>
   headers.map(([name, value]) => `${name}: ${value}`).join('\n');
 
-/** More headers than a captured request can contain (four bytes each), and more than a replay allows. */
+/**
+ * The maximum number of parsed headers. A captured request has fewer, because each header takes at least four bytes. A replay also
+ * allows fewer.
+ */
 const HEADERS_READ_MAX = LIMITS.requestHeadBytesMax / 4 + 1;
 
 /** Parses one header per line. A line without a colon gets an empty name, which the schema rejects. */
@@ -82,7 +88,7 @@ export const readReplayValues = (form: FormData): ReplayValues =>
     }),
   ) as unknown as ReplayValues;
 
-/** Returns the edited parts. Undefined if the request is unchanged. */
+/** Returns the edited parts. Returns undefined if the request is unchanged. */
 export const editOf = (values: ReplayValues, captured: CapturedView): Record<string, unknown> | undefined => {
   const before = replayValuesOf(captured);
   const differs = (name: keyof ReplayValues): boolean => values[name] !== before[name];
@@ -115,10 +121,10 @@ export const toReplay = (values: ReplayValues, captured: CapturedView, identity:
   });
 };
 
-/** The fields of a bulk replay: all matches of a search in a time range. */
+/** The fields of a bulk replay, which sends all matches of a search in a time range. */
 export interface BulkValues {
   readonly q: string;
-  /** RFC 3339 in UTC. */
+  /** A time in RFC 3339, in UTC. */
   readonly from: string;
   readonly to: string;
   readonly target: string;

@@ -18,7 +18,7 @@ export interface ReplayView {
   /** The requested state. */
   readonly state: string;
   readonly phase: ReplayPhase;
-  /** The number of requests. Undefined if they are not counted yet. */
+  /** The number of requests. Undefined if they have not been counted yet. */
   readonly planned: number | undefined;
   readonly sent: number;
   readonly failed: number;
@@ -51,7 +51,7 @@ const TARGET_WORDS: Readonly<Record<string, string>> = {
 export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>): string =>
   TARGET_WORDS[target] ?? url;
 
-/** Formats a duration roughly: `1 h 5 min`, `40 s`. */
+/** Formats an approximate duration: `1 h 5 min`, `40 s`. */
 export const inWords = (seconds: number): string => {
   if (seconds < 1) return 'less than a second';
   if (seconds < 90) return `${Math.round(seconds)} s`;

@@ -21,7 +21,7 @@ const chip = (isCurrent: boolean): string =>
     isCurrent ? 'border-accent bg-selected' : 'border-line hover:bg-hover',
   );
 
-/** Lists the statuses with their counts. Each links to its requests. */
+/** Lists the statuses with their counts. Each links to the results with this status. */
 const Statuses = ({ params, replay: { byStatus, sent }, status }: ResultTableProps) => (
   <nav aria-label="Results by status" className="flex flex-wrap gap-1.5">
     <Link

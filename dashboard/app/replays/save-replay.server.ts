@@ -4,7 +4,7 @@ import type { Backend } from '../../src/backend.ts';
 import { errorsOf } from '../ui/form-errors.ts';
 import { saveForm, type SavedForm } from '../ui/save-form.server.ts';
 
-/** Replaces the API server's message, which gives no reason. */
+/** Replaces the API server's message about an edited body that is too long. */
 const TOO_LARGE =
   `exceeds ${LIMITS.replayEditBytesMax / 1_000} kB, the maximum size of the edits in a Replay. ` +
   'Use another client to send a larger request';

@@ -5,15 +5,15 @@ import { parseDuration } from '@standin/contract';
  * RFC 3339 times, so that another user sees the same requests.
  */
 export interface TimeRange {
-  /** A duration such as `15m`, or RFC 3339. Undefined if the range has no start. */
+  /** A duration such as `15m`, or a time in RFC 3339. Undefined if the range has no start. */
   readonly from: string | undefined;
-  /** RFC 3339. Undefined if the range includes new requests. */
+  /** A duration such as `1h`, or a time in RFC 3339. Undefined if the range includes new requests. */
   readonly to: string | undefined;
 }
 
 export interface Instants {
   readonly since: Date | undefined;
-  /** Exclusive. */
+  /** The exclusive end of the range. */
   readonly until: Date | undefined;
 }
 
@@ -68,14 +68,17 @@ export const fixedRange = (range: TimeRange, now: Date): TimeRange => {
   return absoluteRange(since, until);
 };
 
-/** Returns a label such as `Last hour`. Undefined if the range has no name. */
+/** Returns a label such as `Last hour`. Returns undefined if the range has no name. */
 export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   if (to !== undefined) return undefined;
   const preset = PRESETS.find((known) => known.from === from);
   return preset?.label ?? (from !== undefined && parseDuration(from) !== undefined ? `Last ${from}` : undefined);
 };
 
-/** Returns a range four times as wide around the same center, but never in the future. For ranges longer than a month, returns all time. */
+/**
+ * Returns a range four times as wide around the same center. If the wider range would reach the present, it has no end and includes
+ * new requests. Returns all time if the wider range would be longer than 30 days, or if the given range has no start.
+ */
 export const widerRange = ({ since, until }: Instants, now: Date): TimeRange => {
   const end = until ?? now;
   if (since === undefined) return until === undefined ? ALL_TIME : { from: undefined, to: undefined };

@@ -42,7 +42,10 @@ export const formatBytes = (bytes: number): string => {
 
 const DURATION_LOG_MAX = Math.log10(10_000);
 
-/** Maps a duration to 0 to 1 on a logarithmic scale from 1 ms to 10 s, so that both mocks and slow upstreams are easy to compare. */
+/**
+ * Maps a duration from 1 ms to 10 s to a value from 0.04 to 1 on a logarithmic scale, which shows differences between mocks and
+ * between slow upstreams.
+ */
 export const durationShare = (ms: number): number =>
   Math.min(1, Math.max(0.04, Math.log10(Math.max(1, ms)) / DURATION_LOG_MAX));
 
@@ -66,7 +69,7 @@ export const formatCount = (count: number): string => new Intl.NumberFormat('en'
 /** Returns the value for an `<input type=datetime-local step=1>`. */
 export const toLocalInput = (at: Date, zone: Zone): string => formatInstant(at, zone).slice(0, 19).replace(' ', 'T');
 
-/** Parses the value of such an input. Undefined if it is not a time. */
+/** Parses the value of an `<input type=datetime-local>`. Returns undefined if the value is not a time. */
 export const fromLocalInput = (text: string, zone: Zone): Date | undefined => {
   const match = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?/.exec(text);
   if (match === null) return undefined;
@@ -74,7 +77,10 @@ export const fromLocalInput = (text: string, zone: Zone): Date | undefined => {
   return Number.isNaN(at.getTime()) ? undefined : at;
 };
 
-/** Formats a chart label: hours and minutes, or the day if the chart spans more than one day. */
+/**
+ * Formats a chart label as hours and minutes. Adds the day if the chart spans more than 36 hours, and the seconds if it spans less
+ * than 5 minutes.
+ */
 export const formatTick = (at: Date, zone: Zone, spanMs: number): string => {
   const text = formatInstant(at, zone);
   if (spanMs > 36 * 3_600_000) return text.slice(5, 16);

@@ -2,7 +2,7 @@ import type { ActionFunctionArgs } from '@remix-run/node';
 import { projectParams } from './params.server.ts';
 import { accountOfProject, getApiKey } from '../../src/accounts/accounts.ts';
 
-/** Returns the key to one of the dashboard's pages. The key is never part of a page itself. */
+/** Returns the API key, for use by a dashboard page. The key is never part of a page itself. */
 export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
   const apiKey = await getApiKey(backend, await accountOfProject(backend, projectParams(params)));
   return new Response(apiKey, { headers: { 'content-type': 'text/plain; charset=utf-8' } });

@@ -14,7 +14,7 @@ import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
 
-/** Prefills the form for a project's first endpoint, so that one click creates something to call. */
+/** The initial values for a project's first endpoint, so that one click creates an endpoint to call. */
 const HELLO = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Hello', 'spec.slug': '/hello' };
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {

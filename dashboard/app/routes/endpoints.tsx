@@ -13,7 +13,7 @@ import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Input } from '../ui/input.tsx';
 
-/** The maximum number of rows, so that the page renders within a frame or two. Users can filter to find the others. */
+/** The maximum number of rows, so that the page renders within a frame or two. Users can find other endpoints with the filter. */
 const ROWS_MAX = 500;
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {

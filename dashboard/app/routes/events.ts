@@ -1,7 +1,10 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { eventStream } from '../../src/pages/event-stream.ts';
 
-/** Sends `ready`, then `change` with the kind, namespace and name of each changed object. Pages then reload their data. */
+/**
+ * Sends `ready`, then a `change` for each changed object, with its kind, namespace and name. A `change` without these means that
+ * any object may have changed. Pages then reload their data.
+ */
 export const loader = ({ request, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
   const namespace = new URL(request.url).searchParams.get('namespace') ?? undefined;

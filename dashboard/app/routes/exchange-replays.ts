@@ -3,7 +3,7 @@ import { openLog } from '../../src/projects/projects.ts';
 import { exchangeParams } from './params.server.ts';
 import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 
-/** The maximum number on the page. Requests are rarely replayed more often. */
+/** The maximum number of replays on the page. Requests are rarely replayed more often. */
 const SHOWN_MAX = 50;
 
 /** Returns the replays of one captured request, for a tab of its panel. */

@@ -2,7 +2,10 @@ import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../paths.ts';
 
-/** Redirects to the identity provider. Pages link here, because the policy only allows forms that submit to the dashboard. */
+/**
+ * Redirects to the identity provider. Pages link here instead of submitting a form, because the content security policy only allows
+ * forms that lead to the dashboard.
+ */
 export const loader = async ({ request, context: { signIn, logger } }: LoaderFunctionArgs) => {
   const to = returnPath(new URL(request.url).searchParams.get('to'));
   const provider = signIn?.provider;

@@ -1,4 +1,7 @@
-/** Handles any other URL with the error page inside the layout. Remix renders a page only if the route has a component. */
+/**
+ * Shows the error page inside the layout for every URL that has no other route. Remix renders a page only if the route has a
+ * component.
+ */
 export const loader = () => {
   throw new Response(null, { status: 404 });
 };

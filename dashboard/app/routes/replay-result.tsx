@@ -16,7 +16,7 @@ import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts
 
 export const meta: MetaFunction = () => [{ title: 'Replay result · Standin' }];
 
-/** Results outlive their Replay, so the Replay's name is looked up in the results of the request. */
+/** The maximum number of results in which a Replay is looked up by name. Results outlive their Replay. */
 const SEARCHED_MAX = 500;
 
 const readResult = async (log: ProjectLog, { replay, id }: ReplayName & RequestName) => {

@@ -30,7 +30,7 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
   };
 };
 
-/** Returns the key on request, because it is never part of a page. Also regenerates it. */
+/** Returns or regenerates the key. The key is never part of a page, so the page requests it separately. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const account = await accountOfProject(backend, projectParams(params));
   const { namespace, name } = account.metadata;

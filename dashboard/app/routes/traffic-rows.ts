@@ -4,7 +4,7 @@ import { projectParams } from './params.server.ts';
 import { respondOrUnavailable, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 const ROWS_DEFAULT = 200;
-/** Maximum page size. Pages grow when users scroll far. */
+/** The maximum number of rows on a page. Pages grow when users scroll far. */
 const ROWS_MAX = 5_000;
 
 /** Returns an older page of the list. `before` is the time and id of the last row of the previous page. */

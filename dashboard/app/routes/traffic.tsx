@@ -17,7 +17,10 @@ export const action = async ({ params, context: { backend } }: ActionFunctionArg
   return data(sent, { status: sent.error === undefined ? 200 : 502 });
 };
 
-/** Skips the reload when the user opens a request or changes a preference, because the tail keeps the list up to date. */
+/**
+ * Skips the reload when the user opens a request or submits a form, such as a preference, because the tail keeps the list up to
+ * date.
+ */
 export const shouldRevalidate: ShouldRevalidateFunction = ({
   currentUrl,
   nextUrl,

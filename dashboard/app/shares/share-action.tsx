@@ -8,7 +8,7 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ShareDialog } from './share-dialog.tsx';
 
-/** Returns whether the account plan of the open project includes sharing. Undefined if unknown. */
+/** Returns whether the account plan of the open project includes sharing. Returns undefined if the plan is unknown. */
 const useIsInPlan = (): boolean | undefined =>
   useRouteLoaderData<{ readonly isSharingInPlan?: boolean } | undefined>('routes/project')?.isSharingInPlan;
 

@@ -20,7 +20,7 @@ const Brand = ({ compact = false }: { readonly compact?: boolean }) => (
   </Link>
 );
 
-/** Shows the user's name from the API server, and signs out. */
+/** Shows the user's name from the API server, and lets the user sign out. */
 const UserMenu = ({ user }: { readonly user: string }) => {
   const submit = useSubmit();
   return (
@@ -48,19 +48,19 @@ export interface HeaderProps {
   readonly user: string | undefined;
 }
 
-/** Loaded after the page, because the page can be shown without them. */
+/** The palette and the help are loaded after the page, because the page can be shown without them. */
 const loadPalette = () => import('./command-palette.tsx');
 const loadHelp = () => import('./shortcut-help.tsx');
 const CommandPalette = lazy(() => loadPalette().then((module) => ({ default: module.CommandPalette })));
 const ShortcutHelp = lazy(() => loadHelp().then((module) => ({ default: module.ShortcutHelp })));
 const AFTER_PAGE_MS = 1_000;
 
-/** Preloads the palette, so that it does not miss keys typed right after ⌘K. */
+/** Preloads the palette and the help, so that the palette does not miss keys typed right after ⌘K. */
 const useLoadAfterPage = (): void => {
   useEffect(() => {
     const load = (): Promise<unknown> => Promise.all([loadPalette(), loadHelp()]);
     const timer = setTimeout(() => {
-      // Opening them loads them again.
+      // If the preload fails, the palette and the help are loaded when the user opens them.
       load().catch(() => undefined);
     }, AFTER_PAGE_MS);
     return () => clearTimeout(timer);

@@ -3,18 +3,18 @@ import { toast } from '../ui/toast.tsx';
 import { paths } from '../paths.ts';
 import { useNavigation, useRevalidator } from '../remix.ts';
 
-/** The delay before a rejected stream is requested again. Browsers only reconnect interrupted streams on their own. */
+/** The delay before a rejected stream is requested again. Browsers automatically reconnect only interrupted streams. */
 const REOPEN_MS = 3_000;
 /** While the server has no capacity for another stream, the page retries and reloads its data at this interval. */
 const REFUSED_MS = 15_000;
-/** Changes within this time are shown together. */
+/** Changes within this interval are shown together. */
 const TOGETHER_MS = 100;
 
 export type LiveState = 'live' | 'reconnecting';
 
 /**
- * Reloads the page's data whenever a resource in the namespace changes, or in any namespace by default. Hidden tabs do not listen, because browsers
- * share six connections per host between all tabs.
+ * Reloads the page's data whenever a resource in the namespace changes. Without a namespace, changes in all namespaces count.
+ * Hidden tabs do not listen, because browsers share six connections per host between all tabs.
  */
 export const useLiveResources = (namespace?: string): LiveState => {
   const { revalidate, state: reloading } = useRevalidator();
@@ -46,7 +46,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
       source.addEventListener('error', () => {
         setState('reconnecting');
         if (source?.readyState !== EventSource.CLOSED) return;
-        // If the user is signed out, loading the page's data reports it.
+        // If the user has been signed out, the reload detects the missing session.
         refresh();
         reopening = setTimeout(open, REOPEN_MS);
       });

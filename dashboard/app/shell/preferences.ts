@@ -35,11 +35,11 @@ export const readPreferences = (cookies: string | null): Preferences => {
   return fromParams(new URLSearchParams(pair?.slice(COOKIE.length + 1)));
 };
 
-/** Applies the fields of a submitted form. Ignores invalid values. */
+/** Applies the fields of a submitted form. An invalid value selects the default. */
 export const changePreferences = (before: Preferences, changes: URLSearchParams): Preferences =>
   fromParams(new URLSearchParams([...changes, ...Object.entries(before)]));
 
-/** Returns a Set-Cookie header. */
+/** Returns the value of a Set-Cookie header. */
 export const preferencesCookie = (preferences: Preferences): string =>
   `${COOKIE}=${new URLSearchParams({ ...preferences }).toString()}; Path=/; Max-Age=${MAX_AGE_S}; SameSite=Strict; HttpOnly`;
 

@@ -42,7 +42,7 @@ export interface ExchangePanelProps {
   readonly level?: 'h1' | 'h2';
 }
 
-/** Shows an exchange: its summary, its actions, and its parts in tabs. `[` and `]` switch between tabs. */
+/** Shows the summary of an exchange, its actions, and its parts in tabs. `[` and `]` switch between tabs. */
 export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: ExchangePanelProps) => {
   const open = TABS.find(({ name }) => name === tab) ?? TABS[0];
   const exchange = { namespace: project.namespace, project: project.project, id: view.id };

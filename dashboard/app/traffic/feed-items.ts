@@ -1,6 +1,6 @@
 import { compareRows, type RowCursor, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** An item of the list, newest first: a request, or a gap between requests. */
+/** An item of the list, which is a request or a gap between requests. */
 export type FeedItem =
   | { readonly kind: 'row'; readonly row: TrafficRow }
   /** `count` requests were skipped directly below `below`, because too many arrived at once. */
@@ -14,7 +14,7 @@ const compareItems = (a: FeedItem, b: FeedItem): number => {
   return order === 0 ? Number(a.kind === 'gap') - Number(b.kind === 'gap') : order;
 };
 
-/** Merges two lists that are sorted newest first. If all new items are newer, which is the usual case, this only copies the lists. */
+/** Merges two lists that are sorted newest first. If all new items are newer, which is the usual case, only joins the lists. */
 export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[]): readonly FeedItem[] => {
   const [lastNewer, first] = [newer.at(-1), items[0]];
   if (lastNewer === undefined) return items;
@@ -35,7 +35,7 @@ export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[
 export const countItems = (items: readonly FeedItem[]): number =>
   items.reduce((sum, item) => sum + (item.kind === 'row' ? 1 : item.count), 0);
 
-/** Returns the first `max` items, followed by a gap for the rest. */
+/** Returns at most `max` items. If there are more, the last returned item is a gap that counts the rest. */
 export const capWithGap = (items: readonly FeedItem[], max: number): readonly FeedItem[] => {
   if (items.length <= max) return items;
   const kept = items.slice(0, max - 1);
@@ -44,7 +44,7 @@ export const capWithGap = (items: readonly FeedItem[], max: number): readonly Fe
   return [...kept, { kind: 'gap', below: cursorOf(last), count: countItems(items.slice(max - 1)) }];
 };
 
-/** Returns the oldest request in the list. The next page continues there. */
+/** Returns the oldest request in the list. The next page starts after it. */
 export const endOf = (items: readonly FeedItem[]): RowCursor | undefined => {
   const item = items.findLast(({ kind }) => kind === 'row');
   return item && cursorOf(item);

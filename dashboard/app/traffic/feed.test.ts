@@ -58,7 +58,7 @@ describe('a live feed', () => {
 
   it('shows the number of skipped requests, not counting those in the list', () => {
     const feed = new TrafficFeed({ rows: rows(1, 4), hasOlder: false });
-    // Of the requests 1 to 20, the server sends 16 to 20 and skips 15. Four of those are already in the list.
+    // Of requests 1 to 20, the server sends 16 to 20 and skips the other 15. Four of the skipped requests are already in the list.
     feed.receive({ rows: rows(16, 20), skipped: { count: 15, since: at(1) } });
     expect(shown(feed)).toEqual([20, 19, 18, 17, 16, '11 skipped', 4, 3, 2, 1]);
   });

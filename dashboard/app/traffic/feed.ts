@@ -3,35 +3,36 @@ import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-
 
 /** Rows that a tail delivers together. */
 export interface RowBatch {
-  /** Newest first. */
+  /** The rows, newest first. */
   readonly rows: readonly TrafficRow[];
-  /** Set if there were more rows than fit in one batch. `count` older rows were left out, the first of them received at `since`. */
+  /** Set if there were more rows than fit in one batch. `count` older rows were left out. The oldest of them was received at `since`. */
   readonly skipped?: { readonly count: number; readonly since: string } | undefined;
 }
 
-/** Why new requests wait: the user has scrolled to older requests, is reading a request, or has stopped the tail. */
+/** The reason why new requests wait. The user has scrolled to older requests, is reading a request, or has stopped the tail. */
 export type PauseReason = 'scrolled' | 'reading' | 'stopped';
 
 export interface FeedState {
   readonly items: readonly FeedItem[];
   readonly hasOlder: boolean;
   readonly pausedBy: ReadonlySet<PauseReason>;
-  /** Number of requests that wait until the tail resumes. */
+  /** The number of requests that wait until the tail resumes. */
   readonly waiting: number;
 }
 
 export const FEED_LIMITS = {
-  /** Maximum rows while the list follows new requests. Older rows can be loaded again. */
+  /** The maximum number of rows while the list follows new requests. Older rows can be loaded again. */
   followedRowsMax: 2_000,
-  /** Maximum waiting rows while the tail is paused. Further requests are only counted. */
+  /** The maximum number of waiting rows while the tail is paused. Further requests are only counted. */
   waitingRowsMax: 2_000,
-  /** Maximum remembered ids. They prevent a request that is sent twice from being shown twice. */
+  /** The maximum number of remembered ids. Remembered ids prevent a request that is sent twice from being shown twice. */
   knownIdsMax: 100_000,
 } as const;
 
 /**
- * The requests on the screen: a contiguous section of the log, from the newest request back to the start of the next page, except for visible gaps.
- * New requests are added on top. While the tail is paused, they wait, so that nothing moves while a user reads.
+ * The requests on the screen. Except for visible gaps, they are a contiguous section of the log, from the newest request back to
+ * the start of the next page. New requests are added on top. While the tail is paused, new requests wait, so that nothing moves
+ * while a user is reading.
  */
 export class TrafficFeed {
   readonly #listeners = new Set<() => void>();

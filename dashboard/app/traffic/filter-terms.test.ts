@@ -27,7 +27,7 @@ it.each([
   ['', 'duration', false, 'dur:>=12500us'],
   ['', 'size', true, '-size:>=4kb'],
   ['status:5xx', 'time', false, 'status:5xx'],
-  // A search that cannot be parsed does not prevent filtering.
+  // A search that cannot be parsed is replaced.
   ['status:', 'method', false, 'method:POST'],
 ] as const)('"%s" filtered by the %s of a row (exclude: %s) becomes "%s"', (q, field, isOut, filtered) => {
   expect(filterByCell(q, row, field, isOut)).toBe(filtered);

@@ -47,7 +47,7 @@ export const withoutTerm = (q: string, index: number): string => {
   return formatFilter(allOf(partsOf(parsed.filter).filter((_, at) => at !== index)));
 };
 
-/** Returns the search condition for a cell. Undefined for times, because the time range selects them. */
+/** Returns the search condition for a cell. Returns undefined for times, because the time range selects them. */
 const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
   switch (field) {
     case 'method':
@@ -73,7 +73,7 @@ export const filterByCell = (q: string, row: TrafficRow, field: CellField, isOut
   return term === undefined ? q : withCondition(q, isOut ? { kind: 'not', condition: term } : term);
 };
 
-/** Returns the error in a search. Undefined if the search is valid. */
+/** Returns the error in a search. Returns undefined if the search is valid. */
 export const problemOf = (q: string): FilterProblem | undefined => {
   const parsed = parseFilter(q);
   return parsed.kind === 'invalid' ? parsed.problem : undefined;

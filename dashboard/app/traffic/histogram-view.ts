@@ -1,7 +1,10 @@
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { formatCount, formatInstant, type Zone } from '../requests/traffic-row.ts';
 
-/** Status classes in the order of a bucket's counts. `none` means no response. Copies `STATUS_CLASSES` from the log store, which browsers do not load. */
+/**
+ * Status classes in the order of a bucket's counts. `none` means no response. A copy of `STATUS_CLASSES`, because browsers do not
+ * load the log store.
+ */
 export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
 /** A range of adjacent buckets. */

@@ -10,7 +10,7 @@ interface HistogramProps extends BrushOptions {
 const HEIGHT = 48;
 const BAR = 8;
 const GAP = 1;
-/** The minimum height of a part: two pixels, as a fraction. */
+/** The minimum height of a part, which is two pixels as a fraction of the chart's height. */
 const VISIBLE_MIN = 2 / HEIGHT;
 
 const FILLS: Readonly<Record<string, string>> = {
@@ -44,7 +44,10 @@ const Bars = ({ view }: { readonly view: RequestHistogram }) => {
   });
 };
 
-/** Shows the same data as a table for users who cannot see the chart, without empty buckets. The box limits the width of the table. */
+/**
+ * Shows the data of the chart, without empty buckets, as a table for users who cannot see the chart. The box limits the width of
+ * the table.
+ */
 const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
   <div className="sr-only">
     <table>

@@ -8,7 +8,7 @@ import { resolveRange } from '../requests/time-range.ts';
 import type { Selection, TrafficData } from './traffic-data.ts';
 import { readTrafficQuery } from './traffic-query.ts';
 
-/** The size of the first page, several screens. The next page is loaded while the user scrolls. */
+/** The number of rows on the first page, which fill several screens. The next page is loaded while the user scrolls. */
 const FIRST_ROWS = 100;
 
 export const loadSelection = async (log: ProjectLog, id: string): Promise<Selection> => {

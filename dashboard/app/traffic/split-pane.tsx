@@ -3,7 +3,7 @@ import { useHydrated } from '../ui/time.tsx';
 
 export interface SplitPaneProps {
   readonly main: ReactNode;
-  /** Shown next to `main`, or over it on a narrow screen. */
+  /** The pane next to `main`. On a narrow screen, it covers `main`. */
   readonly side: ReactNode | undefined;
   readonly sideLabel: string;
 }
@@ -17,8 +17,9 @@ const STEP = 5;
 const clamp = (size: number): number => Math.min(SIZE_MAX, Math.max(SIZE_MIN, Math.round(size)));
 
 /**
- * Shows two panes with a border that can be dragged or moved with the arrow keys. Does not use react-resizable-panels, because it writes style
- * attributes into the server's HTML, which the content security policy forbids, and is as large as this whole screen.
+ * Shows two panes with a border that can be dragged or moved with the arrow keys. Does not use react-resizable-panels, because that
+ * package is as large as this whole screen and writes style attributes into the server's HTML. The content security policy forbids
+ * such attributes.
  */
 export const SplitPane = ({ main, side, sideLabel }: SplitPaneProps) => {
   const frame = useRef<HTMLDivElement>(null);

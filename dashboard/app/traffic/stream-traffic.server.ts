@@ -6,14 +6,17 @@ import type { RowBatch } from './feed.ts';
 import { unavailableMessage, NO_RESPONSE, type Unavailable } from '../requests/read-traffic.server.ts';
 import { compareRows, toTrafficRow } from '../requests/traffic-row.ts';
 
-/** The minimum interval between queries, which limits how late a request appears. */
+/** The shortest interval between two queries. A new request can wait this long before it is read. */
 const POLL_MS = 150;
 /** Requests found within this time are sent together. */
 const TOGETHER_MS = 20;
 const TICK_MS = 1_000;
-/** The maximum silence. Browsers close a stream that is silent for much longer, and a log that does not respond for this long is unavailable. */
+/**
+ * The maximum silence. Browsers close a stream that is silent for much longer. A log that does not respond within this time is considered
+ * unavailable.
+ */
 const SILENCE_MS = 5_000;
-/** Further requests are only counted, because users cannot read 20,000 lines a second. */
+/** The maximum number of rows in a batch. Further requests are only counted, because users cannot read 20,000 lines a second. */
 const BATCH_ROWS_MAX = 5_000;
 
 export interface StreamOptions {
@@ -23,7 +26,7 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates a batch, newest first. Requests over the limit are only counted, with the time of the oldest one. */
+/** Creates a batch, newest first. Requests over the limit are only counted, and the batch contains the time of the oldest one. */
 const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
   const rows = summaries.map(toTrafficRow).sort(compareRows);
   const oldest = rows.at(-1);
@@ -31,11 +34,11 @@ const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBat
   return { rows: rows.slice(0, max), skipped: { count: rows.length - max, since: oldest.receivedAt } };
 };
 
-/** Sends requests to a client, or reports that there are none or that the log is not responding. Never silent for long. */
+/** Sends requests to a client, or reports that there are none or that the log is not responding. Is never silent for long. */
 class Reporter {
   readonly #sink: EventSink;
   #arrived: LogSummary[] = [];
-  /** Why the log is unavailable. Undefined if it is available. */
+  /** The reason why the log is unavailable. Undefined if the log is available. */
   #unavailable: string | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
   #askedAt: number | undefined;
@@ -78,7 +81,7 @@ class Reporter {
     this.#sink.send('unavailable', { unavailable: message } satisfies Unavailable);
   }
 
-  /** Called periodically. */
+  /** Reports a log that is not responding, and ends long silences. Called periodically. */
   tick(): void {
     if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_RESPONSE);
     else if (!this.#isSilent()) return;

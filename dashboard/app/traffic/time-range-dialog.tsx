@@ -13,7 +13,7 @@ interface TimeRangeDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks for the start and end of a range, in the user's time zone. */
+/** Asks for the start and end of a range, in the chosen time zone. */
 export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDialogProps) => {
   const { since, until } = resolveRange(range, new Date());
   const [error, setError] = useState<string>();

@@ -15,13 +15,13 @@ export interface TrafficData {
   readonly until: string | undefined;
   readonly loadedAt: string;
   readonly page: RowPage;
-  /** The error in `q`. If set, there is no page. */
+  /** The error in `q`. If it is set, no rows are loaded. */
   readonly problem: FilterProblem | undefined;
-  /** Why the log is unavailable. If set, there is no page. */
+  /** The reason why the log is unavailable. If it is set, no rows are loaded. */
   readonly unavailable: string | undefined;
-  /** Set if the project has no requests at all. Describes how to create one. */
+  /** Set if the project has no requests at all. Describes how to create the first request. */
   readonly empty: { readonly hasEndpoints: boolean; readonly first: SampleRequest | undefined } | undefined;
-  /** The open request. Undefined if it does not exist. */
+  /** The request that the URL opens. Undefined if the URL opens none. */
   readonly selection: Selection | undefined;
 }
 

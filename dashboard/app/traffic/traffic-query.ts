@@ -5,9 +5,9 @@ export interface TrafficQuery {
   /** The search as typed by the user. */
   readonly q: string;
   readonly range: TimeRange;
-  /** The user stopped the tail. */
+  /** True if the user has stopped the tail. */
   readonly isPaused: boolean;
-  /** Id of the open request. */
+  /** The id of the open request. */
   readonly sel: string | undefined;
   /** The open tab of that request. */
   readonly tab: string;

@@ -64,7 +64,7 @@ const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField
 
 export interface TrafficTableRowProps extends CellProps {
   readonly id: string;
-  /** Starts at 1 and includes the header. */
+  /** The number of the row, which starts at 1 and counts the header. */
   readonly rowIndex: number;
   readonly density: Density;
   readonly isActive: boolean;

@@ -19,7 +19,7 @@ interface TrafficTableProps extends TableActions {
   readonly gapUrl: (item: FeedItem, next: FeedItem | undefined) => string;
 }
 
-/** The number of rows that the server renders, more than a screen. */
+/** The number of rows that the server renders, which fill more than one screen. */
 const SERVER_ROWS = 40;
 const OVERSCAN = 8;
 const HEADER_PX = 28;
@@ -51,7 +51,7 @@ const Header = () => (
   </div>
 );
 
-/** Tracks the cell under the mouse. Touch input has none. */
+/** Tracks the cell under the mouse. Touch input has no such cell. */
 const useHover = () => {
   const [hovered, setHovered] = useState<{ readonly id: string; readonly field: CellField }>();
   const onPointerOver = ({ target, pointerType }: PointerEvent): void => {

@@ -9,7 +9,7 @@ export interface BrushOptions {
   readonly onZoomOut: () => void;
 }
 
-/** The cursor in the chart, and the start of its selection. */
+/** The buckets at the cursor in the chart and at the start of its selection. */
 interface Selected {
   readonly anchor: number;
   readonly cursor: number;

@@ -49,7 +49,10 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
   }
 };
 
-/** Returns the values to request from the log. Undefined if all are known. */
+/**
+ * Returns the field and the prefix of the values to request from the log. Returns undefined if no values are needed or all are
+ * known.
+ */
 const questionOf = (completion: Completion | undefined) => {
   if (completion === undefined || completion.kind === 'field') return undefined;
   if (completion.kind === 'value' && completion.values.length > 0) return undefined;

@@ -4,7 +4,10 @@ import { paths } from '../paths.ts';
 import type { RowBatch, TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';
 
-/** `unavailable`: the stream is open but the log is not responding. `refused`: the server has no capacity for another stream. `message` is the reason. */
+/**
+ * The state of the stream. `unavailable` means that the stream is open but the log is not responding. `refused` means that the
+ * server has no capacity for another stream. `message` is the reason.
+ */
 export type Connection =
   | { readonly kind: 'connecting' | 'live' | 'reconnecting' | 'off' }
   | { readonly kind: 'unavailable' | 'refused'; readonly message: string };
@@ -19,11 +22,11 @@ export interface StreamOptions {
 }
 
 const RETRY_MS = 1_000;
-/** Longer than other retries, because the user has to close another page first. */
+/** The retry delay after `refused`. It is longer than usual, because the user must first close another page. */
 const REFUSED_RETRY_MS = 15_000;
-/** The server sends something every five seconds. */
+/** The silence after which the stream is reopened. The server sends an event at least every five seconds. */
 const SILENCE_MS_MAX = 12_000;
-/** How far a new connection looks back, because rows can arrive late and gateway clocks differ. Duplicates are dropped. */
+/** A new connection looks back this far, because rows can arrive late and gateway clocks differ. Duplicates are dropped. */
 const LOOK_BACK_MS = 60_000;
 const EVER = '1970-01-01T00:00:00.000Z';
 
@@ -43,7 +46,10 @@ interface TailListener {
   readonly onConnection: (connection: Connection) => void;
 }
 
-/** Opens a new EventSource after each failure, because browsers stop reconnecting after a response that is not a stream. */
+/**
+ * Listens to the tail until the returned function is called. Opens a new EventSource after each failure, because browsers stop
+ * reconnecting after a response that is not a stream.
+ */
 const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() => void) => {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -105,7 +111,7 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
 const CONNECTING: Connection = { kind: 'connecting' };
 const OFF: Connection = { kind: 'off' };
 
-/** Fills the feed with new requests. */
+/** Adds new requests to the feed. Returns the state of the stream. */
 export const useTrafficStream = (feed: TrafficFeed, options: StreamOptions): Connection => {
   const { params, q, since, isLive } = options;
   const { namespace, project } = params;

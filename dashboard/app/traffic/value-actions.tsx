@@ -40,7 +40,7 @@ interface ActionProps {
   readonly children: ReactNode;
 }
 
-/** Not a tab stop, because the list has keys for these actions. */
+/** A button that is not a tab stop, because the list has keys for these actions. */
 const Action = ({ label, run, children }: ActionProps) => (
   <button
     type="button"
@@ -64,14 +64,14 @@ const NAMES: Readonly<Partial<Record<CellField, readonly [string, string]>>> = {
 
 const NARROW: ReadonlySet<CellField> = new Set(['time', 'method', 'status']);
 
-/** Actions for a value: search for it, exclude it, or copy it. */
+/** Actions that search for a value, exclude it, or copy it. */
 export const ValueActions = ({ row, field, onFilter }: ValueActionsProps) => {
   const [only, without] = NAMES[field] ?? [`Only this ${field}`, `Exclude this ${field}`];
   return (
     <span
       className={classNames(
         'absolute top-1/2 z-10 flex -translate-y-1/2 rounded border border-line bg-raised shadow-sm',
-        // Shown next to narrow values, because they would cover them.
+        // The actions are shown next to narrow values, because they would otherwise cover the values.
         NARROW.has(field) ? 'left-full -ml-3' : 'right-0.5',
       )}
     >

@@ -2,7 +2,7 @@ import { Ban, CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-r
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
-/** A colour for state. The dashboard only uses the colours of the HTTP status classes. */
+/** The colour of a state. The dashboard uses only the colours of the HTTP status classes. */
 export type Tone = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
 
 const TONES: Readonly<Record<Tone, string>> = {
@@ -14,7 +14,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   none: 'text-none bg-none-chip',
 };
 
-/** Icons for failures, so that colour is not the only sign. */
+/** Icons by tone, so that colour is not the only indicator. */
 const ICONS: Readonly<Record<Tone, ReactNode>> = {
   '1xx': <CircleDashed aria-hidden />,
   '2xx': <CircleCheck aria-hidden />,

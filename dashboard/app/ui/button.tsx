@@ -10,7 +10,7 @@ const LOOKS: Readonly<Record<ButtonLook, string>> = {
   danger: 'bg-raised text-5xx border-5xx hover:bg-5xx-chip font-medium',
 };
 
-/** Returns the classes of a button, also for links that look like buttons. */
+/** Returns the CSS classes for a button, or for a link that looks like one. */
 export const buttonClass = (look: ButtonLook = 'secondary', extra?: string): string =>
   classNames(
     'inline-flex h-7 shrink-0 items-center justify-center gap-1.5 rounded border px-2.5 text-ui whitespace-nowrap select-none disabled:opacity-60 [&_svg]:size-3.5 [&_svg]:shrink-0',

@@ -6,7 +6,10 @@ import { useFieldProps } from './field.tsx';
 import { Textarea } from './input.tsx';
 import { useHydrated } from './time.tsx';
 
-/** Calls `open` to create the editor in the frame when its code is loaded. Until then, and without scripts, the server's content is shown. */
+/**
+ * Loads the editor's code, which is larger than the rest of the page, and then calls `open` to create the editor in the frame.
+ * Until then, and without scripts, the text is shown without the editor.
+ */
 const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMirror) => CodeMirror) => {
   const frame = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeMirror>(undefined);
@@ -47,7 +50,7 @@ export interface CodeEditorProps {
   readonly rows?: number;
 }
 
-/** A text area that becomes an editor. It remains the form field, so that forms work with and without scripts. */
+/** A text area that becomes an editor. The text area remains the form field, so that forms work with and without scripts. */
 export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: CodeEditorProps) => {
   const textarea = useRef<HTMLTextAreaElement>(null);
   const { id, ...described } = useFieldProps();
@@ -98,7 +101,10 @@ export interface CodeViewProps {
   readonly language: CodeLanguage;
 }
 
-/** How much text is shown before the editor appears on a page rendered by scripts. It fills the screen and is fast to lay out. */
+/**
+ * The number of characters to show until the editor appears. They fill the screen and are fast to lay out. The server's HTML
+ * contains the whole text.
+ */
 const SHOWN_BEFORE_MAX = 16_384;
 
 /** Shows text to read and copy. It is focusable, so that it can be scrolled with the keyboard. */

@@ -10,7 +10,6 @@ import { basicSetup } from 'codemirror';
 /** A language to highlight. `text` is not highlighted. */
 export type CodeLanguage = 'json' | 'yaml' | 'text';
 
-/** Options for an editor. Its code is loaded when the first editor is shown, because it is larger than the rest of the page. */
 export interface CodeMirrorOptions {
   readonly parent: HTMLElement;
   readonly text: string;

@@ -11,7 +11,7 @@ export interface CopyButtonProps {
   readonly text: string | (() => Promise<string>);
   /** The accessible name, such as `Copy project URI`. */
   readonly label: string;
-  /** Shows the label as text next to the icon. */
+  /** Whether to show the label as text next to the icon. */
   readonly labelled?: boolean;
   readonly className?: string;
 }

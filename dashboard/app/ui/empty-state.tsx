@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 export interface EmptyStateProps {
   readonly title: string;
-  /** What to do next. */
+  /** Tells the user what to do next. */
   readonly children: ReactNode;
   readonly action?: ReactNode;
 }

@@ -8,7 +8,7 @@ export const noticeCookie = (notice: string): string =>
 
 export const clearNoticeCookie = (): string => `${COOKIE}=; Path=/; Max-Age=0; SameSite=Strict; HttpOnly`;
 
-/** Reads a Cookie header. */
+/** Returns the notice from a Cookie header. Returns undefined if there is none. */
 export const readNotice = (cookies: string | null): string | undefined => {
   const value = (cookies ?? '')
     .split(/;\s*/)

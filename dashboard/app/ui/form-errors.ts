@@ -1,6 +1,6 @@
 import type { Problem } from '@standin/crds';
 
-/** A form's errors: by field name, and those without a field. */
+/** A form's errors by field name, and its errors without a field. */
 export interface FormErrors {
   readonly fields: Readonly<Record<string, readonly string[]>>;
   readonly form: readonly string[];
@@ -8,7 +8,7 @@ export interface FormErrors {
 
 export const NO_ERRORS: FormErrors = { fields: {}, form: [] };
 
-/** `spec.json.headers[0].name` → `spec.json.headers[0]` → `spec.json.headers` → … */
+/** Returns the path of the parent field: `spec.json.headers[0].name` → `spec.json.headers[0]` → `spec.json.headers` → … */
 const parentOf = (path: string): string => path.replace(/(\.[^.[\]]+|\[\d+\])$/, '');
 
 const fieldOf = (path: string, fields: ReadonlySet<string>): string | undefined => {
@@ -21,8 +21,9 @@ const fieldOf = (path: string, fields: ReadonlySet<string>): string | undefined 
 const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
 
 /**
- * Assigns an object's problems to the form's fields, which are named after the object's paths. A problem without a field of that name is assigned to
- * the nearest parent field. If there is none, it is assigned to the whole form, with its path.
+ * Assigns an object's problems to the form's fields, which are named after the object's paths. A problem without a field of that
+ * name is assigned to the nearest parent field. If there is no parent field, the problem is assigned to the whole form, with its
+ * path.
  */
 export const errorsOf = (problems: readonly Problem[], fieldNames: Iterable<string>): FormErrors => {
   const known = new Set(fieldNames);

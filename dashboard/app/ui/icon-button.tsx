@@ -2,7 +2,7 @@ import { forwardRef, type ButtonHTMLAttributes } from 'react';
 import { classNames } from './class-names.ts';
 
 export interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
-  /** What the button does, because an icon cannot be read. */
+  /** Describes what the button does, because an icon has no text. */
   readonly label: string;
 }
 

@@ -6,7 +6,7 @@ const CONTROL =
   'w-full min-w-0 rounded border border-control bg-page px-2 text-ui text-text aria-invalid:border-5xx disabled:bg-panel disabled:text-muted read-only:bg-panel';
 
 export interface InputProps extends InputHTMLAttributes<HTMLInputElement> {
-  /** For text that machines read: paths, names, URLs. */
+  /** Whether machines read the text, such as a path, a name or a URL. */
   readonly mono?: boolean;
   readonly inputRef?: Ref<HTMLInputElement>;
 }

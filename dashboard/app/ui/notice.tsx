@@ -11,7 +11,7 @@ const LOOKS = {
 export interface NoticeProps {
   readonly look: keyof typeof LOOKS;
   readonly children: ReactNode;
-  /** Whether screen readers announce it as soon as it appears. */
+  /** Whether screen readers announce the notice as soon as it appears. */
   readonly alert?: boolean;
 }
 

@@ -5,12 +5,12 @@ export interface OutdatedNoticeProps {
   readonly what: 'endpoint' | 'project';
   /** The generation of the saved version. */
   readonly generation: number;
-  /** The last rejected save. Each rejection moves the focus here, so that users notice it. */
+  /** The last rejected save. Each rejection moves the focus to the notice, so that users do not overlook it. */
   readonly refusal: object | undefined;
   readonly onTakeTheirs: () => void;
 }
 
-/** Shown above a form if another user has changed the object since it was opened. */
+/** A notice above a form. It is shown if another user has changed the object since the form was opened. */
 export const OutdatedNotice = ({ what, generation, refusal, onTakeTheirs }: OutdatedNoticeProps) => {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -7,7 +7,7 @@ export interface RadioCardsProps {
   readonly choices: readonly { readonly value: string; readonly label: string; readonly hint: string }[];
   readonly defaultValue: string;
   readonly errors?: readonly string[];
-  /** Number of columns, if there is room. */
+  /** The number of columns on a wide enough screen. */
   readonly columns?: 2 | 3;
 }
 

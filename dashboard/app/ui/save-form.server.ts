@@ -7,10 +7,10 @@ import { NO_ERRORS, type FormErrors } from './form-errors.ts';
 
 /** The result of submitting a form. */
 export interface SavedForm {
-  /** The saved object. Undefined if it was rejected or only checked. */
+  /** The saved object. Undefined if the form was rejected or only checked. */
   readonly object: ResourceObject | undefined;
   readonly errors: FormErrors;
-  /** Another user changed the object since it was read. */
+  /** True if another user has changed the object since it was read. */
   readonly isConflict: boolean;
 }
 
@@ -22,7 +22,9 @@ export const managedForm = (before: ResourceObject | undefined): SavedForm | und
   return owner && refusedForm({ fields: {}, form: [ownershipReason(owner)] });
 };
 
-/** Writes with the user's permissions. `toErrors` assigns the API server's errors to form fields. */
+/**
+ * Waits for a write, and converts its result or error for the form. `toErrors` assigns the API server's problems to form fields.
+ */
 export const saveForm = async (
   write: Promise<ApplyResult>,
   toErrors: (problems: readonly Problem[]) => FormErrors,
@@ -37,7 +39,7 @@ export const saveForm = async (
   }
 };
 
-/** Checks a form with a dry run. The result is a rejection with the problems that it finds. */
+/** Waits for a dry run. Returns a rejection with the problems that the dry run finds. */
 export const checkForm = (
   check: Promise<readonly Problem[]>,
   toErrors: (problems: readonly Problem[]) => FormErrors,
@@ -47,7 +49,7 @@ export const checkForm = (
     toErrors,
   );
 
-/** Returns the generation that the form was filled from, or -1 if it is missing or invalid. */
+/** Returns the generation that the form was filled from. Returns 0 or -1, which no object has, if it is missing or invalid. */
 export const expectedGeneration = (form: FormData): number => {
   const generation = Number(form.get('generation'));
   return Number.isSafeInteger(generation) ? generation : -1;

@@ -4,7 +4,7 @@ import { classNames } from './class-names.ts';
 interface TabLink {
   readonly to: string;
   readonly label: string;
-  /** Marks the tab as current only for this exact URL, not for URLs below it. */
+  /** Whether the tab is current only for this exact URL, not for URLs below it. */
   readonly end?: boolean;
 }
 

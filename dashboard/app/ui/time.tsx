@@ -17,7 +17,7 @@ const inLocal = (date: Date): string =>
   `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
 
 export interface TimeProps {
-  /** RFC 3339. */
+  /** A time in RFC 3339. */
   readonly at: string;
   /** The user's choice. The server does not know the local time and shows UTC. */
   readonly zone: 'local' | 'utc';

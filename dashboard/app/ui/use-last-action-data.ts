@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { useActionData, useLocation } from '../remix.ts';
 
 /**
- * Returns the action's response to the last submission, while the page is open. `useActionData` loses it when the page's data is reloaded. Live pages
- * reload whenever an object changes, but a rejection must stay until the user has read it.
+ * Returns the action's response to the last submission as long as the page is open. `useActionData` loses the response when the
+ * page's data is reloaded. Live pages reload whenever an object changes, but a rejection must stay until the user has read it.
  */
 export const useLastActionData = <Action>(): ReturnType<typeof useActionData<Action>> => {
   const answer = useActionData<Action>();

@@ -6,7 +6,7 @@ interface Version {
 
 /** The response to a rejected save. */
 interface RefusedSave extends Version {
-  /** Another user changed the object since this generation. */
+  /** True if another user has changed the object since this generation. */
   readonly isConflict: boolean;
 }
 
@@ -15,15 +15,16 @@ export interface Opened<Fields extends Version, Refused extends RefusedSave> {
   readonly opened: Fields;
   /** The rejected version. */
   readonly refused: Refused | undefined;
-  /** Another user has saved a different version. */
+  /** True if another user has saved a different version. */
   readonly isOutdated: boolean;
-  /** The rejection, if `isOutdated` already explains it. */
+  /** The rejection, if the notice about the newer version already explains it. */
   readonly conflict: Refused | undefined;
   readonly takeTheirs: () => void;
 }
 
 /**
- * Tracks the version of an object that a form edits. It does not change when a newer version arrives. Saving an older generation is rejected.
+ * Tracks the version of an object that a form edits. The tracked version does not change when a newer version arrives. Saving an
+ * older generation is rejected.
  *
  * @param loaded the currently saved version
  * @param sent the last rejection, with the submitted values

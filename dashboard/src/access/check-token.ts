@@ -4,14 +4,15 @@ import type { ClusterUser } from '../cluster/cluster-user.ts';
 const PATH = resourcePath({ group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews' });
 
 /**
- * `invalid` means that the API server does not accept the token. `unknown` means that the API server could not be reached. `message` has the reason.
+ * `invalid` means that the API server does not accept the token. `unknown` means that the API server could not be reached or
+ * reported another error, which `message` contains.
  */
 export type TokenCheck =
   | { readonly kind: 'valid'; readonly user: string }
   | { readonly kind: 'invalid' }
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Asks the API server which user the token belongs to. */
+/** Asks the API server which user owns the token. */
 export const checkToken = async ({ client }: ClusterUser): Promise<TokenCheck> => {
   try {
     const review = await client.create<{ status?: { userInfo?: { username?: string } } }>(PATH, {
@@ -22,7 +23,7 @@ export const checkToken = async ({ client }: ClusterUser): Promise<TokenCheck> =
     return user === undefined || user === 'system:anonymous' ? { kind: 'invalid' } : { kind: 'valid', user };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Anonymous requests get 403. Every authenticated user may review themselves.
+    // Anonymous requests get 403. Every authenticated user may create a SelfSubjectReview.
     return error.status === 401 || error.status === 403
       ? { kind: 'invalid' }
       : { kind: 'unknown', message: error.message };
@@ -30,8 +31,8 @@ export const checkToken = async ({ client }: ClusterUser): Promise<TokenCheck> =
 };
 
 /**
- * Returns the expiry in the token, in milliseconds since 1970. Undefined if it contains none. The expiry is not verified, because the API server
- * decides.
+ * Returns the expiry in the token, in milliseconds since 1970, or undefined if the token contains no expiry. The expiry is not
+ * verified, because the API server decides.
  */
 export const expiryOf = (token: string): number | undefined => {
   const payload = token.split('.')[1];

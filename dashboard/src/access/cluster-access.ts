@@ -11,7 +11,7 @@ import { sessionCookie, type SessionData } from './session-cookie.ts';
 
 export interface ClusterAccessOptions {
   readonly backends: ClusterBackends;
-  /** The first secret seals cookies, and all of them can open cookies. */
+  /** The first secret seals cookies. Any of the secrets can open them. */
   readonly secrets: readonly [string, ...string[]];
   readonly maxAgeMs: number;
   /** Whether cookies are sent over HTTPS only. */
@@ -20,7 +20,7 @@ export interface ClusterAccessOptions {
   readonly logger: Logger;
 }
 
-/** How long before its expiry a token is replaced, because other clocks may be ahead. */
+/** Tokens are renewed this long before they expire, because other clocks may be ahead. */
 const RENEW_BEFORE_MS = 30_000;
 
 /**
@@ -73,7 +73,7 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
   };
 };
 
-/** Looks up the session once per request. Several parts of the process ask for it, and a session must be renewed only once. */
+/** Looks up the session once per request. Several parts of the process use the session, but it must be renewed only once. */
 const oncePerRequest = (
   find: (request: IncomingMessage) => Promise<Session | undefined>,
 ): ((request: IncomingMessage) => Promise<Session | undefined>) => {

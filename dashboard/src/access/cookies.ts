@@ -1,4 +1,4 @@
-/** Options for a cookie. Scripts can never read it. */
+/** Options for a cookie. Scripts can never read the cookie. */
 export interface CookieOptions {
   readonly maxAgeS: number;
   readonly sameSite: 'Strict' | 'Lax';

@@ -28,7 +28,8 @@ const cookieName = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
   `standin-dev-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? '80'}`;
 
 export const localToken = (token: string): LocalToken => {
-  // The cookie does not contain the token, so another program on this host that receives it cannot use it to call the API.
+  // Browsers send the cookie to every port of this host. It does not contain the token, so another program that receives it cannot
+  // call the API with it.
   const cookie = createHmac('sha256', token).update('standin-dev-cookie').digest('base64url');
   return {
     isSentBy: (request) => {
@@ -61,7 +62,7 @@ export const localToken = (token: string): LocalToken => {
   };
 };
 
-/** Sends the page for users who did not open the printed URL. */
+/** Responds with the page for users who did not open the printed URL. */
 export const refuseWithoutToken = (
   response: Parameters<RequestHandler>[1],
   status: 401 | 403,

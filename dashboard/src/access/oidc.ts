@@ -25,7 +25,7 @@ export interface OidcParts {
   readonly logger: Logger;
 }
 
-/** `idToken` is sent to the API server. */
+/** The provider's tokens. `idToken` is sent to the API server. */
 export interface Tokens {
   readonly idToken: string;
   readonly refreshToken: string | undefined;

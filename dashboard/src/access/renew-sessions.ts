@@ -4,7 +4,7 @@ import { expiryOf } from './check-token.ts';
 import type { Tokens } from './oidc.ts';
 import type { SessionData } from './session-cookie.ts';
 
-/** How long the result is remembered, because browsers send several requests at once with the old cookie. */
+/** The result is remembered for this long, because browsers send several concurrent requests with the old cookie. */
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 1_000;
 
@@ -21,8 +21,8 @@ export interface RenewParts {
 }
 
 /**
- * Renews a session's token once for all requests with the old token, because a provider that rotates refresh tokens accepts each one only once.
- * Resolves to undefined if the session has ended.
+ * Renews a session's token once for all requests with the old token, because a provider that rotates refresh tokens accepts each
+ * one only once. Resolves to undefined if the token cannot be renewed.
  */
 export const renewSessions = ({
   refresh,

@@ -4,8 +4,8 @@ const LENGTH_MAX = 2_000;
 const NOWHERE = 'http://dashboard.invalid';
 
 /**
- * Always returns a path of this dashboard, because a link must not lead from the login page to another site. Browsers treat `//host` and `/\host` as
- * another host, after removing tabs and line breaks.
+ * Returns `wanted` if it is a path of this dashboard other than sign-in, and `HOME` otherwise, because a link must not lead from
+ * the login page to another site. Browsers treat `//host` and `/\host` as another host, after removing tabs and line breaks.
  */
 export const returnPath = (wanted: string | null | undefined): string => {
   if (wanted === null || wanted === undefined || wanted.length > LENGTH_MAX) return HOME;

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 /** Encrypts and authenticates text, so that only this dashboard can read or create it. */
 export interface Sealer {
-  /** Text that was sealed for one `purpose` cannot be opened for another. */
+  /** Returns the sealed text, which cannot be opened for a different `purpose`. */
   seal(plain: string, purpose: string): string;
   /** Returns undefined if the text was not sealed with these keys for this purpose, or was changed. */
   open(sealed: string, purpose: string): string | undefined;
@@ -15,8 +15,8 @@ const KEY_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
 
 /**
- * Creates a sealer. The first secret seals text, and all of them can open it. To rotate secrets, add a new one in front and remove the old one when
- * its sessions have ended.
+ * Creates a sealer. The first secret seals text. Every secret can open text. To rotate secrets, add a new one in front, and remove
+ * the old one when its sessions have ended.
  */
 export const createSealer = (secrets: readonly [string, ...string[]]): Sealer => {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'standin-dashboard', KEY_BYTES)));

@@ -25,9 +25,12 @@ export interface SessionCookieOptions {
 }
 
 export interface SessionCookie {
-  /** Returns undefined if there is no session, it was not sealed by this dashboard, or it has expired. */
+  /** Returns undefined if there is no session, or if the session was not sealed by this dashboard or has expired. */
   read(cookies: string | undefined): SessionData | undefined;
-  /** Returns Set-Cookie values. Undefined if the session is larger than browsers and servers accept. `before` is the request's Cookie header. */
+  /**
+   * Returns Set-Cookie values, or undefined if the session is larger than browsers and servers accept. `before` is the request's
+   * Cookie header.
+   */
   write(session: SessionData, before: string | undefined): readonly string[] | undefined;
   /** Returns Set-Cookie values that end the session. */
   clear(before: string | undefined): readonly string[];
@@ -35,12 +38,12 @@ export interface SessionCookie {
 
 /** Browsers store up to 4,096 bytes per cookie, including its name and attributes. */
 const PART_CHARS_MAX = 3_800;
-/** Node.js accepts 16 KiB of headers, which must also fit other cookies and headers. */
+/** Node.js accepts 16 KiB of headers, which must leave room for other cookies and headers. */
 const PARTS_MAX = 3;
 
 /**
- * Stores sessions in cookies. Splits a session that does not fit into one cookie into NAME, NAME.1 and NAME.2. Browsers enforce that cookies with the
- * `__Host-` prefix are Secure and sent only to this host.
+ * Stores sessions in cookies. If a session does not fit in one cookie, splits it into NAME, NAME.1 and NAME.2. Browsers enforce that
+ * cookies with the `__Host-` prefix are Secure and sent only to this host.
  */
 export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCookieOptions): SessionCookie => {
   const name = isSecure ? '__Host-standin-session' : 'standin-session';

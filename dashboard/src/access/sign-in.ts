@@ -1,4 +1,4 @@
-/** Reason why sign-in with the provider failed, for the login page. The log has the details. */
+/** The reason why sign-in with the provider failed, for the login page. The log contains the details. */
 type SignInFailure = 'provider' | 'refused' | 'stale' | 'large' | 'cluster';
 
 /** `cookies` are Set-Cookie values for the response. */
@@ -6,7 +6,7 @@ export type SignInResult =
   | { readonly ok: true; readonly user: string; readonly cookies: readonly string[] }
   | { readonly ok: false; readonly failure: SignInFailure; readonly message: string };
 
-/** Sign-in and sign-out. Local mode does not have them. */
+/** Sign-in and sign-out. Not available in local mode. */
 export interface SignIn {
   /** Signs in with a Kubernetes bearer token that the user pasted. `before` is the request's Cookie header. */
   withToken(token: string, before: string | undefined): Promise<SignInResult>;

@@ -5,12 +5,12 @@ import { inTime } from '../log-timeout.ts';
 import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { countedIn, monthOf, toUsageView, type LogFailure, type UsageView } from './usage-view.ts';
 
-/** Slightly longer than ClickHouse's own query timeout (10 s), because its error is more precise. */
+/** Slightly longer than ClickHouse's own query timeout (10 s), because ClickHouse's error is more precise. */
 export const LOG_MS_MAX = 12_000;
 
 /**
- * Returns an account's usage this month. If the log is unavailable, returns the operator's count, if known. Rejects with `SourceError` (`Forbidden`)
- * or `LogStoreError`.
+ * Returns an account's usage this month. If the log is unavailable, returns the operator's count. Rejects with `LogStoreError` if
+ * this count is unknown too, or with `SourceError` (`Forbidden`).
  */
 export const accountUsage = async (
   { logs }: Pick<Backend, 'logs'>,
@@ -22,7 +22,7 @@ export const accountUsage = async (
   const quota = counted.quota ?? accountSpec(account).monthlyQuota;
   const orFailure = (error: unknown): LogFailure => {
     if (!(error instanceof LogStoreError) || countedIn(now, counted) === undefined) throw error;
-    // The message contains host names and may quote captured data.
+    // Omits the error's message, because it contains host names and may quote captured data.
     return { logFailure: `Cannot read from ClickHouse (${error.code}).` };
   };
   const found = await inTime(logs.usage({ namespace, name, uid }, monthOf(now)), LOG_MS_MAX).catch(orFailure);

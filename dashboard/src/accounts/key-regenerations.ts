@@ -6,22 +6,24 @@ import type { AccountName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
 import { NotFound } from '../resources/not-found.ts';
 
-/** How long finished regenerations are shown. */
+/** How long a regeneration is shown after it was created. */
 const SHOWN_MS = 10 * 60_000;
 const NAME_BYTES = 4;
 
 /** The progress of an account's newest key regeneration, and how many regenerations are left. */
 export interface KeyRegenerationView {
-  /** Number of regenerations left this hour. */
+  /** Number of regenerations that are allowed now. */
   readonly left: number;
   readonly max: number;
-  /** In RFC 3339 format. Undefined if no regeneration counts. */
+  /**
+   * Time when the oldest regeneration of the last hour no longer counts toward the limit, in RFC 3339. Undefined if none counts.
+   */
   readonly resetsAt: string | undefined;
   readonly newest:
     | {
         readonly name: string;
         readonly phase: RegenerationPhase;
-        /** Such as `2/3`. */
+        /** The proportion of gateways that have acknowledged the new key, such as `2/3`. */
         readonly acknowledged: string | undefined;
         readonly message: string;
       }
@@ -71,8 +73,8 @@ const unlessForbidden = (error: unknown): undefined => {
 };
 
 /**
- * Returns the state of an account's key regenerations. A user who may create one is not necessarily allowed to list them. In that case, returns what
- * the Account's status contains.
+ * Returns the state of an account's key regenerations. A user who may create one is not necessarily allowed to list them. If
+ * listing is forbidden, returns what the Account's status contains.
  */
 export const readRegenerations = async (backend: Backend, account: ResourceObject): Promise<KeyRegenerationView> => {
   const now = Date.now();

@@ -10,7 +10,7 @@ export interface LoadedUsage {
   readonly usage: UsageView | undefined;
   readonly refusal: string | undefined;
   readonly quota: number | undefined;
-  /** Projects of this account that keep requests for less time than the month has lasted. Expired requests cannot be counted. */
+  /** This account's projects whose retention is shorter than the elapsed part of the month. Expired requests cannot be counted. */
   readonly forgetful: readonly { readonly project: string; readonly retentionDays: number }[];
 }
 

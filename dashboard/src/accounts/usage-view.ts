@@ -16,7 +16,10 @@ export interface UsageView {
   readonly quota: number | undefined;
   /** First day of the next month. */
   readonly resetsOn: string;
-  /** Day on which the quota is used up at the current rate. Undefined if that is not this month. */
+  /**
+   * Day on which the quota will be used up at the current rate. Undefined if that day is not in this month, or if the quota is used
+   * up already.
+   */
   readonly usedUpOn: string | undefined;
   readonly endpoints: readonly EndpointUsage[];
   /** Number of requests to endpoints that are not listed. */
@@ -43,7 +46,7 @@ const dayOf = (time: Date): string => time.toISOString().slice(0, 'yyyy-mm-dd'.l
 const sum = (counts: readonly { readonly requests: number }[]): number =>
   counts.reduce((total, { requests }) => total + requests, 0);
 
-/** Extrapolates the average of the month so far. */
+/** Returns the day on which the quota will be used up, extrapolated from the month's average so far. */
 const usedUpOn = (used: number, quota: number | undefined, now: Date): string | undefined => {
   const { from, to } = monthOf(now);
   if (quota === undefined || used === 0 || used >= quota) return undefined;
@@ -60,7 +63,7 @@ export interface CountedUsage {
 
 const monthName = (now: Date): string => dayOf(now).slice(0, 'yyyy-mm'.length);
 
-/** Returns the operator's count for this month. Undefined if unknown. */
+/** Returns the operator's count for this month, or undefined if it is unknown. */
 export const countedIn = (now: Date, { period, accepted }: CountedUsage): number | undefined =>
   period === monthName(now) ? accepted : undefined;
 

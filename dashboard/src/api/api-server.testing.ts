@@ -11,7 +11,7 @@ import { bodyReader } from '../request-bodies.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
 
-/** Fails the test, because it does not expect this call. */
+/** Fails the test, because the test does not expect this call. */
 const unexpected = (): never => {
   throw new Error('this call was not expected');
 };

@@ -22,7 +22,7 @@ const WITH_BODY: readonly ApiProblemCode[] = [
 type JsonSchema = Readonly<Record<string, unknown>>;
 const REFERENCE = '#/components/schemas/';
 
-/** Removes extensions that only a Kubernetes API server reads from the schemas of resources. */
+/** Removes the extensions that only a Kubernetes API server reads from the resource schemas. */
 const withoutExtensions = (key: string, value: unknown): unknown =>
   key.startsWith('x-kubernetes-') ? undefined : value;
 
@@ -109,7 +109,7 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
-    // standin dev needs no sign-in.
+    // The empty entry makes the token optional, because `standin dev` needs none without `--require-token`.
     security: [{ token: [] }, {}],
     paths: Object.fromEntries(
       [...byPath].map(([path, those]) => [

@@ -27,7 +27,10 @@ export const writeJson = async (write: Write, value: unknown): Promise<void> => 
   for await (const piece of jsonStream(value)) await write(piece);
 };
 
-/** Writes items between `before` and `after` as they arrive. Writes nothing until the first item arrives or the list ends. */
+/**
+ * Writes items as JSON, separated by commas, between `before` and `after`. Writes nothing until the first item arrives or the list
+ * ends.
+ */
 export const writeItems = async (
   write: Write,
   items: AsyncIterable<unknown>,
@@ -42,9 +45,9 @@ export const writeItems = async (
   await write(`${separator === before ? before : ''}${after}`);
 };
 
-/** What a handler receives. */
+/** The input of a handler. */
 export interface ApiCall<P, Q, B> {
-  /** Has the caller's permissions. */
+  /** Uses the caller's permissions. */
   readonly backend: Backend;
   readonly workers: Workers;
   readonly params: P;

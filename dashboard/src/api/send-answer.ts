@@ -8,7 +8,7 @@ const sendBytes = (response: ServerResponse, bytes: Uint8Array): void => {
   response.end(bytes);
 };
 
-/** Writes a response. Rejects if that fails, after closing the connection if a stream has already begun. */
+/** Writes a response. Rejects if writing fails. If a stream has already begun, closes the connection first. */
 export const sendAnswer = async (response: ServerResponse, answer: Answer): Promise<void> => {
   switch (answer.kind) {
     case 'json':
@@ -53,7 +53,7 @@ const sendStream = async (response: ServerResponse, answer: Stream): Promise<voi
   };
   try {
     await answer.run(write);
-    // Nothing was written if there are no lines.
+    // If `run` has written nothing, the headers have not been sent yet.
     if (!response.headersSent) response.writeHead(response.statusCode, { ...answer.headers });
     response.end();
   } catch (error) {

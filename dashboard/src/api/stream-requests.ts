@@ -14,7 +14,7 @@ export interface StreamOptions {
   readonly lastEventId?: string | undefined;
 }
 
-/** Keeps the connection open, because proxies close idle ones. */
+/** The interval of heartbeats. They keep the connection open, because proxies close idle connections. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1_000;
 /** How often an outage is reported while it lasts. The first report is immediate. */
@@ -84,14 +84,17 @@ export const streamRequests = async (
 type EventType = 'request' | 'problem';
 type SendEvent = (type: EventType, data: unknown) => Promise<void>;
 
-/** The JSON contains no line breaks, so one `data` line is enough. */
+/** Writes one event. The JSON contains no line breaks, so one `data` line is enough. */
 const writeEvent = async (write: Write, type: EventType, data: unknown): Promise<void> => {
   await write(`event: ${type}\ndata: `);
   await writeJson(write, data);
   await write('\n\n');
 };
 
-/** Notifies the client that the log is unavailable. The stream continues afterwards. Any other error ends it. */
+/**
+ * Returns a function that notifies the client if the log is unavailable. The stream continues afterwards. Any other error ends the
+ * stream.
+ */
 const noticeOf = (send: SendEvent): ((error: unknown) => Promise<void>) => {
   let saidAt = -Infinity;
   return async (error) => {

@@ -8,7 +8,7 @@ export type SnippetFormat = (typeof SNIPPET_FORMATS)[number];
 export const COPY_FORMATS = [...SNIPPET_FORMATS, 'har'] as const;
 export type CopyFormat = (typeof COPY_FORMATS)[number];
 
-/** The text for the clipboard, with a message about it. */
+/** The text for the clipboard, with notes for the user who copies it. */
 export type ExchangeCopy = Snippet;
 
 export const snippetOf = (entry: LogEntry, format: SnippetFormat, options: SnippetOptions): Snippet =>

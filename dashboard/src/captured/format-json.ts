@@ -1,5 +1,5 @@
 const INDENT = '  ';
-/** Limits the output, because the sender chooses the nesting and indentation could turn a few bytes into a large page. */
+/** Limits the output. The sender chooses how deep values are nested, so indentation could turn a few bytes into a large page. */
 const FORMATTED_LENGTH_MAX = 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -38,8 +38,8 @@ const behindLiteral = (text: string, at: number): number => {
 };
 
 /**
- * Adds line breaks and indentation to JSON. Changes only whitespace between tokens. Nothing is parsed, so literals, numbers, escapes and the order of
- * keys stay the same. Also accepts truncated text. Returns undefined if the result would be too long.
+ * Adds line breaks and indentation to JSON. Changes only whitespace between tokens. The text is not parsed, so literals, numbers,
+ * escapes and the order of keys stay the same. Also accepts truncated text. Returns undefined if the result would be too long.
  */
 export const formatJson = (text: string): string | undefined => {
   // Works character by character. Creating an object per token would take 100 ms for a page of small values.

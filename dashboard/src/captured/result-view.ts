@@ -36,7 +36,7 @@ const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: strin
   const isCut = decoded.length > SHOWN_BYTES_MAX;
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   try {
-    // Truncation may split a character. `stream` omits its bytes.
+    // Truncation may split a character. `stream` omits the bytes of that character.
     return { text: utf8.decode(decoded.subarray(0, SHOWN_BYTES_MAX), { stream: isCut }), isCut };
   } catch {
     return undefined;

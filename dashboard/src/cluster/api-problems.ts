@@ -8,7 +8,10 @@ const BAD_OBJECT: ReadonlySet<number> = new Set([400, 422]);
 const ECHO = /^Invalid value: (?:"(?:[^"\\]|\\.)*": |[^":\s]+: )?/;
 const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
 
-/** Returns what the API server reports about an invalid object, by field. Undefined if it rejected the request for another reason. */
+/**
+ * Returns what the API server reports about an invalid object, by field. Returns undefined if the API server rejected the request
+ * for another reason.
+ */
 export const problemsOf = (error: ApiError): readonly Problem[] | undefined => {
   if (!BAD_OBJECT.has(error.status)) return undefined;
   const problems = error.causes.map(({ field = '', message = '' }) => ({
@@ -21,7 +24,7 @@ export const problemsOf = (error: ApiError): readonly Problem[] | undefined => {
   return unknown.length > 0 ? unknown : [{ path: '', message: error.message }];
 };
 
-/** The API server adds this message to the actual error, which prevents it from checking other rules. */
+/** The API server adds this message to the actual error if that error prevents it from checking other rules. */
 const CONSEQUENCE = /some validation rules were not checked/;
 
 const withoutConsequences = (problems: readonly Problem[]): readonly Problem[] => {

@@ -19,7 +19,7 @@ export interface ClusterParts {
 
 export interface ClusterBackends {
   as(token: string): Backend;
-  /** Returns the user, to ask the API server about them. */
+  /** Returns the user with this token, for calls to the API server. */
   user(token: string): ClusterUser;
   close(): Promise<void>;
 }

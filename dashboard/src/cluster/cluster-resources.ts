@@ -65,7 +65,10 @@ interface WriteOptions {
   readonly isDryRun: boolean;
 }
 
-/** Ignores conflicts with status updates by the operator. Only a different generation means that another user changed the object. */
+/**
+ * Writes an object, and retries after conflicts with status updates by the operator. Only a different generation means that another
+ * user changed the object.
+ */
 const write = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
   const unaddressable = addressProblems(object);
   if (unaddressable.length > 0) return { ok: false, problems: unaddressable };
@@ -83,7 +86,10 @@ const write = async (user: ClusterUser, object: DesiredObject, options: WriteOpt
   }
 };
 
-/** Returns the problems that prevent the request itself, because the name is part of the URL. */
+/**
+ * Returns the problems of an object that has no namespace or no name. Such an object has no URL, so it is not sent to the API
+ * server.
+ */
 const addressProblems = (object: DesiredObject): readonly Problem[] => {
   const { name, namespace } = object.metadata;
   if (namespace === '') return [{ path: 'metadata.namespace', message: 'Required value' }];
@@ -118,7 +124,7 @@ const writeOnce = async (
   return client.replace<CustomResource>(objectPath(ref), replaced, { query });
 };
 
-/** Requires permission to read that Secret. */
+/** Returns an Account's key. Requires permission to read the Secret that contains the key. */
 const readApiKey = async ({ client }: ClusterUser, account: ResourceObject): Promise<string | undefined> => {
   const { namespace, name: accountName } = account.metadata;
   const name =

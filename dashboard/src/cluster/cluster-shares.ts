@@ -6,9 +6,9 @@ import { followObjects, type OwnView } from './follow-objects.ts';
 import { getObject, readObject } from './read-objects.ts';
 
 /**
- * Follows the cluster's Shares with the dashboard's ServiceAccount, which may read Projects and Shares. Pages show only what a link leads to. Every
- * opened link reads its Share again, so a revoked link shows nothing even if the watch event arrives late. Rejects with `Unavailable` if the API
- * server is unreachable.
+ * Follows the cluster's Shares and Projects with the dashboard's own ServiceAccount. `find` reads the Share again with each call,
+ * so a revoked link shows nothing even if the watch event arrives late. It rejects with `Unavailable` if the Shares are not loaded
+ * yet or the API server is unreachable.
  */
 export const followClusterShares = (view: OwnView): ShareSource => {
   const index = new ShareIndex();

@@ -2,13 +2,13 @@ import type { Kind } from '@standin/contract';
 import { collectionPath, Reflector, type KubeClient, type KubeObject, type ReflectorOptions } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** How the dashboard reads the cluster with its own read-only ServiceAccount. */
+/** The dashboard's own access to the cluster, with a read-only ServiceAccount. */
 export interface OwnView {
   readonly client: KubeClient;
   /** If empty, watches all namespaces, which requires a ClusterRole. Otherwise opens one watch per kind and namespace. */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
-  /** Stops the watches. Until then, they survive all outages. */
+  /** Stops the watches, which survive all outages until the signal aborts. */
   readonly signal: AbortSignal;
 }
 

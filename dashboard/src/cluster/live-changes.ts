@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** `ref` is undefined if any object may have changed. */
+/** `ref` is undefined if it is not known which object changed. */
 type OnChange = (ref: ObjectRef | undefined) => void;
 
 export interface WatchOptions {
@@ -14,7 +14,7 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one user watches in one namespace or in all namespaces. All of the user's pages share it. */
+/** The watch of one user in one namespace or in all namespaces. All of the user's pages share it. */
 interface Topic {
   readonly listeners: Set<OnChange>;
   /** Aborts when the last listener leaves, or with an error if the watch cannot continue. */

@@ -13,8 +13,8 @@ import {
 import type { ClusterUser } from './cluster-user.ts';
 
 /**
- * Converts an object of the API server. The uid of an Account or a Project is its identity, which the operator writes into the
- * status (ADR 024). Until then, it is the object's own uid, which no other object has.
+ * Converts an object from the API server. The uid of an Account or a Project is its identity, which the operator writes into the
+ * status (ADR 024). Until the operator has written it, the identity is the object's own uid, which is unique.
  */
 export const readObject = (kind: Kind, object: CustomResource): ResourceObject => {
   const read = toResourceObject(kind, object);
@@ -32,7 +32,7 @@ export const listIn = async (
   return items.map((object) => readObject(kind, object));
 };
 
-/** Returns an object. Undefined if it does not exist. Rejects with `SourceError`. */
+/** Returns an object, or undefined if it does not exist. Rejects with `SourceError`. */
 export const getObject = async ({ client }: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
   try {
     return readObject(ref.kind, await client.get<CustomResource>(objectPath(ref)));

@@ -3,11 +3,14 @@ import { objectKey, type KubeObject } from '@standin/kube';
 import { followObjects, type OwnView } from './follow-objects.ts';
 
 /**
- * The names of projects and accounts, read with the dashboard's read-only ServiceAccount. Pages use it to know what to read with the user's token,
- * and never show its contents directly.
+ * The names of projects and accounts, read with the dashboard's read-only ServiceAccount. Pages use this index to find what to read
+ * with the user's token. Pages never show the contents of the index directly.
  */
 export interface ResourceIndex {
-  /** Namespaces that contain a project or an account. Undefined if the dashboard may not read them or has not read them yet. */
+  /**
+   * Returns the namespaces that contain a project or an account, or undefined if the dashboard may not read them or has not read
+   * them yet.
+   */
   namespaces(): readonly string[] | undefined;
   /** Returns the names of the projects in a namespace. */
   projects(namespace: string): readonly string[];

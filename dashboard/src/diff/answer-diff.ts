@@ -15,7 +15,7 @@ export interface Answer {
   readonly durationMs: number;
   /** latin1. */
   readonly headers: readonly HeaderPair[];
-  /** As sent. Only its beginning if `truncated`. */
+  /** As sent. Contains only the beginning if `truncated` is true. */
   readonly body: Uint8Array;
   readonly truncated: boolean;
   /** Full size of the body. */
@@ -28,16 +28,16 @@ export interface HeaderChange {
   readonly name: string;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** Whether the header describes the moment, such as `date`, and therefore always differs. */
+  /** Whether `isSameAnswer` ignores the difference, as for `date`. */
   readonly isPassing: boolean;
 }
 
 export type BodyDiff =
   | { readonly kind: 'same'; readonly bytes: number }
-  /** The changes by field. Differences in spelling only are ignored: spaces, order of keys, escapes. */
+  /** The changes by field. Ignores differences in whitespace, key order and escapes. */
   | { readonly kind: 'json'; readonly changes: readonly JsonChange[]; readonly total: number }
   | { readonly kind: 'text'; readonly lines: readonly DiffLine[]; readonly total: number }
-  /** `why`: the reason why it is not compared in more detail. */
+  /** `why` explains why the bodies are not compared in more detail. */
   | { readonly kind: 'bytes'; readonly before: BytesView; readonly after: BytesView; readonly why: string };
 
 /** `before` and `after` are undefined if the value is absent. Values are shown as written, and long ones are truncated. */

@@ -3,7 +3,7 @@ import type { HeaderPair } from '@standin/contract';
 
 type Decompress = (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
 
-/** RFC 9110 section 8.4.1, RFC 7932, RFC 8878. */
+/** Decoders by content coding (RFC 9110 section 8.4.1, RFC 7932, RFC 8878). */
 const DECODERS: Readonly<Record<string, Decompress>> = {
   gzip: gunzipSync,
   'x-gzip': gunzipSync,
@@ -23,7 +23,8 @@ export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
     .filter((coding) => coding !== '' && coding !== 'identity');
 
 /**
- * Removes the content codings from a body. Undefined if a coding is unknown, the bytes do not match it, or the result would exceed `bytesMax` bytes.
+ * Removes the content codings from a body. Returns undefined if a coding is unknown, the bytes do not match it, or the result would
+ * exceed `bytesMax` bytes.
  */
 export const decodeContent = (
   headers: readonly HeaderPair[],

@@ -1,7 +1,10 @@
 import type { HeaderPair } from '@standin/contract';
 import type { HeaderChange } from './answer-diff.ts';
 
-/** Headers that describe the moment or the connection of a response, not its content. */
+/**
+ * Headers whose differences do not count as a different response. They depend on the time or the connection, or, like
+ * `content-length`, on the body, which is compared separately.
+ */
 const PASSING: ReadonlySet<string> = new Set([
   'age',
   'connection',

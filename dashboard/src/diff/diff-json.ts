@@ -9,7 +9,9 @@ interface Document {
   readonly root: Node;
 }
 
-/** Returns the offsets of all values. Undefined if the text is not JSON (RFC 8259) or is nested too deeply for a readable comparison. */
+/**
+ * Returns the text with the tree of its values, or undefined if the text is not JSON (RFC 8259) or is nested too deeply to parse.
+ */
 const parse = (text: string): Document | undefined => {
   try {
     // The tree parser accepts more than JSON allows.
@@ -36,7 +38,7 @@ const shown = (document: Document, node: Node | undefined): string | undefined =
 const childPath = (path: string, key: string): string =>
   /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 
-/** A member of an object. JSON allows names to repeat. The `id` of a repeated name begins with its number. */
+/** A member of an object. JSON allows names to repeat. `times` counts the occurrences of the name so far, which makes `id` unique. */
 interface Member {
   readonly id: string;
   readonly key: string;

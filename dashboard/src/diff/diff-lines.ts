@@ -6,14 +6,14 @@ const CONTEXT = 3;
 const LINES_SHOWN_MAX = 400;
 const LINE_CHARS_MAX = 400;
 /**
- * Maximum number of added and removed lines to compute. Beyond it, the diff replaces everything between the first and last change, because the time
- * grows with the square of this number.
+ * Maximum number of added and removed lines to compute. Beyond this number, the diff replaces everything between the first and last
+ * change, because the time grows with the square of this number.
  */
 const EDITS_MAX = 500;
 
 export interface LineDiff {
   readonly lines: readonly DiffLine[];
-  /** Number of added or removed lines. */
+  /** Number of added and removed lines, including those that are not in `lines`. */
   readonly total: number;
 }
 
@@ -58,7 +58,10 @@ export const diffLines = (before: string, after: string): LineDiff => {
       atNow += 1;
     }
   };
-  /** Skips unchanged lines, but keeps a single one because a marker would take as much space. */
+  /**
+   * Adds the first `lead` and the last `tail` of the unchanged lines, and a marker for those between. Keeps a single line, because
+   * a marker would take as much space.
+   */
   const pass = (count: number, lead: number, tail: number): void => {
     const skipped = count - lead - tail;
     if (skipped <= 1) {

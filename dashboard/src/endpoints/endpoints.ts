@@ -29,7 +29,9 @@ export const listEndpoints = async (
     .map(({ object }) => object);
 };
 
-/** Describes the upstream of a captured request's endpoint. Undefined if the endpoint no longer exists or has no upstream. */
+/**
+ * Describes the upstream of a captured request's endpoint. Returns undefined if the endpoint no longer exists or has no upstream.
+ */
 export const upstreamOf = async (
   { resources }: Backend,
   { namespace, project, endpoint }: Pick<LogRow, 'namespace' | 'project' | 'endpoint'>,

@@ -41,7 +41,7 @@ const formOf = (json: string): URLSearchParams => new URLSearchParams({ json });
 const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe('form data in a page (CVE-2026-34077)', () => {
-  // This is the advisory's input. If Remix encodes it without an error, this module is no longer needed.
+  // The input comes from the advisory. If Remix encodes the input without an error, `bounded-build.ts` is no longer needed.
   it('makes Remix fail in the middle of a response if it is nested 5,000 levels deep', async () => {
     const answer = createRequestHandler(buildOf({ echo: { action: reflect } } as never) as never, 'production');
     const request = new Request('http://x/echo.data', { method: 'POST', body: formOf(nestedJson(5_000)) });

@@ -17,7 +17,7 @@ export interface RemixBuild {
 
 /** turbo-stream recurses at each level. With fewer than 1,000 levels it can run out of stack, and then the page is cut off halfway. */
 export const DEPTH_MAX = 100;
-/** Encoding a page takes about 2 µs per value. The largest page lists 10,000 endpoints. */
+/** Encoding takes about 2 µs per value, so a page with this many values takes about a second. */
 export const VALUES_MAX = 500_000;
 
 /** Returns whether turbo-stream 2 can encode a value within bounds (CVE-2026-34077). See docs/adr/004-remix-2.md. */

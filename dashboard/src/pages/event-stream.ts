@@ -1,14 +1,14 @@
 import type { DashboardContext } from '../dashboard-context.ts';
 
-/** Keeps the connection open, because proxies close idle ones. */
+/** The interval of heartbeats. They keep the connection open, because proxies close idle connections. */
 const HEARTBEAT_MS = 15_000;
 /** How long browsers wait before they reconnect after an interruption. */
 const RETRY_MS = 1_000;
-/** Twice the largest batch of requests. A client that does not read is disconnected. It reconnects and starts over. */
+/** Twice the largest batch of requests. A client that does not read is disconnected, and then reconnects and starts over. */
 const QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface EventSink {
-  /** `data` is JSON. Browsers send `id` back as `Last-Event-ID`. */
+  /** Sends an event, with `data` as JSON. Browsers send `id` back as `Last-Event-ID`. */
   send(event: string, data: unknown, id?: string): void;
   end(): void;
 }

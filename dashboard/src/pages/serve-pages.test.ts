@@ -64,7 +64,7 @@ it('refuses ?_data=, because Remix would log a warning each time', async () => {
 });
 
 const ENDLESS_BYTES = 256 * 1024 * 1024;
-/** Returns a loader with an endless response (it ends only if a test fails) and the number of bytes read from it. */
+/** Returns a loader with an endless response, which ends only if a test fails, and the number of bytes read from it. */
 const endless = () => {
   const state = { pulled: 0, isCancelled: false };
   const CHUNK = new Uint8Array(64 * 1024);

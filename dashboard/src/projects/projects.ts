@@ -36,8 +36,8 @@ export const openLog = async (
 };
 
 /**
- * Returns the gateway URL for a project. It does not contain the project URI, because the targets of captured requests begin with it. Undefined until
- * the project has a URL.
+ * Returns the gateway URL for a project. This URL does not contain the project URI, because the targets of captured requests begin
+ * with that URI. Returns undefined until the project has a URL.
  */
 export const gatewayUrl = (project: ResourceObject): string | undefined => {
   const { uri, url } = projectStatus(project);
@@ -45,7 +45,10 @@ export const gatewayUrl = (project: ResourceObject): string | undefined => {
   return uri !== undefined && url?.endsWith(end) === true ? url.slice(0, -end.length) : undefined;
 };
 
-/** Deletes a project and, if requested, its endpoints first. Resolves to the reason if a tool manages one of them. Rejects with `SourceError`. */
+/**
+ * Deletes a project and, if requested, its endpoints first. If a tool manages one of them, deletes nothing and resolves to the
+ * reason. Rejects with `SourceError`.
+ */
 export const deleteProject = async (
   backend: Backend,
   project: ResourceObject,

@@ -12,7 +12,7 @@ const NAME_BYTES = 5;
 /** Returns a unique name. */
 export const newReplayName = (): string => `replay-${randomBytes(NAME_BYTES).toString('hex')}`;
 
-/** Returns the spec of a Replay. An invalid spec is returned as it is, so any field may be missing. */
+/** Returns the spec of a Replay. An invalid spec is returned unchanged, so any field may be missing. */
 export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
   const parsed = parseObject(object);
   if (parsed.ok && parsed.value.kind === 'Replay') return parsed.value.spec;
@@ -21,7 +21,7 @@ export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
 
 const isOf = (object: ResourceObject, project: string): boolean => replaySpec(object).projectRef?.name === project;
 
-/** Returns a replay in this project. Undefined if it does not exist. */
+/** Returns a replay in this project, or undefined if it does not exist. */
 export const findReplay = async (
   { resources }: Backend,
   { namespace, project, replay }: ReplayName,

@@ -11,7 +11,10 @@ export interface AnswerPair {
   readonly answer: ReplayAnswer;
 }
 
-/** Returns undefined if there is no result yet. Rejects with a `LogStoreError`. */
+/**
+ * Returns the result of one replayed request, or undefined if it is not stored. Rejects with a `LogStoreError` if the log is
+ * unavailable.
+ */
 export const readAnswers = async (
   log: Pick<ProjectLog, 'row' | 'replays'>,
   replayUid: string,

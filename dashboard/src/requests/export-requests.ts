@@ -32,7 +32,7 @@ const csv: ExportFormat = {
   end: (cut) => (cut === undefined ? '' : csvNote(cut)),
 };
 
-/** The same lines that `standin logs -o json` prints. */
+/** The same lines that `standin logs -o json` prints. If the export is incomplete, a last line has the reason. */
 const ndjson: ExportFormat = {
   extension: 'ndjson',
   contentType: 'application/x-ndjson; charset=utf-8',

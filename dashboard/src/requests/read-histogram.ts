@@ -3,7 +3,7 @@ import { readsContents } from '@standin/exchange/search';
 import type { ProjectLog } from '../backend.ts';
 
 const SECOND_MS = 1_000;
-/** Bucket widths that are easy to read. With the last one, two years fit into the maximum number of buckets. */
+/** Bucket widths that are easy to read. With the last one, two years fit in the maximum number of buckets. */
 const BUCKET_MS = [
   ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND_MS),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60 * SECOND_MS),
@@ -15,7 +15,7 @@ const SPAN_MS_MIN = 60 * SECOND_MS;
 const bucketsOf = (since: Date, until: Date) => {
   const start = Math.min(since.getTime(), until.getTime() - SPAN_MS_MIN);
   const span = until.getTime() - start;
-  // Rounding both ends can add a bucket.
+  // Rounding both ends of the range can add a bucket.
   const widthMs =
     BUCKET_MS.find((width) => span / width <= HISTOGRAM_BUCKETS_MAX - 1) ??
     Math.ceil(span / (HISTOGRAM_BUCKETS_MAX - 1) / SECOND_MS) * SECOND_MS;

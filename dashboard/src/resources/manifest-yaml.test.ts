@@ -30,7 +30,8 @@ it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('the body %j kee
   expect(parse(manifestYaml(object, 'cluster'), { version: '1.1' })).toEqual(object);
 });
 
-// Otherwise, a captured body that is pasted into a terminal could erase characters, end the input of `kubectl create -f -`, and run commands.
+// A control character in a captured body that is pasted into a terminal could erase characters, end the input of
+// `kubectl create -f -`, and run commands.
 it('a manifest has no control characters and parses to the same object', () => {
   const specs = fc.dictionary(
     fc.constantFrom('a', 'b\u007f', '\u202e'),

@@ -3,7 +3,7 @@ import { writeYaml } from '@standin/crds';
 import { Document } from 'yaml';
 import type { DashboardMode } from '../backend.ts';
 
-/** Copies that kubectl keeps for its own use. Applying the manifest creates a new one. */
+/** The annotation in which kubectl keeps a copy of the manifest. Applying the manifest creates the annotation again. */
 const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
 
 /** Returns an object as a user would write it, without status, managed fields and other fields that the API server adds. */

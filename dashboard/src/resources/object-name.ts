@@ -1,7 +1,10 @@
-/** The API server accepts 253 characters. This leaves room for a suffix, and longer names are hard to type. */
+/** The API server accepts 253 characters. This limit leaves room for a suffix, and longer names are hard to type. */
 const LENGTH_MAX = 63;
 
-/** Derives an object name from a display name: `Create order` → `create-order`. Empty if no valid character remains. */
+/**
+ * Derives an object name from a display name, for example `create-order` from `Create order`. Returns an empty string if no valid
+ * character remains.
+ */
 export const objectNameOf = (title: string): string =>
   title
     .normalize('NFKD')

@@ -1,9 +1,9 @@
 import type { ResourceObject } from '@standin/contract';
 
-/** The GitOps tool that manages an object. It would revert changes made here. */
+/** The GitOps tool that manages an object. The tool would revert changes made here. */
 export interface Owner {
   readonly tool: 'Argo CD' | 'Flux' | 'Helm';
-  /** Name of its application, kustomization or release. */
+  /** Name of the tool's application, kustomization or release. */
   readonly name: string;
 }
 

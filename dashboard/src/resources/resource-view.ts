@@ -35,7 +35,10 @@ const toCondition = (value: unknown): ShownCondition[] => {
   ];
 };
 
-/** Returns the valid conditions in a status. Omits everything else, because the status comes from outside this process. */
+/**
+ * Returns the conditions in a status. Omits what is not an object and replaces invalid fields, because the status comes from
+ * outside this process.
+ */
 export const conditionsOf = ({ status }: Pick<ResourceObject, 'status'>): readonly ShownCondition[] => {
   const conditions = isRecord(status) ? status['conditions'] : undefined;
   return Array.isArray(conditions) ? conditions.flatMap(toCondition) : [];

@@ -1,7 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import { parseObject, readStatus, type AccountSpec, type EndpointSpec, type ProjectSpec } from '@standin/crds';
 
-/** Returns the spec of an object. An invalid spec is returned as it is, so any field may be missing. */
+/** Returns the spec of an object. An invalid spec is returned unchanged, so any field may be missing. */
 const specOf = <T>(object: ResourceObject): Partial<T> => {
   const parsed = parseObject(object);
   if (parsed.ok) return parsed.value.spec as T;
@@ -16,6 +16,6 @@ export const projectStatus = ({ status }: ResourceObject) => readStatus('Project
 export const endpointStatus = ({ status }: ResourceObject) => readStatus('Endpoint', status);
 export const accountStatus = ({ status }: ResourceObject) => readStatus('Account', status);
 
-/** Returns the effective value, or the requested one until the operator has processed the project. */
+/** Returns the effective retention, or the requested one until the operator has processed the project. */
 export const retentionDaysOf = (project: ResourceObject): number | undefined =>
   projectStatus(project).retentionDays ?? projectSpec(project).retentionDays;

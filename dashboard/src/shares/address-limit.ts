@@ -30,7 +30,7 @@ const networkOf = (address: string): string => {
     .join(':');
 };
 
-/** One token bucket per address, in bounded memory. */
+/** One token bucket per address or IPv6 network, in bounded memory. */
 export class AddressLimit {
   readonly #options: AddressLimitOptions;
   /** Ordered by last request, oldest first. */

@@ -14,13 +14,16 @@ export interface ShareRequest {
   readonly namespace: string;
   readonly project: string;
   readonly requestId: string;
-  /** Starts now. At most `LIMITS.shareLifetimeMsMax`. */
+  /** The lifetime starts now. It is limited to `LIMITS.shareLifetimeMsMax`. */
   readonly lifetimeMs: number;
   /** If undefined, the default rules for this exchange apply. */
   readonly redact?: RedactionRules | undefined;
 }
 
-/** `NotInPlan` means that sharing requires the Pro plan. `Refused` has the operator's message, and `Invalid` the API server's messages by field. */
+/**
+ * `NotInPlan` means that sharing requires the Pro plan. `Refused` contains the operator's message, and `Invalid` contains the API server's
+ * messages by field.
+ */
 export type CreateShareResult =
   | {
       readonly ok: true;
@@ -29,7 +32,9 @@ export type CreateShareResult =
       /** Path of the link. It contains the token, which is not stored and cannot be retrieved again. */
       readonly path: string;
       readonly expiresAt: string;
-      /** False if the operator has not processed the Share yet. Until then, the link shows nothing. */
+      /**
+       * Whether the operator has accepted the Share. If false, the operator has not processed it yet, and the link shows nothing.
+       */
       readonly isAccepted: boolean;
     }
   | {
@@ -53,7 +58,7 @@ const NAME_LENGTH = 8;
 const newName = (): string =>
   `share-${Array.from({ length: NAME_LENGTH }, () => NAME_LETTERS[randomInt(NAME_LETTERS.length)]).join('')}`;
 
-/** Returns whether the plan of the project's account includes sharing. Undefined if the user may not read the account or it does not exist. */
+/** Returns whether the plan of the project's account includes sharing, or undefined if the account cannot be read. */
 export const isSharingInPlan = async (
   { resources }: Pick<Backend, 'resources'>,
   project: ResourceObject,

@@ -27,14 +27,14 @@ const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<Sh
   if (Date.parse(expiresAt) <= now || accepted?.reason === 'Expired') return { state: 'expired', message: '' };
   if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
   const isStalled = conditions.some(({ type }) => type === 'Stalled');
-  // Earlier versions of the operator wrote no Ready.
+  // Earlier versions of the operator did not write the condition `Ready`.
   const ready = conditions.find(({ type }) => type === 'Ready') ?? accepted;
   if (ready?.status === 'True') return { state: 'works', message: '' };
   if (isStalled && ready !== undefined) return { state: 'refused', message: ready.message };
   return { state: 'waiting', message: ready?.status === 'False' ? ready.message : 'Waiting for the operator.' };
 };
 
-/** Returns undefined if the Share belongs to another project. */
+/** Returns what lists show of a Share. Returns undefined if the Share is invalid or belongs to another project. */
 const viewOf = (share: ResourceObject, project: string, now: number): ShareView | undefined => {
   const parsed = parseObject(share);
   if (!parsed.ok || parsed.value.kind !== 'Share' || parsed.value.spec.projectRef.name !== project) return undefined;
@@ -58,7 +58,10 @@ export const listShares = async (
   return shares.flatMap((share) => viewOf(share, project, now) ?? []).sort(byAge);
 };
 
-/** Resolves to false if the project does not have this link. Rejects with `SourceError`. */
+/**
+ * Deletes a Share, so that its link stops working. Resolves to false if the project does not have this Share. Rejects with
+ * `SourceError`.
+ */
 export const revokeShare = async (
   resources: Resources,
   { namespace, project }: ProjectName,

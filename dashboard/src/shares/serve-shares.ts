@@ -36,7 +36,7 @@ export interface ServeSharesParts {
   readonly clientAddress: ClientAddress;
   /** Returns the milliseconds of a monotonic clock, for the rate limits. */
   readonly now?: () => number;
-  /** Renders the page for `response.locals.share`, or the page for links that show nothing if it is undefined. */
+  /** Renders the page for `response.locals.share`, or the page for links that show nothing if the share is undefined. */
   readonly render: RequestHandler;
 }
 
@@ -55,8 +55,8 @@ const tooMany = (response: Response, waitMs: number): void =>
   refuse(response, 429, Math.ceil(waitMs / 1_000), 'Too many requests from this address. Try again shortly.');
 
 /**
- * Serves all paths below `/s/` to users without a session: looks up the link within limits, then renders its page. Runs before senders are
- * identified.
+ * Serves all paths below `/s/` to users without a session. Looks up the link within limits, and then renders its page. The handler
+ * runs before senders are identified.
  */
 export const serveShares = ({
   shares,
@@ -72,7 +72,7 @@ export const serveShares = ({
   /** Renders one page per turn of the event loop, because many users may be waiting for the same exchange. */
   const inTurn = (): Promise<void> => (turn = turn.then(() => delay(1)));
 
-  /** Resolves to `refused` if it has already sent a response. */
+  /** Looks up a link. Resolves to `refused` if a response has already been sent. */
   const lookUp = async (request: Request, response: Response): Promise<OpenedShare | 'refused' | undefined> => {
     if (open >= OPEN_MAX) {
       refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
@@ -132,7 +132,8 @@ export const serveShares = ({
     }
     serve(request, response).then((isRendered) => {
       if (!isRendered) return;
-      // All links use one URL for rendering. This keeps the token out of logs, and page data routes (`.data`) are not served.
+      // All links use one URL for rendering. As a result, logs do not contain the token, and page data routes (`.data`) are not
+      // served.
       request.url = SHARE_PATH;
       request.originalUrl = SHARE_PATH;
       render(request, response, next);

@@ -20,7 +20,7 @@ export class ShareIndex {
   readonly #byToken = new Map<string, Set<string>>();
   readonly #projects = new Map<string, ResourceObject>();
 
-  /** Ignores objects of other kinds. */
+  /** Adds or replaces a Share or a Project. Ignores objects of other kinds. */
   put(object: ResourceObject): void {
     if (object.kind === 'Project') this.#projects.set(keyOf(object.metadata), object);
     if (object.kind !== 'Share') return;
@@ -46,7 +46,7 @@ export class ShareIndex {
     if (known?.size === 0) this.#byToken.delete(token);
   }
 
-  /** If several Shares have the same hash, returns the oldest one, so that copying a Share cannot take over its link. */
+  /** Returns the Share with this hash. If there are several, returns the oldest one, so that copying a Share cannot take over its link. */
   find(tokenSha256: string): ResourceObject | undefined {
     const shares = [...(this.#byToken.get(tokenSha256) ?? [])].flatMap((key) => this.#shares.get(key) ?? []);
     return shares.reduce<ResourceObject | undefined>(

@@ -7,7 +7,7 @@ const MESSAGES: Readonly<Record<WorkRefusal, string>> = {
   TooLarge: 'This request needs too much memory to process. Download its bodies instead.',
 };
 
-/** Thrown when work is rejected or fails for lack of time or memory. `message` is shown to users. */
+/** Thrown if work is rejected, or fails because it needs too much time or memory. `message` is shown to users. */
 export class WorkRefused extends Error {
   override readonly name = 'WorkRefused';
   readonly reason: WorkRefusal;

@@ -41,8 +41,8 @@ const INLINE_BYTES_MAX = 8 * 1024;
 /** With a second thread, one slow body does not block all others. More threads would take CPU time from everything else. */
 const THREADS_MAX = 2;
 /**
- * Does not include the bodies themselves. Every function uses less than a third of it for the largest bodies. A single allocation over the limit
- * terminates not only the worker but the process.
+ * The limit does not include the bodies themselves. Every function uses less than a third of it for the largest bodies. A single allocation
+ * over the limit terminates not only the worker but the process.
  */
 const HEAP_MIB_MAX = 192;
 /** Keeps workers for a while, because starting one takes 250 ms. An idle worker uses tens of megabytes. */

@@ -11,7 +11,7 @@ import { NO_QUOTA } from './quota-gate.ts';
 type Asked = Omit<PermitRequest, 'gateway' | 'instance'> & { answer: (answer: PermitAnswer) => void; fail: () => void };
 
 let now: number;
-/** How far the wall clock is off. */
+/** How far the wall clock is ahead of the monotonic clock `now`. */
 let skewMs: number;
 let asked: Asked[];
 let usageReports: UsageReport['accounts'][];
@@ -24,7 +24,7 @@ const grant = (permits: number, block = 'b1', period = '2026-11'): PermitAnswer 
 });
 const exhausted: PermitAnswer = { kind: 'exhausted', period: '2026-11', limit: 10, used: 10 };
 
-/** Returns the oldest permit request that has no response yet. Fails if there is none. */
+/** Takes the oldest permit request from `asked`. Fails if there is none. */
 const permitRequest = (): Asked => {
   const next = asked.shift();
   if (next === undefined) throw new Error('no permits were requested');
@@ -32,7 +32,7 @@ const permitRequest = (): Asked => {
 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Admits a request immediately. It is neither recorded nor refused yet. */
+/** Admits a request immediately. The request is neither recorded nor refused yet. */
 const admitOnly = (quota = 10): Permit | Refusal => {
   const outcome = gate.admit(limited(quota));
   if (outcome instanceof Promise) throw new Error('the request waits');
@@ -75,7 +75,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Admits the first request from a block of this size. It is neither recorded nor refused yet. */
+/** Admits the first request from a block of this size. The request is neither recorded nor refused yet. */
 const beginOnly = async (permits: number, quota = 10): Promise<Permit | Refusal> => {
   const first = gate.admit(limited(quota));
   permitRequest().answer(grant(permits));
@@ -108,7 +108,7 @@ test('the gate requests the next block when half of the current one is left, and
   expect([admitNow(), admitNow(), admitNow()]).toMatchObject([{ block: 'b1' }, { block: 'b2' }, { block: 'b2' }]);
 });
 
-/** Sends requests at an even rate over this time. All are admitted immediately. */
+/** Sends requests at an even rate for `seconds`. Fails if one of them is not admitted immediately. */
 const trickle = (requests: number, seconds: number, quota: number): void => {
   for (let n = 0; n < requests; n++) {
     now += (seconds * 1_000) / requests;
@@ -140,7 +140,7 @@ test('growing traffic makes the gate request more permits before half of a block
   trickle(99, 2, 1e9);
   vi.advanceTimersByTime(LIMITS.quotaReportMs);
   const { want, answer } = permitRequest();
-  // 100 in two seconds.
+  // The demand is 100 requests in two seconds.
   expect(want).toBeGreaterThan(100 * 300 * 0.95);
   answer(grant(20_000, 'b2'));
   await settled();

@@ -19,7 +19,10 @@ export interface BlockQuotaGateOptions {
   /** Reports the spent permits to the leading operator. Rejects in the same cases as `ask`. */
   readonly reportUsage: (accounts: UsageReport['accounts']) => Promise<void>;
   readonly logger: Logger;
-  /** Returns milliseconds since the epoch. Used only to estimate the end of the month; the operator's clock is authoritative. */
+  /**
+   * Returns milliseconds since the epoch. Used only to estimate the end of the month, because the operator's clock is
+   * authoritative.
+   */
   readonly clock?: () => number;
   /** Returns milliseconds on a monotonic clock, for durations. */
   readonly uptime?: () => number;
@@ -41,10 +44,14 @@ interface State {
   exhaustedUntilMs: number;
 }
 
-/** Pause after a failure, and while the operator's clock says that the month is not over yet. */
+/** The pause after a failed permit request. */
 const FAILURE_PAUSE_MS = 1_000;
+/** The pause while the month is over according to this gateway's clock but not according to the operator's. */
 const ROLLOVER_PAUSE_MS = 10_000;
-/** Well below `LIMITS.quotaRecallWaitMs`, because requests at other gateways wait for the returned permits. */
+/**
+ * How long a permit request waits for the spent permits of closing blocks to be settled. Well below `LIMITS.quotaRecallWaitMs`,
+ * because requests at other gateways wait for the returned permits.
+ */
 const SETTLED_WAIT_MS_MAX = 100;
 
 /**
@@ -124,14 +131,14 @@ export class BlockQuotaGate implements QuotaGate {
     }, LIMITS.quotaReportMs);
   }
 
-  /** Called when a stream to the leading operator begins. It may be a different operator. */
+  /** Called when a stream to the leading operator begins. The leader may be a different operator than before. */
   connected(): void {
     for (const { pool } of this.#states.values()) pool.forgetReportedUsage();
   }
 
   /**
    * Returns all permits. Call this after the last request is recorded. Resolves with false if the operator did not accept all of
-   * them.
+   * the permits.
    */
   async close(): Promise<boolean> {
     this.#isClosed = true;
@@ -141,7 +148,7 @@ export class BlockQuotaGate implements QuotaGate {
   }
 
   async #giveAllBack({ uid, pool, asking }: State): Promise<boolean> {
-    // The response may contain a block.
+    // The response to a permit request that is in flight may contain a block.
     await asking;
     pool.closeAll();
     pool.finishAll();
@@ -203,11 +210,11 @@ export class BlockQuotaGate implements QuotaGate {
     return state;
   }
 
-  /** Requests permits. If no request needs any, only returns permits. */
+  /** Reports final counts and requests permits. If no permits are needed, only reports the counts. */
   #ask(state: State): void {
     state.asking ??= this.#askOnce(state).then(() => {
       state.asking = undefined;
-      // The next permit request repeats a failed report.
+      // After a failure, final counts wait for the next permit request.
       const canReport = state.pool.hasClosed && this.#uptime >= state.askAfterMs;
       if (!this.#isClosed && (state.waiting.length > 0 || canReport)) this.#ask(state);
     });
@@ -237,7 +244,7 @@ export class BlockQuotaGate implements QuotaGate {
     }
   }
 
-  /** Logs one warning until the operator responds again. */
+  /** Logs the first failure as a warning. Logs further failures at the debug level until the operator responds again. */
   #reportFailure(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.logger[this.#isFailing ? 'debug' : 'warn']({ reason }, 'no permits available');

@@ -1,12 +1,15 @@
 /** With a shorter history, a few requests at once would look like steady demand. */
 const HISTORY_MS_MIN = 1_000;
-/** Long enough to span pauses between requests, short enough to measure a burst after a quiet hour correctly. */
+/**
+ * Half of the longest time over which demand is measured. Long enough to span pauses between requests, and short enough to measure
+ * a burst after a quiet hour correctly.
+ */
 const HALF_MS = 5_000;
 
 /**
- * The current number of requests per second: the larger of the rates over the last 5 to 10 s and over the current half
- * of that. This makes growth visible within a second or two, regardless of the earlier rate. Does no I/O. Times are
- * milliseconds on a monotonic clock.
+ * The current rate of requests, which is the larger of the rates over the last 5 to 10 s and over the current half of that time.
+ * The second rate makes growth visible within a second or two, regardless of the earlier rate. Does no I/O. Times are milliseconds
+ * on a monotonic clock.
  */
 export class DemandWindow {
   #sinceMs: number;
@@ -23,7 +26,11 @@ export class DemandWindow {
     this.#count++;
   }
 
-  /** @param waiting requests that have not been counted yet */
+  /**
+   * Returns the requests per millisecond.
+   *
+   * @param waiting the number of requests that have not been added yet
+   */
   perMs(waiting: number, nowMs: number): number {
     this.#moveTo(nowMs);
     const elapsedMs = nowMs - this.#sinceMs;

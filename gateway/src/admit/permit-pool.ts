@@ -21,11 +21,11 @@ export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
 const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
-/** One block in use and one in reserve, and the same again when the month changes. */
+/** One block is in use and one is in reserve. When the month changes, there may be two more. */
 const BLOCKS_MAX = 4;
 /**
- * Far more blocks than close during one disk write. Beyond this number, permits given back to the oldest block count as
- * used.
+ * This is far more than the number of blocks that close during one disk write. Beyond this number, permits given back to the oldest
+ * block count as used.
  */
 const CLOSING_MAX = 16;
 
@@ -35,7 +35,7 @@ const CLOSING_MAX = 16;
  */
 export class PermitPool {
   readonly #blocks: Block[] = [];
-  /** Blocks that no longer hand out permits, but still have unsettled ones. */
+  /** Blocks that no longer hand out permits, but still have unsettled permits. */
   readonly #closing = new Map<string, Block>();
   /** Final counts of spent permits, by block, that the operator has not recorded yet. */
   readonly #closed = new Map<string, number>();
@@ -59,7 +59,7 @@ export class PermitPool {
     return this.#closed.size > 0;
   }
 
-  /** Whether there are open blocks. They may be empty. */
+  /** Whether there are open blocks, even if no permits are left in them. */
   get hasOpen(): boolean {
     return this.#blocks.length > 0;
   }
@@ -136,15 +136,15 @@ export class PermitPool {
     for (const block of this.#closing.values()) this.#finish(block);
   }
 
-  /** Whether to request another block before this one runs out. */
+  /** Returns whether so few permits are left that the next block must be requested now. */
   needsMore(): boolean {
     return this.#blocks.length < BLOCKS_MAX && this.#left <= this.#granted * PREFETCH_SHARE;
   }
 
   /**
-   * Whether demand has grown so much that the remaining permits last less than half as long as a block should, and the
-   * operator can grant more. Returns false if none are left, because other gateways may need them more and the next
-   * request asks for permits.
+   * Returns whether demand has grown so much that the remaining permits last less than half as long as a block should, and the
+   * operator can grant more. Returns false if no permits are left, because other gateways may need them more and the next request
+   * asks for permits.
    */
   isShort(uptimeMs: number): boolean {
     const isCapped = this.#granted < this.#wanted;
@@ -153,7 +153,7 @@ export class PermitPool {
   }
 
   /**
-   * Whether the month of the first block is over by this clock. The operator's clock is authoritative.
+   * Returns whether the month of the first block is over according to `nowMs`. The operator's clock is authoritative.
    *
    * @param nowMs milliseconds since the epoch
    */
@@ -189,7 +189,7 @@ export class PermitPool {
     this.#reportedUsage = undefined;
   }
 
-  /** @param serial increases with every report of this process, across all pools */
+  /** @param serial increases with every report from this process, across all pools */
   report(serial: number): PoolReport {
     const closed = [...this.#closed].slice(0, LIMITS.quotaBlocksNamedMax);
     return {

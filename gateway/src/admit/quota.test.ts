@@ -150,7 +150,7 @@ describe('during a handover between operators', () => {
     const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
     expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
-    // By now this counts as an outage, so the next request is refused immediately.
+    // By now, the absence of a leader counts as an outage, so the next request is refused immediately.
     const later = performance.now();
     expect((await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]))).status).toBe(503);
     expect(performance.now() - later).toBeLessThan(1_000);

@@ -4,7 +4,7 @@ import type { Authenticated } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 
-/** The accounts of the configuration. */
+/** The accounts in the configuration. */
 export interface KeyHolders {
   /** Returns the accounts whose key has this digest. */
   holdersOf(keySha256: string): readonly AccountConfig[];
@@ -19,8 +19,8 @@ const PADDED = new Refusal('api_key_whitespace');
 /** Unknown, revoked and malformed keys all get this refusal. */
 export const INVALID_KEY = new Refusal('api_key_invalid');
 
-/** Digests of valid keys, so that a frequently used key is hashed only once. */
 const DIGESTS_KEPT_MAX = 10_000;
+/** Maps valid keys to their digests, so that a frequently used key is hashed only once. */
 const digests = new Map<string, string>();
 
 /** Returns the lowercase hex SHA-256 of a header value, encoded as latin1. */
@@ -32,14 +32,14 @@ const remember = (key: string, digest: string): void => {
   digests.set(key, digest);
 };
 
-/** Redacts a trailer. A key in a trailer is ignored, but it must not appear in the log. */
+/** Returns a trailer for the log, with a key replaced by its fingerprint. A key in a trailer does not authenticate a request. */
 export const withoutKey = ([name, value]: HeaderPair): HeaderPair =>
   name.toLowerCase() === 'x-api-key' ? [name, `sha256:${keyFingerprint(digestOf(value))}`] : [name, value];
 
 /**
  * Requires exactly one `x-api-key` header, in lowercase unless the setting says otherwise, with no whitespace added to
- * its value on the wire, and with a key that currently belongs to an account. The lookup uses the digest, so its
- * duration reveals nothing about the key.
+ * its value on the wire, and with a key that currently belongs to an account. Replaces the key in `head` with its
+ * fingerprint. The lookup uses the digest, so its duration reveals nothing about the key.
  */
 export const authenticate = (
   head: RequestHead,

@@ -31,9 +31,9 @@ export class StreamProtocolError extends Error {
   override readonly name = 'StreamProtocolError';
 }
 
-/** A time on two clocks: the first stops while the machine is suspended, and the second can be set. */
+/** A time on two clocks. The first clock stops while the machine is suspended, and the second clock can be changed. */
 export interface Moment {
-  /** `performance.now()` */
+  /** The time as returned by `performance.now()`. */
   readonly uptimeMs: number;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
@@ -41,7 +41,7 @@ export interface Moment {
 
 export interface ConfigStoreOptions {
   readonly logger: Logger;
-  /** 0 means that the last configuration stays active without limit. */
+  /** How long the last configuration stays active without contact with the operator. 0 means no limit. */
   readonly maxStalenessMs: number;
   /** Returns milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -64,7 +64,7 @@ interface Transaction {
   readonly named: Set<ConfigKey>;
 }
 
-/** An operator can believe for one lease duration that it is still leading. */
+/** Twice the longest time for which a replaced leader can believe that it is still leading, which is one lease duration. */
 const OLDER_MS = 2 * LIMITS.leaseDurationMs;
 const MESSAGE_LENGTH_MAX = 1_000;
 /** The largest number of rejected objects in one acknowledgement. */
@@ -116,16 +116,16 @@ export class ConfigStore {
   }
 
   /**
-   * Returns the routing table for requests at `nowMs` (from `performance.now()`), or undefined if no request may be
-   * served.
+   * Returns the routing table for requests at `nowMs` (from `performance.now()`), or undefined if there is no configuration
+   * or if the last confirmation is older than `maxStalenessMs`.
    */
   tableAt(nowMs: number): RoutingTable | undefined {
     return this.#maxStalenessMs > 0 && this.#isStaleAt(nowMs) ? undefined : this.#table;
   }
 
   /**
-   * Checks both clocks. If one is set back, the other still counts. If one is set forward, requests are refused until
-   * the next acknowledgement.
+   * Returns whether the last confirmation is older than `maxStalenessMs` on either clock. If one clock is set back, the other
+   * still counts. If one is set forward, requests are refused until the next confirmation.
    */
   #isStaleAt(nowMs: number): boolean {
     const { uptimeMs, atMs } = this.#confirmed;
@@ -143,17 +143,17 @@ export class ConfigStore {
   }
 
   /**
-   * Records the response to an acknowledgement that was sent at `sent`. The operator waits for this gateway at least
-   * until `maxStalenessMs` after that. The time of sending counts, not the time of reading, because a process that was
-   * frozen finds old messages in its sockets.
+   * Records the response to an acknowledgement that was sent at `sent`. The operator waits for this gateway at least until
+   * `maxStalenessMs` after `sent`. The time of sending counts, not the time of reading, because a process that was frozen finds old
+   * messages in its sockets.
    */
   confirmed(sent: Moment): void {
     this.#confirmed = sent;
   }
 
   /**
-   * Decides about a transaction: `skip` a delta that is older than the active revision, or `refuse` an operator whose
-   * snapshot is older. Such an operator has not noticed yet that it is no longer leading. If it is still connected
+   * Decides what to do with a transaction: `take` it, `skip` a delta that is older than the active revision, or `refuse` an
+   * operator whose snapshot is older. Such an operator has not noticed yet that it is no longer leading. If it is still connected
    * after `OLDER_MS`, the epochs have restarted, and its snapshot is valid.
    */
   judge({ revision, snapshot }: Begin, nowMs: number): 'take' | 'skip' | 'refuse' {

@@ -17,7 +17,7 @@ const beginLine = z.object({ type: z.literal('begin'), revision: z.string() });
 const putLine = z.object({ type: z.literal('put'), object: z.unknown() });
 const commitLine = z.object({ type: z.literal('commit'), revision: z.string() });
 
-/** The configuration of the last write. */
+/** The configuration in the file. */
 interface StoredConfig {
   readonly revision: Revision;
   readonly objects: readonly unknown[];
@@ -43,8 +43,8 @@ function* lines(revision: string, objects: readonly ConfigObject[]): Generator<s
 }
 
 /**
- * The copy of the configuration that a gateway starts with if no operator responds: one snapshot of the config stream,
- * as NDJSON. It contains key digests and mocks, so only its owner may read it. It is replaced as a whole, so the file
+ * The copy of the configuration that a gateway starts with if no operator responds. The copy is one snapshot of the config stream,
+ * as NDJSON. The copy contains key digests and mocks, so only the file's owner may read it. The file is replaced as a whole, so it
  * is never partial.
  */
 export class DiskCopy {
@@ -61,7 +61,7 @@ export class DiskCopy {
     this.#logger = logger;
   }
 
-  /** Activates the copy. Returns false if there is none or if it cannot be read. */
+  /** Activates the copy. Returns false if there is no copy or if the copy cannot be read. */
   async restore(): Promise<boolean> {
     try {
       const copy = parseCopy(await readFile(this.#path, 'utf8'));
@@ -95,7 +95,7 @@ export class DiskCopy {
 
   /**
    * Removes the copy and stops writing it. Returns false if it may still exist. The operator does not wait for a
-   * stopped gateway, so that gateway must not start again from a copy that contains keys revoked since then.
+   * stopped gateway, so a gateway must not start again from a copy that contains keys which were revoked after it stopped.
    */
   discard(): Promise<boolean> {
     this.#isDiscarded = true;

@@ -32,10 +32,10 @@ export class FakeOperator {
   readonly drained: string[] = [];
   /** Returns the response to a permit request. Undefined causes an error response. */
   permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
-  /** Given to gateways while this operator does not lead. */
+  /** The URL that gateways receive while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
-  /** The number of requests that it refused because it is not leading. */
+  /** The number of requests that this operator refused because it was not leading. */
   refusals = 0;
   /** If false, acknowledgements are received but get no response. */
   answersAcks = true;

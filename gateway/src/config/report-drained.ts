@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
 
-/** How to reach the config stream. */
+/** The facts that are needed to reach the config stream. */
 export interface OperatorAccess {
-  /** Every address of every name is tried until one is leading. */
+  /** The operators' URLs. Every address of every host name is tried until the leader is found. */
   readonly urls: readonly string[];
   /** The folder that contains ca.crt, tls.crt and tls.key. */
   readonly tlsDir: string;
@@ -12,8 +12,8 @@ export interface OperatorAccess {
 const RESPONSE_TIMEOUT_MS = 5_000;
 
 /**
- * Reports to the leading operator that a gateway process has ended and that all its records are in the log. The gateway
- * does this itself at its next start; this function is for other programs. Rejects if no operator accepts the report.
+ * Reports to the leading operator that a gateway process has ended and that all its records are in the log. The gateway does this
+ * itself at its next start, and this function is for other programs. Rejects if no operator accepts the report.
  */
 export const reportDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation: string): Promise<void> => {
   const failures: unknown[] = [];

@@ -7,8 +7,8 @@ export interface RevocationParts {
 }
 
 /**
- * Tracks revoked keys until no part of this gateway accepts them. Outlives sessions: the next session finishes the work
- * of the previous one before it acknowledges anything.
+ * Tracks revoked keys until no part of this gateway accepts them. Outlives sessions, so the next session finishes the work of the
+ * previous one before it acknowledges anything.
  */
 export class Revocations {
   readonly #parts: RevocationParts;
@@ -26,9 +26,9 @@ export class Revocations {
   }
 
   /**
-   * Resolves with true if every key that was revoked before this call is unusable: requests that used it are recorded
-   * or refused, and it is not on disk. Resolves with false if a key may still be usable, in which case nothing may be
-   * acknowledged. Waits for the disk until `signal`.
+   * Resolves with true if every key that was revoked before this call is unusable. Requests that used such a key are then recorded
+   * or refused, and the key is not on disk. Resolves with false if a key may still be usable, in which case nothing may be
+   * acknowledged. Waits for the disk until `signal` aborts.
    */
   async finish(signal: AbortSignal): Promise<boolean> {
     const upTo = this.#revoked;

@@ -12,13 +12,13 @@ export interface DrainOptions {
   readonly dir: string;
   readonly sink: LogSink;
   readonly logger: Logger;
-  /** A last segment that has not changed for this long is removed. A newer one is delivered but stays. */
+  /** A last segment that has not changed for this long is removed. A newer last segment is delivered but stays. */
   readonly quietMs: number;
   /** Whether to update the log tables first. Set to false if the ClickHouse user may only insert. */
   readonly migrate: boolean;
   /**
-   * Called for each gateway process whose records are all in the log. Without it, the empty folder stays until the operator is
-   * notified and settles the permits that the process held.
+   * Called for each gateway process whose records are all in the log. Without this callback, the empty folder stays until the
+   * operator is notified and settles the permits that the process held.
    */
   readonly onDrained?: ((incarnation: string) => Promise<void>) | undefined;
   /** Stops the work when aborted. */
@@ -29,7 +29,7 @@ export interface Drained {
   readonly rows: number;
   /** Files currently in quarantine, including earlier ones. */
   readonly quarantined: number;
-  /** Bytes in the remaining segments. They are delivered but too new to remove, or undelivered if `gaveUp`. */
+  /** Bytes in the remaining segments, which are delivered but too new to remove, or undelivered if `gaveUp`. */
   readonly leftBytes: number;
   /** Gateway processes whose records are all in the log but which have not been reported to the operator. */
   readonly unreported: number;
@@ -37,8 +37,8 @@ export interface Drained {
 }
 
 /**
- * Delivers the segments in the spool of a gateway that will not return. This is safe even if a gateway still uses the spool,
- * because a row that is delivered twice is read once. Rejects if the folder cannot be read.
+ * Delivers the segments in the spool of a gateway that will not return. The delivery is safe even if a gateway still uses the
+ * spool, because a row that is delivered twice is read once. Rejects if the folder cannot be read.
  */
 export const drainSpool = async ({
   dir,

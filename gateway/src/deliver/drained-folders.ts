@@ -8,12 +8,12 @@ export interface DrainedFoldersOptions {
   /** The folder that contains the folders of all incarnations. */
   readonly dir: string;
   readonly quarantine: Quarantine;
-  /** Called for each drained folder. Repeated until it resolves. */
+  /** Called for each drained folder, unless the quarantine has files. The call is repeated until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
 
-/** Folders of ended incarnations whose records are all in ClickHouse. They stay until the operator has been notified. */
+/** Folders of ended incarnations whose records are all in ClickHouse. The folders stay until the operator has been notified. */
 export class DrainedFolders {
   readonly #options: DrainedFoldersOptions;
   #running: Promise<void> | undefined;
@@ -22,7 +22,7 @@ export class DrainedFolders {
     this.#options = options;
   }
 
-  /** Resolves after one attempt for each folder. The next call retries the ones that failed. */
+  /** Resolves after one attempt for each folder. The next call retries the failed attempts. */
   report(): Promise<void> {
     this.#running ??= this.#reportAll().finally(() => (this.#running = undefined));
     return this.#running;
@@ -44,8 +44,8 @@ export class DrainedFolders {
   }
 
   /**
-   * Does not report a process that has requests in quarantine. They were accepted but are missing from the log, so the log's
-   * count is too low.
+   * Reports nothing while the quarantine has files, because a request in quarantine was accepted but is missing from the log's
+   * count. The folder is removed nevertheless, and all permits that the process held count as used.
    */
   async #reportOne(incarnation: string): Promise<void> {
     if (this.#options.quarantine.count === 0) await this.#options.onDrained(incarnation);

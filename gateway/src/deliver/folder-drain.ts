@@ -30,9 +30,9 @@ const READ_AGAIN_MS = 1_000;
 const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Delivers the segments of one incarnation in the order in which they were written. A segment is always the same batch, because
- * its token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and a response was found
- * for every request in it, so the files themselves record the progress. Removing or delivering a segment twice is harmless.
+ * Delivers the segments of one incarnation in the order in which they were written. A segment always results in the same batch,
+ * because its token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and a response was
+ * found for every request in it, so the files themselves record the progress. Removing or delivering a segment twice is harmless.
  */
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
@@ -62,7 +62,7 @@ export class FolderDrain {
     for (const damage of content.damage) await this.#note(file, damage, mayGrow);
     const { failedAttempts } = this.#options.inserter;
     if (!(await this.#options.inserter.insert(batchOf(file, content)))) return undefined;
-    // A failed attempt may still be reading this memory.
+    // After a failed attempt, the memory is not reused, because the attempt may still be reading it.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
     this.#hold(file, content, mayGrow);
@@ -134,13 +134,13 @@ export class FolderDrain {
       await rm(file, { force: true });
       this.#options.onRemoved(held.bytes);
     } catch (error) {
-      // The next process delivers it again, with the same token.
+      // The next process delivers the segment again, with the same token.
       this.#options.logger.error({ err: error, file }, 'could not remove a delivered log segment');
     }
   }
 }
 
-/** Makes a batch from a segment. The same bytes always get the same token, and different bytes get a different one. */
+/** Makes a batch from a segment. The same bytes always get the same token, and different bytes get different tokens. */
 const batchOf = (file: string, { exchanges, columnCount }: SegmentContent) => {
   const { rows, ends } = exchanges;
   const incarnation = path.basename(path.dirname(file));

@@ -14,21 +14,21 @@ export interface InserterOptions {
 
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
-/** Whether the rows themselves cause the error. */
+/** Returns whether the rows themselves cause the error. */
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
 
 /** Returns the reason for log lines. Leaves out the cause because its text may quote captured data. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Rows that always have the same token for the same bytes. */
+/** A batch of rows whose token depends only on its bytes. */
 export interface TokenBatch extends RowBatch {
   readonly token: string;
   readonly columnCount: number;
 }
 
 /**
- * Inserts batches into ClickHouse. Sends the same bytes with the same token until they are acknowledged, so each row is stored
- * once. Finds rows that ClickHouse always rejects by halving their batch, and moves them to quarantine.
+ * Inserts batches into ClickHouse. Sends the same bytes with the same token until ClickHouse acknowledges them, so each row is
+ * stored once. If ClickHouse always rejects a batch, halves it to find the rejected rows, and moves these rows to quarantine.
  */
 export class Inserter {
   readonly #options: InserterOptions;
@@ -85,8 +85,8 @@ export class Inserter {
   }
 
   /**
-   * Retries until the row is in quarantine, because a full disk may have room again later. Until then, the row stays in its
-   * segment.
+   * Moves the only row of a batch to quarantine. Retries until this succeeds, because a full disk may have room again later. Until
+   * then, the row stays in its segment.
    */
   #quarantine({ rows, columnCount }: TokenBatch, error: unknown): Promise<boolean> {
     const { quarantine, logger } = this.#options;
@@ -101,7 +101,10 @@ export class Inserter {
     );
   }
 
-  /** Retries a call until it succeeds (true) or delivery gives up (false). Rejects with any error that a retry cannot fix. */
+  /**
+   * Retries a call until it succeeds. Resolves with true when the call succeeds, and with false if delivery gives up. Rejects with
+   * the call's error if `isFinal` returns true for it.
+   */
   async #persist(task: string, call: () => Promise<void>, isFinal = isPermanent): Promise<boolean> {
     const { signal } = this.#giveUp;
     for (let attempt = 0; !signal.aborted; attempt++) {

@@ -7,7 +7,7 @@ import type { LogSink } from './log-sink.ts';
 export class MemorySink implements LogSink {
   readonly rows: LogRow[] = [];
   readonly attempts: InsertBatch[] = [];
-  /** Throws an error to make an insert fail. */
+  /** Called for each insert, which fails if this function throws an error. */
   onInsert: ((batch: InsertBatch) => void) | undefined;
   isClosed = false;
   readonly #events = new EventEmitter();

@@ -13,10 +13,10 @@ export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
 }
 
 /**
- * Delivers the segments of other incarnations. One of them may still be alive (its pod may have been force-deleted while it was
- * writing), so nothing may depend on it having ended. All its segments except the last are finished. The last one is delivered as
- * it is and marked with the delivered length. It is delivered again if it has grown, and removed when it has not changed for long
- * enough. Rows that are delivered twice have the same id.
+ * Delivers the segments of other incarnations. An incarnation may still be alive if its pod was force-deleted while it was writing,
+ * so nothing may depend on the end of an incarnation. All segments of an incarnation except the last are finished. The last segment
+ * is delivered as it is and marked with the delivered length. It is delivered again if it has grown, and removed when it has not
+ * changed for long enough. Rows that are delivered twice have the same id.
  */
 export class Orphans {
   readonly #options: OrphansOptions;
@@ -28,7 +28,7 @@ export class Orphans {
     this.#options = options;
   }
 
-  /** Adds up the sizes of the existing segments. */
+  /** Sets `bytes` to the total size of the existing segments. */
   async scan(): Promise<void> {
     const sizes = await Promise.all((await this.#folders()).map(sizeOfFolder));
     this.bytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
@@ -74,7 +74,7 @@ export class Orphans {
     await retire(folder);
   }
 
-  /** Marks the delivered length of a file that may grow, or removes the file if it has been quiet for long enough. */
+  /** Removes a delivered file, or records the delivered length in its name if the file has grown or may still grow. */
   async #settle(folder: string, name: string, bytes: number): Promise<void> {
     const file = path.join(folder, name);
     const found = await statOf(file);

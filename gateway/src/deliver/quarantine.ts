@@ -9,13 +9,13 @@ import type { Damage } from './read-segment.ts';
 
 const description = z.object({
   kind: z.enum(['row', 'damage']),
-  /** Why the bytes are in quarantine. */
+  /** The reason why the bytes are in quarantine. */
   reason: z.string(),
-  /** When they were added, as an RFC 3339 timestamp. */
+  /** The time when the bytes were added, in RFC 3339 format. */
   at: z.iso.datetime(),
-  /** For a row, the number of `LOG_COLUMNS` that it has. */
+  /** For a row, the number of `LOG_COLUMNS` that the row has. */
   columnCount: z.int().optional(),
-  /** For damage, the segment and the position in it. */
+  /** For damage, the segment and the position in that segment. */
   segment: z.string().optional(),
   offset: z.int().optional(),
 });
@@ -34,7 +34,9 @@ const FOLDER = 'quarantine';
 const BYTES_SUFFIX = '.bin';
 const DESCRIPTION_SUFFIX = '.json';
 
-/** A spool's folder for rows and records that cannot be delivered because of their content. Only people remove files from it. */
+/**
+ * A spool's folder for rows and records that cannot be delivered because of their content. Standin never removes files from it.
+ */
 export class Quarantine {
   readonly #folder: string;
   /** The number of files that contain rows or damaged bytes. */
@@ -44,12 +46,12 @@ export class Quarantine {
     this.#folder = path.join(spoolDir, FOLDER);
   }
 
-  /** Counts the existing files. */
+  /** Sets `count` to the number of existing files. */
   async open(): Promise<void> {
     this.count = (await filesIn(this.#folder)).length;
   }
 
-  /** Resolves when the row is on disk. Adding the same row again has no effect. */
+  /** Resolves when the row is on disk. Adding the same row again replaces its entry. */
   addRow({ row, columnCount, reason }: { row: Buffer; columnCount: number; reason: string }): Promise<void> {
     return this.#add(row, { kind: 'row', reason, columnCount });
   }

@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
-/** The request in an exchange whose response is missing or in another segment. */
+/** A request that was recorded before its response. The response may be in any later record, or missing. */
 export interface RequestRecord {
   /** The bytes of the id (see `idKeyAt`). */
   readonly idKey: string;
-  /** The position of its row in the segment. */
+  /** The position of the request's row in the segment. */
   readonly start: number;
   readonly end: number;
 }
@@ -32,7 +32,7 @@ export interface SegmentContent {
   readonly damage: readonly Damage[];
 }
 
-/** The number of bytes to check and move before yielding to other work. This takes well below a millisecond. */
+/** The number of bytes to check and move before yielding to other work. Takes well under a millisecond. */
 const BYTES_PER_TURN = 1024 * 1024;
 
 /** Returns undefined if the file does not exist. */
@@ -67,8 +67,8 @@ const headerDamage = (segment: Buffer): SegmentContent => ({
 });
 
 /**
- * Reads a segment and checks every record. Returns undefined if the file does not exist. Uses the memory of `spare` if it is
- * large enough. `exchanges` shares that memory: its rows are moved together, over the bytes between them.
+ * Reads a segment and checks every record. Returns undefined if the file does not exist. Uses the memory of `spare` if `spare` is
+ * large enough. `exchanges` is a view of the same memory, in which the rows are moved together, over the bytes between them.
  */
 export const readSegment = async (file: string, spare?: Buffer): Promise<SegmentContent | undefined> => {
   const segment = await readWhole(file, spare);
@@ -88,7 +88,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
     else if (part.type === 'request') requests.push({ idKey: idKeyAt(segment, start), start, end });
     else {
       if (part.type === 'answer') answeredKeys.push(idKeyAt(segment, start));
-      // This never overwrites unread bytes, because a row is shorter than its frame and the first row follows the header.
+      // The copy never overwrites unread bytes, because a row is shorter than its frame and the first row follows the header.
       segment.copyWithin(rowsEnd, start, end);
       rowsEnd += end - start;
       ends.push(rowsEnd);

@@ -18,13 +18,13 @@ import { exchange, headerOf, RawClient } from '../raw-client.testing.ts';
 const CAPTURE_MAX = 64 * 1024;
 const PATH = `/${URI}/f`;
 
-/** An upstream that sends the test's bytes, regardless of the request. */
+/** Sends the response of `rawUpstream`, which need not be valid HTTP. Set by each test. */
 let rawAnswer: (socket: Socket) => void = () => undefined;
 const rawUpstream: Server = createServer((socket) => {
   socket.on('error', () => undefined);
   socket.once('data', () => rawAnswer(socket));
 });
-/** A well-behaved upstream. */
+/** Sends the response of `upstream`, which is always valid HTTP. Set by each test. */
 let answer: (request: IncomingMessage, response: ServerResponse, body: Buffer) => void = () => undefined;
 const upstream = createHttpServer((incoming, response) => {
   void incoming.toArray().then((chunks) => answer(incoming, response, Buffer.concat(chunks as Buffer[])));
@@ -232,7 +232,7 @@ describe('a response from an upstream', () => {
 
   test('has connection fields and gateway fields removed from its trailers, as from its head', async () => {
     const passed = ['X-Sum: 1', 'Server-Timing: a'];
-    // undici rejects a response with Transfer-Encoding or Content-Length in its trailers.
+    // Transfer-Encoding and Content-Length are not included, because undici rejects a response that has them in its trailers.
     const taken = [
       'Standin-Rejected: a',
       'Keep-Alive: 1',

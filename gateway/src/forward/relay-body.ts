@@ -6,11 +6,11 @@ export interface RelayOptions {
   readonly capture: Capture;
   /** Undefined if the response to the caller is chunked. */
   readonly contentLength: number | undefined;
-  /** How much of the response is still read for the log after the caller has disconnected. */
+  /** How much more of the response is read for the log after the caller has disconnected. */
   readonly readBytesMax: number;
   /**
-   * How long the response is still read in that case, in milliseconds. Without this limit, an upstream that sends a byte now and
-   * then would never end.
+   * How much longer the response is read after the caller has disconnected, in milliseconds. Without this limit, reading a response
+   * that sends a byte now and then would never end.
    */
   readonly readMsMax: number;
 }

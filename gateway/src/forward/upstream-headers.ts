@@ -6,9 +6,9 @@ const isNamed = (name: string, wanted: string): boolean =>
   name.length === wanted.length && name.toLowerCase() === wanted;
 
 /**
- * Returns the headers for the upstream: the caller's, with their order and case, without the key, and with `x-forwarded-for`,
- * `-host` and `-proto`. If a proxy already set the last two, keeps its values, because the proxy received the caller's original
- * request. `egress` removes hop-by-hop headers, `host` and framing.
+ * Returns the headers for the upstream, which are the caller's headers with their order and case, without the key, and with
+ * `x-forwarded-for`, `-host` and `-proto`. If a proxy already set the last two, keeps the proxy's values, because the proxy
+ * received the caller's original request. `egress` removes hop-by-hop headers, `host` and framing.
  */
 export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderPair[] => {
   const kept: HeaderPair[] = [];
@@ -26,7 +26,7 @@ export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderP
     if (isNamed(name, 'x-forwarded-proto')) hasProto = true;
     kept.push(header);
   }
-  // `Connection` may declare any of these as hop-by-hop, but a caller must not remove headers that the gateway adds.
+  // The gateway adds its headers after this step, so that a caller cannot remove them by naming them in `Connection`.
   const forwarded = stripHopByHop(kept);
   forwarded.push(['x-forwarded-for', [...forwardedFor, peerAddress].join(', ')]);
   if (!hasHost) forwarded.push(['x-forwarded-host', head.host]);
@@ -49,20 +49,20 @@ const lengthOf = (values: readonly string[]): number | undefined => {
 };
 
 /**
- * Returns the response headers or trailers that an upstream may send to a caller: none that concern the connection, framing or a
- * rejection.
+ * Returns the response headers or trailers that an upstream may send to a caller, without those that concern the connection,
+ * framing or a rejection.
  */
 const withoutOurs = (lines: readonly HeaderPair[]): HeaderPair[] =>
   stripHopByHop(lines).filter(([name]) => !isNamed(name, 'content-length') && !isNamed(name, REJECTED_HEADER));
 
-/** Returns undefined if the upstream contradicts itself about the length of its response. */
+/** Returns the caller's response without its body, or undefined if the upstream's Content-Length is invalid or ambiguous. */
 export const frameAnswer = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
   const lengths = headers.filter(([name]) => isNamed(name, 'content-length')).map(([, value]) => value);
   const isChunked = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
   const contentLength = lengths.length === 0 || isChunked ? undefined : lengthOf(lengths);
   if (lengths.length > 0 && !isChunked && contentLength === undefined) return undefined;
   const kept = withoutOurs(headers);
-  // RFC 9110 section 8.6: a 204 response has no length; a 304 response has the length that a 200 response would have had.
+  // RFC 9110 section 8.6: a 204 response has no length, and a 304 response has the length that a 200 response would have had.
   if (contentLength !== undefined && status !== 204) kept.push(['content-length', String(contentLength)]);
   if (!kept.some(([name]) => isNamed(name, 'date'))) kept.push(['date', date]);
   return { contentLength: status === 204 || status === 304 ? 0 : contentLength, headers: kept };
@@ -72,7 +72,7 @@ export const acceptsTrailers = ({ headers }: RequestHead): boolean =>
   headers.some(([name, value]) => isNamed(name, 'te') && /(^|,)\s*trailers\s*(,|$)/i.test(value));
 
 /**
- * Removes the trailers that would also be removed from the head, including those that its `Connection` header names, and `host`
+ * Removes the trailers that would also be removed from the head, including those that the `Connection` header names, and `host`
  * (RFC 9110 section 6.5.1).
  *
  * @param headers of the same response

@@ -15,7 +15,8 @@ const NO_HOLDERS: readonly AccountConfig[] = [];
 /** Returns the path without the differences that users overlook: case and trailing slashes. */
 const looseForm = (path: string): string => {
   let end = path.length;
-  // Not a regular expression, because it would take quadratic time on a long run of slashes inside the path.
+  // This loop is not a regular expression, because a regular expression would take quadratic time on a long run of slashes inside
+  // the path.
   while (path[end - 1] === '/') end -= 1;
   return path.slice(0, end).toLowerCase();
 };
@@ -30,8 +31,8 @@ export class RoutingTable {
   readonly #projects = new Map<string, ProjectConfig>();
   readonly #paths = new Map<string, Paths>();
   /**
-   * Maps the loose form to the path, per project. Built when a path is not found; dropped when an endpoint of the
-   * project changes.
+   * Maps the loose form to the path, per project. A project's map is built when a path is not found, and dropped when an endpoint
+   * in the project changes.
    */
   readonly #looseForms = new Map<string, Map<string, string>>();
 

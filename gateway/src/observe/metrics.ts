@@ -19,12 +19,15 @@ export interface Observed {
   readonly connectionCount: () => Promise<number>;
 }
 
-/** In seconds. A mock takes a fraction of a millisecond, an upstream up to its timeout. */
+/**
+ * Upper bounds of the histogram buckets, in seconds. A mock takes a fraction of a millisecond, and an upstream takes up to its
+ * timeout.
+ */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
 const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
-/** The gateway's metrics. Each request increments plain numbers; Prometheus' objects are filled at each scrape. */
+/** The gateway's metrics. Requests are counted in plain numbers, from which Prometheus' counters are filled at each scrape. */
 export class Metrics {
   readonly registry: Registry;
   readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };

@@ -76,7 +76,7 @@ const start = async (sampleRatio = 1): Promise<TestGateway> =>
     ],
   });
 
-/** Waits for the spans, which arrive in batches. A gateway sends the remaining ones when it stops. */
+/** Waits for the spans, which arrive in batches. A gateway sends the remaining spans when it stops. */
 const afterCalls = async (
   calls: (post: (slug: string, headers?: Record<string, string>) => Promise<Response>) => Promise<unknown>,
   sampleRatio?: number,
@@ -151,7 +151,7 @@ test('a call to an upstream gets its own span, which the upstream sees as its pa
   expect(valuesOf(client?.attributes ?? [])).toStrictEqual({
     'http.request.method': 'POST',
     'http.response.status_code': 200,
-    // Without the query, which may contain secrets.
+    // The URL is without its query, which may contain secrets.
     'url.full': `${urlOf(upstream)}/base`,
     'server.address': '127.0.0.1',
     'server.port': (upstream.address() as AddressInfo).port,

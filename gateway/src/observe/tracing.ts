@@ -55,7 +55,8 @@ const hrTime = (us: number): HrTime => [Math.floor(us / 1e6), (us % 1e6) * 1000]
 const isTraceHeader = ([name]: HeaderPair): boolean => TRACE_HEADERS.includes(name.toLowerCase());
 
 /**
- * Returns the caller's span context, if the caller sent one. Ignores a header that occurs twice, as the specification requires.
+ * Returns a context with the caller's span, if the caller sent one. Ignores it if `traceparent` occurs more than once, as the
+ * specification requires.
  */
 const callerContext = (headers: readonly HeaderPair[]): Context => {
   const found = headers.filter(isTraceHeader).map(([name, value]) => [name.toLowerCase(), value] as const);
@@ -170,8 +171,8 @@ const upstreamAttributes = (text: string): Attributes => {
 };
 
 /**
- * Returns the attributes for a request, without the key and the query. The log has them, but access to the log is controlled,
- * while spans leave the system.
+ * Returns the attributes for a request, without the key and the query. The log has both, but access to the log is
+ * controlled, while spans leave the system.
  */
 const attributesOf = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
   'http.request.method': head.method,

@@ -11,9 +11,9 @@ const TRAILER_LINE = 6;
 const TRAILER_END = 7;
 
 /**
- * Node's parser takes about 1 microsecond for each chunk, regardless of its size. This many chunks may be small, which costs
- * about 100 ms for one body. Further chunks must average the size of a short line of text. Clients that write line by line stay
- * within both limits.
+ * Node's parser takes about 1 microsecond for each chunk, regardless of its size. A body may have this many chunks of any size,
+ * which costs less than 100 ms. If a body has more, its chunks must average the size of a short line of text. Clients that write
+ * line by line stay within both limits.
  */
 const SMALL_CHUNKS_MAX = 65_536;
 const CHUNK_BYTES_MIN = 64;

@@ -39,7 +39,7 @@ const KEY = watched('x-api-key', KEY_VALUE);
 const CONTENT_LENGTH = watched('content-length', LENGTH_VALUE);
 const TRANSFER_ENCODING = watched('transfer-encoding', CODING_VALUE);
 
-/** Returns the only watched name that begins with this letter, in either case. */
+/** Returns the only watched name that begins with this lowercase letter. */
 const nameBeginning = (letter: number): WatchedName | undefined => {
   if (letter === 0x78) return KEY;
   if (letter === 0x63) return CONTENT_LENGTH;
@@ -52,7 +52,7 @@ const VERDICTS_WAITING_MAX = 1_024;
 /**
  * Reads all bytes of a connection in parallel with Node's parser, which trims header values, and keeps one verdict per request
  * head. A head can span chunks, a chunk can contain several heads, and bodies can contain lookalikes, so the scanner follows the
- * framing (RFC 9112 section 6) as strictly as the input that Node's parser accepts requires. It does not decide on its own: `readHead`
+ * framing (RFC 9112 section 6) for all input that Node's parser accepts. The scanner does not decide on its own. `readHead`
  * compares a verdict with the parsed head, and the connection closes if the two disagree.
  */
 export class HeadScanner {
@@ -67,8 +67,9 @@ export class HeadScanner {
   #keyLines = 0;
   #keyLength = 0;
   #keyPadded = false;
-  /** Blanks since the value's last visible byte, and visible bytes so far, including the blanks between them. */
+  /** The number of blanks since the value's last visible byte. */
   #blanks = 0;
+  /** The number of bytes from the value's first visible byte to its last one so far. */
   #valueLength = 0;
   #tabAhead = false;
 
@@ -76,7 +77,7 @@ export class HeadScanner {
   #chunked = false;
 
   /**
-   * The size of the request line of the oldest head that was not taken, even if it is incomplete. This shows why a head is too
+   * The size of the request line of the oldest head that was not taken, even if it is incomplete. Shows why a head is too
    * large.
    */
   get requestLineBytes(): number {
@@ -103,7 +104,7 @@ export class HeadScanner {
     return this.#verdicts.shift();
   }
 
-  /** Scans until the chunk ends or a body begins. Returns the index. */
+  /** Scans until the chunk ends or a body begins. Returns the index of that position. */
   #scanHead(chunk: Uint8Array, from: number): number {
     const end = chunk.length;
     let at = from;

@@ -26,7 +26,7 @@ const tooLarge = (bodyBytesMax: number): Refusal =>
 
 /**
  * Reads the whole body as bytes, regardless of the method and content type. Reserves the bytes in the budget. If the result is a
- * body, they stay reserved until the pipeline releases them.
+ * body, the bytes stay reserved until the pipeline releases them.
  */
 export const readBody = (
   exchange: Exchange,

@@ -48,7 +48,7 @@ const collect = (raw: readonly string[]): HeaderFacts => {
   return facts;
 };
 
-/** Compares lengths first, because most headers are none of these and need no lowercase copy. */
+/** Updates the facts for the header that was added last. Compares lengths first, because most headers have none of these names. */
 const note = (facts: HeaderFacts, name: string, value: string): void => {
   switch (name.length) {
     case 4:
@@ -76,7 +76,7 @@ const note = (facts: HeaderFacts, name: string, value: string): void => {
   }
 };
 
-/** Whether the parser and the scanner of the raw bytes saw the same head. */
+/** Returns whether the parser and the scanner of the raw bytes saw the same head. */
 const agrees = (verdict: HeadVerdict, facts: HeaderFacts): boolean =>
   verdict.lines === facts.headers.length &&
   verdict.keyLines === facts.keyCount &&

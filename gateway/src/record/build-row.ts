@@ -20,7 +20,7 @@ const NOTHING = new Uint8Array(0);
 
 /**
  * Returns the row for a complete exchange (version 2). All columns by which ClickHouse sorts, partitions or expires rows come
- * from the acceptance alone.
+ * from `accepted`, so they are the same in both versions.
  */
 export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 = 2): LogRow => {
   const { exchange, head, authenticated, route, permit } = accepted;
@@ -43,7 +43,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     outcome: answered.outcome,
     clientAddress: exchange.connection.peerAddress,
     keyFingerprint: authenticated.fingerprint,
-    // The request is matched, so this is one of the known methods.
+    // The request is matched, so its method is one of the known methods.
     method: head.method as Method,
     target: head.target,
     path: head.path,

@@ -1,14 +1,14 @@
 import type { LogRow } from '@standin/contract';
 
 /**
- * Keeps accepted requests until ClickHouse has them. A row that `request` or `exchange` has accepted survives everything that the
- * implementation promises to survive. If they refuse a row, the request was not accepted, and the response is 503. Both copy the
- * row before they return, so the caller can reuse its bodies immediately.
+ * Keeps accepted requests until ClickHouse has them. A row that `request` or `exchange` has accepted survives every failure that
+ * the implementation promises to survive. If `request` or `exchange` refuses a row, the request is not accepted, and the response
+ * is 503. Both methods copy the row before they return, so the caller can reuse its bodies immediately.
  */
 export interface Recorder {
   /**
    * Called for Forward before the upstream is dialled, with the request alone (version 1), which becomes a row only if `exchange`
-   * never follows. Resolves with false if the request cannot be kept, so nothing may be sent upstream.
+   * never follows. Resolves with false if the request cannot be kept. In that case, nothing may be sent upstream.
    */
   request(row: LogRow): Promise<boolean>;
   /**

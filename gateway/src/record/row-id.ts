@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 const ID_BYTES = 16;
-/** Getting random bytes costs as much as parsing a request, so one call serves many ids. */
+/** The number of ids per call for random bytes. Such a call costs as much as parsing a request. */
 const POOL_IDS = 1_024;
 
 const pool = new Uint8Array(ID_BYTES * POOL_IDS);

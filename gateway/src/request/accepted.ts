@@ -5,16 +5,16 @@ import type { Route } from './route.ts';
 
 /** The accounts that hold a request's key. */
 export interface Authenticated {
-  /** A single account, unless people chose the same key for several accounts. */
+  /** A single account, unless users chose the same key for several accounts. */
   readonly holders: readonly AccountConfig[];
   readonly fingerprint: string;
-  /** In lowercase hex. It never leaves this process. */
+  /** The key's SHA-256 in lowercase hex. The digest never leaves this process. */
   readonly keySha256: string;
 }
 
 /** One unit of an account's quota. The request's log row contains it. */
 export interface Permit {
-  /** The month in which it counts, such as `2026-11`. */
+  /** The month in which the permit counts, such as `2026-11`. */
   readonly period: string;
   readonly block: string;
   /** Unique within the block. */
@@ -32,7 +32,7 @@ export interface Accepted {
   readonly authenticated: Authenticated;
   readonly route: Route;
   readonly permit: Permit;
-  /** Called when the request is recorded or refused. Until then, neither its key nor its permit is settled. */
+  /** Called when the request is recorded or refused. Until then, a revocation of the request's key is not acknowledged. */
   readonly settle: () => void;
   /** Microseconds from the arrival of the head to the end of the body. */
   readonly requestUs: number;

@@ -11,7 +11,7 @@ export class Barrier {
   #group = newGroup();
   #earlier: Promise<unknown> = Promise.resolve();
 
-  /** Returns the function to call once when the request leaves. */
+  /** Returns a function that must be called exactly once, when the request leaves. */
   enter(): () => void {
     const group = this.#group;
     group.running++;

@@ -1,6 +1,6 @@
 /**
- * The memory that the gateway holds for callers: request heads and bodies, and log rows that wait for the disk. They share one
- * limit because they use the same memory. They are counted separately because the remedy differs.
+ * The memory that the gateway holds for callers: request heads and bodies, and log rows that wait for the disk. All of them share
+ * one limit because they use the same memory. They are counted separately because a shortage of each has a different remedy.
  */
 export class ByteBudget {
   readonly #bytesMax: number;
@@ -23,12 +23,12 @@ export class ByteBudget {
     return this.#receivedBytes + this.#unrecordedBytes >= this.#bytesMax;
   }
 
-  /** Whether the budget is used up by rows that wait for the disk rather than by traffic. */
+  /** Whether rows that wait for the disk use more than half of the budget, so that they rather than traffic cause a shortage. */
   get isFullOfRows(): boolean {
     return this.#unrecordedBytes > this.#bytesMax / 2;
   }
 
-  /** Reserves room for a body or a head. Returns false if there is none. */
+  /** Reserves room for a body or a head. Returns false if there is no room. */
   takeForBody(bytes: number): boolean {
     if (this.#receivedBytes + this.#unrecordedBytes + bytes > this.#bytesMax) return false;
     this.#receivedBytes += bytes;
@@ -44,7 +44,7 @@ export class ByteBudget {
     this.#receivedBytes -= bytes;
   }
 
-  /** Whether a row of this size fits while the body that it copies, of `bodyBytes`, is still held. */
+  /** Returns whether a row of this size fits while the body of `bodyBytes` that the row copies is still held. */
   hasRoomForRow(bytes: number, bodyBytes: number): boolean {
     return this.#receivedBytes - bodyBytes + this.#unrecordedBytes + bytes <= this.#bytesMax;
   }

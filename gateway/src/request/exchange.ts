@@ -13,13 +13,16 @@ const CLOSE: HeaderPair = ['connection', 'close'];
 
 /** A body that is still arriving. */
 export interface Arriving {
-  /** Called if the parser rejected the body or if it took too long. The request can still be refused with this code. */
+  /**
+   * Called if the parser rejected the body, or if the body took too long or has too many small chunks. The request can still be
+   * refused with this code.
+   */
   broken(code: RejectionCode): void;
   /** Called when the connection is closed. */
   gone(): void;
 }
 
-/** The parts of a caller's connection that the stages need. */
+/** The part of a caller's connection that the stages use. */
 export interface CallerConnection {
   readonly socket: Socket;
   /** Stays the same after the socket is closed. */
@@ -29,8 +32,8 @@ export interface CallerConnection {
 }
 
 /**
- * One request and its response on the wire: the part of node:http that the stages need, without their decisions. Sends response
- * headers as given, in order and case, and adds `connection: close` where the connection ends.
+ * One request and its response on the wire. This is the part of node:http that the stages need, without their decisions. Sends
+ * response headers as given, with their order and case preserved, and adds `connection: close` if the connection ends.
  */
 export class Exchange {
   readonly request: IncomingMessage;
@@ -66,9 +69,9 @@ export class Exchange {
   }
 
   /**
-   * Records that the request is accepted or refused. With `closes`, or if HTTP requires it, its response ends the connection:
-   * HTTP/1.0 keeps a connection only if both sides ask for it, and after a final response in place of 100, it is unclear whether
-   * the body follows.
+   * Records that the request is accepted or refused. With `closes`, or if HTTP requires it, the response ends the connection. HTTP
+   * requires this in two cases. HTTP/1.0 keeps a connection only if both sides ask for that, and after a final response in place of
+   * 100, it is unclear whether the body follows.
    */
   decide(closes: boolean): void {
     const { request, response } = this;
@@ -117,7 +120,7 @@ export class Exchange {
     else this.end(body);
   }
 
-  /** Sends a response head. `write` and `end` follow. Without a reason phrase, the status gets its usual one. */
+  /** Sends a response head. `write` and `end` follow. Without a reason phrase, the status gets its usual phrase. */
   begin(status: number, headers: readonly HeaderPair[], reason?: string): void {
     if (this.isGone) return;
     const { response } = this;

@@ -1,9 +1,9 @@
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 
 export interface RefusalOptions {
-  /** Tells this caller what to do. More specific than the detail in the table of codes. */
+  /** Tells this caller what to do, if that is more specific than the code's detail in `REJECTIONS`. */
   readonly detail?: string;
-  /** `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  /** Additional headers, such as `Allow` or `Retry-After`. */
   readonly headers?: readonly HeaderPair[];
   /** Extension members of the problem (RFC 9457 section 3.2). */
   readonly members?: Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ export class Refusal {
   }
 }
 
-/** The number of seconds after which a caller should retry a 503 response. */
+/** Asks the caller to retry one second after a 503 response. */
 const RETRY_AFTER: readonly HeaderPair[] = [['retry-after', '1']];
 
 export const retryLater = (

@@ -3,7 +3,8 @@ import type { HeaderPair, JsonActionConfig } from '@standin/contract';
 import type { Mock } from '../request/route.ts';
 
 /**
- * The gateway itself frames responses and manages connections. `standin-rejected` would make a response look like a rejection.
+ * Headers that a mock must not have, because the gateway itself frames responses and manages connections. `standin-rejected` would
+ * make a response look like a rejection.
  */
 const RESERVED_HEADERS = new Set([
   'connection',
@@ -17,7 +18,7 @@ const RESERVED_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** RFC 9110: responses with these statuses have no content and no content length. */
+/** The statuses whose responses have no content (RFC 9110). The gateway sends them without Content-Length. */
 const BODYLESS_STATUSES = new Set([204, 304]);
 
 /** Above this size, writing the body separately is cheaper than copying it after the head. */

@@ -3,7 +3,7 @@ import { buildRow } from '../record/build-row.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { Mock } from '../request/route.ts';
 
-/** Returns the row for the complete exchange, which is known before the mock is sent. */
+/** Returns the row for the complete exchange. The whole row is known before the mock is sent. */
 export const buildMockRow = (accepted: Accepted, mock: Mock): LogRow => {
   const { status, bytes } = mock;
   return buildRow(accepted, {

@@ -33,7 +33,7 @@ const statusOf = (type: string, reason: string, status = 'True') => ({
 });
 const SUCCEEDED = statusOf('Complete', 'Succeeded');
 
-/** Gives objects the metadata that a test asks for, and deletes acts of all kinds. */
+/** A source that deletes objects of all kinds. `MemorySource` deletes only Replays. */
 class ActSource extends MemorySource {
   override async delete({ kind, name }: ObjectRef): Promise<void> {
     await this.disturb('delete', name);

@@ -13,7 +13,7 @@ export interface EndedActsControllerOptions {
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
 }
 
@@ -21,11 +21,11 @@ const KINDS: ReadonlySet<Kind> = new Set(['Replay', 'KeyRegeneration']);
 const WORKERS = 2;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 
-/** Set by tools that recreate deleted objects, which would run the act again. */
+/** Labels set by tools that recreate deleted objects. Acts with such a label are kept, because a recreated act would run again. */
 const TRACKING_LABELS = [
   'kustomize.toolkit.fluxcd.io/name',
   'helm.toolkit.fluxcd.io/name',
-  // Argo CD's label before version 3, and in version 3 if so configured. Helm charts set it, too.
+  // The default label of Argo CD before version 3. Version 3 can still be configured to use it. Helm charts also set this label.
   'app.kubernetes.io/instance',
 ];
 const TRACKING_ANNOTATIONS = ['argocd.argoproj.io/tracking-id', 'meta.helm.sh/release-name'];
@@ -34,7 +34,7 @@ const isTracked = ({ metadata: { labels = {}, annotations = {} } }: ResourceObje
   TRACKING_LABELS.some((name) => labels[name] !== undefined) ||
   TRACKING_ANNOTATIONS.some((name) => annotations[name] !== undefined);
 
-/** How long an act is kept after its end. */
+/** Returns how many seconds an act is kept after its end. */
 const ttlSecondsOf = (act: ResourceObject): number => {
   const parsed = parseObject(act);
   const ttlSeconds =
@@ -43,8 +43,8 @@ const ttlSecondsOf = (act: ResourceObject): number => {
 };
 
 /**
- * Removes acts of all kinds some time after their end, for one leader's term.  Until then, the status still reports the generation of later changes of
- * their spec, which have no effect.
+ * Deletes Replays and KeyRegenerations after their time to live, which begins when they end. Runs for one leader's term. Changes
+ * to the spec of an ended act have no effect on its result, but the status reports the new generation.
  */
 export class EndedActsController implements Controller {
   readonly name = 'ended-acts';
@@ -86,7 +86,8 @@ export class EndedActsController implements Controller {
     const act = this.#writer.newest(seen);
     const ended = endedAct(act);
     if (ended === undefined) return undefined;
-    // The API server accepts times that are not valid, such as one with the offset +99:99.
+    // The API server accepts invalid times, for example times with the offset +99:99. Such a time is replaced with the current
+    // time, so the act is kept unless its time to live is 0.
     const endedAt = Date.parse(ended.endedAt);
     const leftMs = (Number.isNaN(endedAt) ? clock() : endedAt) + ttlSecondsOf(act) * 1_000 - clock();
     if (leftMs <= 0 && !isTracked(act)) {

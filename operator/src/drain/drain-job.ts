@@ -45,10 +45,16 @@ export const parseJobTemplate = (text: string): JobTemplate => {
   return data;
 };
 
-/** The Job controller copies the Job's name to a pod label, so the name is limited to 63 characters. */
+/**
+ * Maximum length of the part of the StatefulSet's name that begins a Job's name. The Job controller copies the Job's name to a pod
+ * label, so the whole name is limited to 63 characters.
+ */
 const NAME_PREFIX_LENGTH_MAX = 40;
 
-/** Returns the same name for the same claim and use, so a second attempt to create the Job fails with AlreadyExists. */
+/**
+ * Returns the Job's name. It is the same for the same claim and use, so a second attempt to create the Job fails with
+ * AlreadyExists.
+ */
 const drainJobName = (statefulSet: string, claim: Claim, use: Use): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([claim.metadata.uid, use]))
@@ -63,7 +69,7 @@ export interface DrainJobOptions {
   readonly use: Use;
 }
 
-/** Returns the Job that drains a claim. Kubernetes deletes it with the claim. */
+/** Returns the Job that drains a claim. Kubernetes deletes the Job with the claim. */
 export const drainJob = (template: JobTemplate, claim: Claim, options: DrainJobOptions): object => {
   const { namespace, statefulSet, use } = options;
   const { name, uid = '' } = claim.metadata;

@@ -38,7 +38,7 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
     { kind: 'used', stop: [running], isMarked: false },
   ],
   ['is one of the replicas', { isWanted: true }, { kind: 'expected' }],
-  // The pod may not start for a long time, so draining may continue until then.
+  // Draining may continue until the pod starts, which may take a long time.
   ['is wanted again while its Job is running', { isWanted: true, jobs: [running] }, { kind: 'expected' }],
   ['has had no pod for a moment', { unusedMs: 1_000 }, { kind: 'quiet', afterMs: 599_000 }],
   ['has a Job', { jobs: [running] }, { kind: 'draining', job: running }],
@@ -57,7 +57,7 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
   ['has a Job that failed', { jobs: [failed] }, { kind: 'failed', job: failed }],
   ['was drained', { drainedFor: 'set/5' }, { kind: 'drained' }],
   ['was drained, and its Job is still there', { drainedFor: 'set/5', jobs: [succeeded] }, { kind: 'drained' }],
-  // The StatefulSet may have been scaled up and down again without a leader.
+  // The StatefulSet may have been scaled up and down again while no operator led.
   ['was drained before the StatefulSet changed', { drainedFor: 'set/4' }, { kind: 'start' }],
   ['was drained before the StatefulSet was deleted', { use: 'none', drainedFor: 'set/4' }, { kind: 'start' }],
   [

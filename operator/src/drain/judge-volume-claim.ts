@@ -1,7 +1,4 @@
-/**
- * The state that the gateways' StatefulSet had when a claim was drained. A claim beyond its replicas cannot be used until the
- * state changes.
- */
+/** A state of the gateways' StatefulSet. A claim beyond the replica count cannot be used until this state changes. */
 export type Use = string;
 
 export type JobState = 'running' | 'succeeded' | 'failed';
@@ -12,11 +9,11 @@ export interface DrainJob {
   readonly uid: string;
   readonly use: Use;
   readonly state: JobState;
-  /** Undefined until the Job completes successfully. */
+  /** Undefined until the Job has completed successfully. */
   readonly completedAt: string | undefined;
 }
 
-/** Everything known about a gateway's volume and its users. */
+/** All known facts about a gateway's volume and about the pods and Jobs that use it. */
 export interface ClaimFacts {
   readonly isDeleting: boolean;
   /** Whether a pod uses the claim or waits for it. Does not include pods of drain Jobs. */
@@ -26,9 +23,9 @@ export interface ClaimFacts {
   readonly use: Use;
   /** The state in which the claim was drained, according to its annotation. */
   readonly drainedFor: Use | undefined;
-  /** Whether this leader knows that the claim is drained, and has not seen a pod with it since. */
+  /** Whether this leader knows that the claim was drained, and has seen no pod with the claim since then. */
   readonly isKnownDrained: boolean;
-  /** How long this leader has not seen a pod with the claim. */
+  /** For how long this leader has seen no pod with the claim. */
   readonly unusedMs: number;
   readonly jobs: readonly DrainJob[];
   /** Uids of Jobs that this leader created since it last saw a pod with the claim. */
@@ -44,22 +41,25 @@ export interface DrainBounds {
 export type ClaimVerdict =
   /** There is nothing to do because the claim is being deleted. */
   | { readonly kind: 'deleted' }
-  /** Its gateway delivers the rows on the volume. A Job would only prevent the volume from moving to another node. */
+  /**
+   * The claim's gateway delivers the rows on the volume. The Jobs in `stop` must be deleted, because they would only prevent the
+   * volume from moving to another node. With `isMarked`, the claim is still annotated as drained.
+   */
   | { readonly kind: 'used'; readonly stop: readonly DrainJob[]; readonly isMarked: boolean }
-  /** Its gateway is about to start. */
+  /** The claim's gateway is about to start. */
   | { readonly kind: 'expected' }
   | { readonly kind: 'quiet'; readonly afterMs: number }
   | { readonly kind: 'queued' }
   | { readonly kind: 'start' }
   | { readonly kind: 'draining'; readonly job: DrainJob }
-  /** The claim is not annotated as drained yet. */
+  /** The Job has succeeded, but the claim is not annotated as drained yet. */
   | { readonly kind: 'finished'; readonly job: DrainJob }
   | { readonly kind: 'drained' }
   | { readonly kind: 'failed'; readonly job: DrainJob };
 
 /**
- * Decides what to do with a gateway's volume. Pure and level-based: the result depends only on the current facts, not on earlier
- * events. Each claim has at most one running Job. A finished Job counts until a pod may have used the claim again.
+ * Decides what to do with a gateway's volume. The function is pure and level-based: its result depends only on the current facts,
+ * not on earlier events. Each claim has at most one running Job. A finished Job counts until a pod may have used the claim again.
  */
 export const judgeClaim = (facts: ClaimFacts, { quietMs, freeJobs }: DrainBounds): ClaimVerdict => {
   const { isDeleting, isUsed, isWanted, use, drainedFor, jobs } = facts;

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@standin/kube';
 
-/** The fields of Kubernetes objects that draining needs. */
+/** A PersistentVolumeClaim. Like the other types in this file, it contains only the fields that draining needs. */
 export type Claim = KubeObject;
 
 export interface Pod extends KubeObject {
@@ -12,7 +12,7 @@ export interface Pod extends KubeObject {
 
 export interface StatefulSet extends KubeObject {
   readonly spec?: {
-    /** Kubernetes defaults it to 1. */
+    /** The Kubernetes default is 1. */
     readonly replicas?: number | undefined;
     readonly ordinals?: { readonly start?: number | undefined } | undefined;
   };
@@ -63,7 +63,7 @@ export const trimJob = ({ metadata, status }: Job): Job => ({
   status: { completionTime: status?.completionTime, conditions: status?.conditions },
 });
 
-/** Terminated pods no longer use a volume. */
+/** The phases of terminated pods, which no longer use volumes. */
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
 /** Returns the names of the claims that the pod uses or waits for. */

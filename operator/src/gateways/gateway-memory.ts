@@ -1,13 +1,13 @@
 import type { KnownGateway } from './gateway-record.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
-/** Stores the known gateways for the next leader, which has to wait for those that have not reconnected yet. */
+/** Stores the known gateways for the next leader, which has to wait for the gateways that have not reconnected yet. */
 export interface GatewayMemory {
   read(): Promise<readonly KnownGateway[]>;
   write(gateways: readonly KnownGateway[]): Promise<void>;
 }
 
-/** For an operator with a single gateway that starts together with it. */
+/** A memory that stores nothing, for an operator with a single gateway, which starts together with the operator. */
 export const noGatewayMemory: GatewayMemory = {
   read: () => Promise.resolve([]),
   write: () => Promise.resolve(),
@@ -27,8 +27,9 @@ const gatewayOf = (line: string): KnownGateway => {
 };
 
 /**
- * Stores one gateway per line, in a ConfigMap in the operator's namespace. Only the leader writes it, by compare-and-swap with
- * the version that it last read, so a late write by an earlier leader fails. A failed write rejects. A retry succeeds.
+ * Stores one gateway per line, in a ConfigMap in the operator's namespace. Only the leader writes the ConfigMap, by
+ * compare-and-swap with the version that it last read, so a late write by an earlier leader fails. After a conflict, `write` reads
+ * the new version and rejects, so that a retry succeeds.
  */
 export const gatewayConfigMap = (client: KubeClient, namespace: string, name: string): GatewayMemory => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };

@@ -17,11 +17,11 @@ interface Pod {
   readonly maxStalenessMs: number;
   /** Undefined if no process is running. */
   instance: string | undefined;
-  /** Number of the revision that the process uses to answer. Undefined if it has none. */
+  /** Number of the revision that the process uses to answer. Undefined if the process has no revision. */
   held: number | undefined;
-  /** The copy that remains after a crash. */
+  /** Number of the revision whose copy remains after a crash. */
   disk: number | undefined;
-  /** The time until which it answers, if it has a `maxStalenessMs`. */
+  /** The time until which the process answers, if the pod has a `maxStalenessMs`. */
   answersUntil: number;
   stream: Cut | undefined;
   isDeleted: boolean;
@@ -49,7 +49,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * Gateways, the network and the cluster, around a term that begins while some gateways from the previous one are disconnected.
+ * A world of gateways, a network and a cluster, in which a term begins while some gateways from the previous term are disconnected.
  */
 class World {
   readonly states = new GatewayStates({ epoch: 1, forgetMs: FORGET_MS });
@@ -107,7 +107,7 @@ class World {
     const { name, instance, maxStalenessMs, held, stream } = pod;
     switch (one.kind) {
       case 'connect': {
-        // A starting process answers with what it finds on its disk, unless it has a `maxStalenessMs`.
+        // A starting process answers with the copy on its disk, unless it has a `maxStalenessMs`.
         if (instance === undefined) Object.assign(pod, { instance: `i${(this.#instances += 1)}`, held: pod.disk });
         if (instance === undefined) Object.assign(pod, { answersUntil: 0, isDeleted: false });
         if (stream !== undefined) break;
@@ -136,7 +136,7 @@ class World {
         break;
       case 'crash':
         Object.assign(pod, { instance: undefined, held: undefined, stream: undefined });
-        // Otherwise, the connection still looks open to the operator.
+        // If the loss is not noticed, the connection still looks open to the operator.
         if (stream !== undefined && one.isNoticed) this.#end(stream);
         break;
       case 'stop':
@@ -163,7 +163,7 @@ class World {
   }
 }
 
-/** The gateways that the previous term knew, and the steps of this one. */
+/** The gateways known from the previous term, and the steps of this term. */
 const TERMS = [fc.subarray([0, 1, 2, 3]), fc.array(step, { maxLength: 60 })] as const;
 
 const waitingAt = (state: ReturnType<GatewayStates['programmed']>): readonly string[] =>

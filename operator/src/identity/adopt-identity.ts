@@ -14,8 +14,8 @@ export interface Adoption {
 const ATTEMPTS_MAX = 5;
 
 /**
- * Gives an identity to another object. With `from`, that object loses it: the new entry is written first, so the same call
- * completes a move that was interrupted. Rejects with `SourceError`.
+ * Gives an identity to another object. With `from`, that object loses the identity. The new entry is written first, so repeating
+ * the call completes an interrupted move. Rejects with `SourceError`.
  */
 export const adoptIdentity = async (store: IdentityStore, to: ObjectRef, adopted: Adopted): Promise<Adoption> => {
   const key = await store.key();
@@ -38,7 +38,7 @@ const idOf = async (store: IdentityStore, from: ObjectRef, key: Uint8Array): Pro
   );
 };
 
-/** Replaces or removes an entry. Returns the earlier one. */
+/** Replaces the entry, or removes it if `entry` is undefined. Resolves with the earlier entry. */
 const change = async (store: IdentityStore, ref: ObjectRef, entry: string | undefined): Promise<string | undefined> => {
   for (let attempt = 1; ; attempt += 1) {
     const stored = await store.read(ref.namespace);

@@ -12,7 +12,7 @@ export interface AccountKeyControllerOptions {
   readonly source: ResourceSource;
   readonly desired: DesiredState;
   readonly translator: Translator;
-  /** How often each Secret is read again. Watching them would require `watch` on all Secrets. */
+  /** The interval at which each Secret is read again. Watching the Secrets would require `watch` on all Secrets. */
   readonly pollMs: number;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -23,7 +23,7 @@ const READERS = 16;
 /** Failed reads are retried soon, regardless of the number of failures, because callers are waiting for their key. */
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
-/** Decides when each Account's Secret is read, for one leader's term. `AccountKeys` reads it. */
+/** Decides when each Account's Secret is read, for one leader's term. `AccountKeys` reads the Secret. */
 export class AccountKeyController implements Controller {
   readonly name = 'keys';
   readonly #options: AccountKeyControllerOptions;
@@ -75,12 +75,12 @@ export class AccountKeyController implements Controller {
     this.#queue.add(accountUid);
   }
 
-  /** Returns undefined until the key has been read. */
+  /** Returns the account's key, or undefined until it has been read. */
   known(accountUid: string): KnownKey | undefined {
     return this.#keys.known(accountUid);
   }
 
-  /** Returns undefined if there is no such Account, or its spec is invalid. */
+  /** Returns the Account and the location of its key, or undefined if there is no such Account or its spec is invalid. */
   owner(accountUid: string): KeyOwner | undefined {
     const { desired, translator } = this.#options;
     const account = desired.objects.get(accountUid);
@@ -119,14 +119,14 @@ export class AccountKeyController implements Controller {
     const { namespace, name } = account.metadata;
     const fresh = await source.get({ kind: 'Account', namespace, name });
     const known = desired.objects.get(uid);
-    // The source has reported the Account since, so the read object may be older.
+    // In the meantime, the source has reported that the Account is deleted, or a newer version of it.
     if (known === undefined || (fresh?.metadata.uid === uid && isOlder(fresh, known))) return;
     if (fresh?.metadata.uid !== uid) desired.remove(known);
     if (fresh !== undefined) desired.put(fresh);
   }
 }
 
-/** Starts no further items after `signal` aborts. */
+/** Does `work` for all items, for at most `READERS` of them at a time. Starts no further items after `signal` aborts. */
 const inParallel = async <T>(
   items: readonly T[],
   signal: AbortSignal,

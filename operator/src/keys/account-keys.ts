@@ -7,14 +7,14 @@ import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
 export interface KeyOwner {
   readonly account: ResourceObject;
   readonly secretName: string;
-  /** Whether the operator generates the key. Otherwise, the user provides it. */
+  /** Whether the operator generates the key. If not, the user provides the key. */
   readonly generated: boolean;
 }
 
 export interface AccountKeysOptions {
   readonly source: ResourceSource;
   readonly logger: Logger;
-  /** Undefined if there is no such Account, or its spec is invalid. */
+  /** Returns the Account and the location of its key, or undefined if there is no such Account or its spec is invalid. */
   readonly owner: (accountUid: string) => KeyOwner | undefined;
   readonly onKey: (accountUid: string, state: KeyState) => void;
 }
@@ -34,12 +34,15 @@ export class AccountKeys {
     this.#known.delete(accountUid);
   }
 
-  /** Returns undefined until the key has been read. */
+  /** Returns the account's key, or undefined until it has been read. */
   known(accountUid: string): KnownKey | undefined {
     return this.#known.get(accountUid);
   }
 
-  /** Reads the Secret, bypassing all caches. Resolves with false if no Account needs it. */
+  /**
+   * Reads the account's Secret, bypassing all caches. Creates a missing Secret if its key is generated. Resolves with false if
+   * there is no such Account or its spec is invalid.
+   */
   async read(accountUid: string): Promise<boolean> {
     const owner = this.#options.owner(accountUid);
     if (owner === undefined) return false;
@@ -85,7 +88,7 @@ export class AccountKeys {
       await source.createSecret(account, secretName, { [API_KEY_DATA_KEY]: key });
     } catch (error) {
       if (!(error instanceof SourceError && error.kind === 'Conflict')) throw error;
-      // The previous leader has just created it, or a Secret with that name has other content.
+      // The previous leader has just created the Secret, or a Secret with that name has other content.
       const message = `it does not contain the data key ${API_KEY_DATA_KEY}: add it, or delete the Secret`;
       return (await this.#lookUp(account, secretName)) ?? { kind: 'invalid', secretName, message };
     }

@@ -21,7 +21,7 @@ export class KeyChanges implements Controller {
     this.#options = options;
   }
 
-  /** Reads the statuses from the previous leader, which show whether an older key may still be accepted. */
+  /** Revokes the older key of each Account whose status from the previous leader shows that this key may still be accepted. */
   start(): void {
     const { translator, objects, gateways } = this.#options;
     const put = [...translator.objects()];

@@ -14,7 +14,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const newCertificate = async (): Promise<ServerCertificate> =>
   serverCertificate(await planCertificates(undefined, new Date()));
 
-/** Mounts files as a kubelet does: they are links into `..data`, a link that is atomically replaced with one to a new folder. */
+/** Mounts files as a kubelet does: as links into `..data`, a link that is atomically switched to a new folder. */
 const mount = async ({ ca, cert, key }: ServerCertificate, name: string): Promise<void> => {
   await mkdir(path.join(dir, name));
   for (const [file, text] of [

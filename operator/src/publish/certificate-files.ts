@@ -5,12 +5,13 @@ import { replaceFile } from '@standin/process/replace-file';
 import type { CertificateSource, CertificateStore } from './certificate-renewal.ts';
 import { certificatesSchema, type Certificates } from './certificates.ts';
 
-/** A kubelet takes a minute or two to update a changed Secret in a pod. */
+/** Short compared with the minute or two that a kubelet takes to update a changed Secret in a pod. */
 const CHECK_MS = 5_000;
 
 /**
- * Certificates that another component, such as cert-manager, issues and renews: `ca.crt`, `tls.crt` and `tls.key` in a folder, as
- * in a mounted Secret. The certificate and the key may not match while they are being replaced. `read` then rejects.
+ * Provides the certificates that another component, such as cert-manager, issues and renews. They are the files `ca.crt`,
+ * `tls.crt` and `tls.key` in a folder, as in a mounted Secret. While the files are being replaced, the certificate may not match
+ * the key, and `read` rejects.
  */
 export const certificateFolder = (dir: string): CertificateSource => ({
   checkMs: CHECK_MS,
@@ -40,8 +41,8 @@ const readText = async (dir: string, name: string): Promise<string> => {
 const SECRET = { mode: 0o600 };
 
 /**
- * Stores the certificates in a directory, for an operator without a cluster: `stream.json`, and the gateway's part in `gateway/`,
- * as the files of a mounted Secret (`ca.crt`, `tls.crt`, `tls.key`).
+ * Stores the certificates in a directory, for an operator without a cluster. The certificates are in `stream.json`, and the
+ * gateway's part is in `gateway/`, in the form of the files of a mounted Secret (`ca.crt`, `tls.crt`, `tls.key`).
  */
 export const certificateFile = (dir: string): CertificateStore => {
   const file = path.join(dir, 'stream.json');
@@ -67,7 +68,7 @@ const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    // The file is damaged, for example because the disk was full. It is created again.
+    // The file is damaged, for example because the disk was full. In that case, the file is created again.
     return undefined;
   }
 };

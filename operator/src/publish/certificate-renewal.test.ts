@@ -12,7 +12,7 @@ import { planCertificates, serverCertificate, type Certificates, type ServerCert
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
 
-/** Compare-and-swap with a number, like a Secret's resourceVersion. */
+/** A store whose compare-and-swap uses a number, like a Secret's resourceVersion. */
 class MemoryStore implements CertificateStore {
   held: Certificates | undefined;
   version = 0;

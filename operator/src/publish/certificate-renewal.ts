@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { planCertificates, serverCertificate, type Certificates, type ServerCertificate } from './certificates.ts';
 
 /**
- * Stores the certificates. Writes are compare-and-swap: if two operators start at the same time, only one creates the
+ * Stores the certificates. Writes are compare-and-swap, so if two operators start at the same time, only one creates the
  * certificates.
  */
 export interface CertificateStore {
@@ -22,7 +22,7 @@ export interface CertificateSource {
   readonly checkMs: number;
 }
 
-/** Certificates are renewed weeks before they expire. */
+/** Short compared with the weeks between the renewal of a certificate and its expiry. */
 const OWN_CHECK_MS = 60_000;
 const RETRY_MS = { min: 1_000, max: 15_000 };
 
@@ -35,7 +35,7 @@ export const ensureCertificates = async (store: CertificateStore, now: Date): Pr
   }
 };
 
-/** Certificates that the operator issues itself and stores in a Secret or a file. */
+/** Provides the certificates that the operator issues itself and stores in a Secret or a file. */
 export const ownCertificates = (store: CertificateStore): CertificateSource => ({
   read: async () => serverCertificate(await ensureCertificates(store, new Date())),
   checkMs: OWN_CHECK_MS,
@@ -64,8 +64,8 @@ export interface RenewalOptions {
 }
 
 /**
- * Checks regularly whether the certificate changed or needs renewal, and passes a changed one to `onChange`. Errors and unusable
- * certificates are retried at the next check.
+ * Checks regularly whether the certificate changed or needs renewal, and passes a changed one to `onChange`. After an error, or if
+ * the certificate is unusable, tries again at the next check.
  */
 export const renewCertificate = async (
   source: CertificateSource,

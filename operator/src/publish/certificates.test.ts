@@ -9,7 +9,7 @@ import { planCertificates, serverCertificate, type Certificates } from './certif
 const now = new Date('2026-11-21T12:00:00Z');
 const daysLater = (days: number): Date => new Date(now.getTime() + days * 24 * 60 * 60 * 1000);
 
-/** Performs a TLS 1.3 handshake. Resolves with the client name that the server saw, or an error. */
+/** Performs a TLS 1.3 handshake. Resolves with the client name that the server saw, or with an error. */
 const handshake = async (server: Certificates, client: Certificates): Promise<string> => {
   const listener = createServer({ ...serverCertificate(server), requestCert: true, rejectUnauthorized: true });
   listener.listen(0, '127.0.0.1');

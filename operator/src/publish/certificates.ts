@@ -9,12 +9,15 @@ import { z } from 'zod';
 const keyPair = z.object({ cert: z.string(), key: z.string() }).readonly();
 
 /**
- * The certificates of the config stream: a private CA, one certificate for operators and one for gateways. They are stored in one
- * Secret or file. The first operator creates them, and they are renewed long before they expire.
+ * The certificates of the config stream: a private CA, one certificate for operators and one for gateways. All of them are stored
+ * in one Secret or file. The first operator creates the certificates, which are renewed long before they expire.
  */
 export const certificatesSchema = z
   .object({
-    /** The CAs that both sides trust, in PEM: the current one, and during a change of CA also the next or the previous one. */
+    /**
+     * The CAs that both sides trust, in PEM format. The bundle contains the current CA and, during a change of CA, also the next or
+     * the previous one.
+     */
     caBundle: z.string(),
     ca: keyPair,
     /** The next CA. It is already trusted, but does not sign certificates yet. */
@@ -45,7 +48,7 @@ const CA_DAYS = 3_650;
 const LEAF_DAYS = 90;
 /** Certificates are renewed when less than a third of their lifetime is left. */
 const RENEW_FRACTION = 1 / 3;
-/** The next CA is in the bundle for this long before it signs certificates, so that every process has read it. */
+/** The next CA is in the bundle for this long before it signs certificates, so that every process has read the bundle by then. */
 const CA_OVERLAP_MS = DAY_MS;
 /** Allows for differences between the nodes' clocks. */
 const BACKDATE_MS = 60 * 60 * 1000;

@@ -80,7 +80,7 @@ export class ConfigLog {
     for (const follow of this.#followers) follow([line(message)]);
   }
 
-  /** Calls `follow` with every later transaction, until the returned function is called. */
+  /** Calls `follow` with every later transaction and announcement, until the returned function is called. */
   follow(follow: (transaction: Transaction) => void): () => void {
     this.#followers.add(follow);
     return () => this.#followers.delete(follow);

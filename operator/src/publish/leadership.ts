@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** The Lease that elects the leader among the operators of one cluster. */
+/** Name of the Lease that elects the leader among the operators of one cluster. */
 export const LEASE_NAME = 'standin-operator';
 
 /** One operator's term as leader. */

@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { formatRevision, LIMITS, type StreamMessage } from '@standin/contract';
 import type { ConfigLog, Transaction } from './config-log.ts';
 
-/** A gateway that is further behind is disconnected. It reconnects and gets a snapshot. */
+/** If more characters than this are unsent, the gateway is disconnected. Then the gateway reconnects and gets a snapshot. */
 const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
 /** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
 const PIECE_CHARS = 256 * 1024;
 
 /**
- * Sends the snapshot, then every later transaction, with heartbeats in between. Resolves when the connection has ended. If the
- * reader is too slow, calls `onTooSlow` and destroys the connection.
+ * Sends the snapshot, then every later transaction and announcement, with heartbeats in between. Resolves when the connection has
+ * ended. If the reader is too slow, calls `onTooSlow` and destroys the connection.
  */
 export const sendConfig = async (log: ConfigLog, response: ServerResponse, onTooSlow: () => void): Promise<void> => {
   let backlog: string[] = [];
@@ -69,7 +69,7 @@ export function* piecesOf(lines: readonly string[]): Generator<string> {
   if (piece.length > 0) yield piece.join('');
 }
 
-/** Resolves when the connection accepts more data, or has ended. */
+/** Writes a text. Resolves when the connection accepts more data, or has ended. */
 const write = async (response: ServerResponse, text: string): Promise<void> => {
   if (response.destroyed || response.write(text)) return;
   const settled = new AbortController();

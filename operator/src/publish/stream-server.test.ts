@@ -232,7 +232,7 @@ test('a gateway that reads too slowly is disconnected', { timeout: 20_000 }, asy
   const closed = new Promise((resolve) => response.on('error', () => undefined).on('close', resolve));
   response.pause();
   const large = { ...account('a'), name: 'n'.repeat(1_000_000) };
-  // This is more than fits in the sockets' buffers and the backlog.
+  // These transactions do not fit in the sockets' buffers and the backlog.
   for (let count = 0; count < 90; count += 1) publication.log.append({ put: [large], remove: [] });
   response.resume();
   await closed;

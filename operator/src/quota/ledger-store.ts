@@ -15,7 +15,10 @@ export interface StoredLedger {
 export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
 export type OnUnreadable = (accountUid: string, error: unknown) => void;
 
-/** Logs that the granted permits are unknown. The account gets no permits, and permits held by lost gateways count as used. */
+/**
+ * Returns a callback that logs that the granted permits are unknown. The account gets no permits, and permits held by lost
+ * gateways count as used.
+ */
 export const logUnreadable =
   (logger: Logger): OnUnreadable =>
   (accountUid, error) =>
@@ -25,7 +28,7 @@ export const logUnreadable =
  * Stores the ledgers, by their accounts' uids. Reads bypass all caches. An unreadable ledger is an error, not an empty ledger.
  */
 export interface LedgerStore {
-  /** Resolves with undefined if the account has had no permits yet. */
+  /** Resolves with an account's ledger, or with undefined if the account has had no permits yet. */
   read(accountUid: string): Promise<StoredLedger | undefined>;
   /**
    * Resolves with the new version when the ledger is stored durably. Rejects if the stored version is not `version`, if a ledger
@@ -37,11 +40,11 @@ export interface LedgerStore {
    * affect the others.
    */
   list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
-  /** Removes the ledger of an account that no longer exists. Only ledgers of earlier months are removed. */
+  /** Removes the ledger of an account that no longer exists. Called only for ledgers of earlier months. */
   remove(accountUid: string): Promise<void>;
 }
 
-/** Calls `onWrite` before each attempt to write. */
+/** Returns a store that calls `onWrite` before each attempt to write. */
 export const countedWrites = (store: LedgerStore, onWrite: () => void): LedgerStore => ({
   read: (accountUid) => store.read(accountUid),
   write: (accountUid, ledger, version) => {

@@ -82,11 +82,6 @@ test('a new month starts with an empty ledger, and an earlier month never starts
   expect(inPeriod(next, '2026-11')).toBe(next);
 });
 
-/**
- * Any number of gateways under any conditions: requests are lost before the ledger is written, and responses after it. Both
- * arrive late and out of order. Processes crash while they hold blocks. Leaders change and know only the ledger. The quota
- * changes.
- */
 interface Holder {
   instance: string;
   serial: number;
@@ -123,6 +118,11 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('limit' as const), limit: fc.integer({ min: 0, max: 300 }) }) },
 );
 
+/**
+ * Models any number of gateways under any conditions. Requests are lost before the ledger is written, and responses are lost after
+ * the write. Both requests and responses arrive late and out of order. Processes crash while they hold blocks. Leaders change and
+ * know only the ledger. The quota changes.
+ */
 class World {
   ledger = newLedger('2026-11');
   limit: number;
@@ -199,7 +199,7 @@ class World {
         this.highest = Math.max(this.highest, one.limit);
         return;
       case 'arrive': {
-        // Its sender stopped waiting long ago.
+        // The sender of this late request stopped waiting long ago.
         const [late] = this.late.splice(one.index % Math.max(1, this.late.length), 1);
         if (late !== undefined) this.take(late.holder, late.request, false);
       }
@@ -227,7 +227,8 @@ test('without crashes, every permit can be spent in the end', () => {
     fc.property(fc.integer({ min: 1, max: 300 }), fc.array(harmless, { maxLength: 80 }), (limit, steps) => {
       const world = new World(limit);
       for (const one of steps) world.run(one);
-      // All requests in flight arrive. Then each process gives everything back, and the first one uses the rest.
+      // All requests in flight arrive. Then each process gives back all its permits, and the first process uses the remaining
+      // permits.
       for (const { holder, request } of world.late.splice(0)) world.take(holder, request, false);
       for (const holder of world.holders) {
         world.close(holder);

@@ -1,24 +1,24 @@
 import type { PermitRequest } from '@standin/contract';
 import { z } from 'zod';
 
-/**
- * The pure part of the quota (docs/adr/010-quota-blocks.md): how many requests for one account each gateway may accept in one
- * month. A permit is unused, used (`used`), or in a block. A permit in a block counts as used until its holder reports that it
- * will never use it.
- */
+/** A number of permits that one process of a gateway may use without another request. */
 const blockSchema = z.strictObject({
   id: z.string(),
   /** Name and process of the block's holder. */
   gateway: z.string(),
   instance: z.string(),
-  /** Serial number of the request for which it was granted. */
+  /** Serial number of the request for which the block was granted. */
   serial: z.number().int().min(1),
   permits: z.number().int().min(1),
-  /** When it was granted, in milliseconds since the epoch, or 0 if unknown. */
+  /** The time when the block was granted, in milliseconds since the epoch, or 0 if unknown. */
   grantedAtMs: z.number().int().min(0).default(0),
 });
 type Block = Readonly<z.infer<typeof blockSchema>>;
 
+/**
+ * The permits of one account in one month (docs/adr/010-quota-blocks.md). A permit is unused, used (`used`), or in a block. A
+ * permit in a block counts as used until the block's holder reports that it will never use the permit.
+ */
 export const ledgerSchema = z.strictObject({
   /** Month, UTC. Never decreases, so that no month's quota is granted twice. */
   period: z.string(),
@@ -31,10 +31,13 @@ export type Ledger = Readonly<z.infer<typeof ledgerSchema>>;
 
 export const newLedger = (period: string): Ledger => ({ period, used: 0, blocks: [] });
 
-/** It takes hundreds of crashed gateways to exceed this limit. The oldest ones then count as used. */
+/** It takes hundreds of crashed gateways to exceed this limit. The permits in the oldest blocks then count as used. */
 const BLOCKS_MAX = 1_000;
 
-/** New traffic has no measured demand yet, and must not be interrupted when the operator restarts. */
+/**
+ * The smallest grant, as a share of the gateway's maximum. New traffic has no measured demand yet, and must not be interrupted
+ * when the operator restarts.
+ */
 const SHARE_MIN = 0.2;
 
 /** Returns the number of permits that are used, or that gateways may use without another request. */
@@ -60,7 +63,8 @@ export const settle = (
     const isOwn = block.instance === instance;
     const spent = isOwn ? usedOf.get(block.id) : undefined;
     if (spent !== undefined) used += Math.min(spent, block.permits);
-    // The process did not have this block yet when it sent the request.
+    // Keeps blocks of other processes, blocks that this process holds, and blocks that it did not have yet when it sent the
+    // request.
     else if (!isOwn || block.serial >= serial || held.includes(block.id)) blocks.push(block);
   }
   return blocks.length === ledger.blocks.length ? ledger : { ...ledger, used, blocks };
@@ -69,10 +73,12 @@ export const settle = (
 export interface GrantTerms {
   /** The account's current quota. */
   readonly limit: number;
-  /** Number of gateways that may want permits. Each grant takes at most half of the gateway's fair share of the rest. */
+  /**
+   * Number of gateways that may want permits. Each grant takes at most half of the gateway's fair share of the remaining permits.
+   */
   readonly gateways: number;
   readonly id: string;
-  /** Milliseconds since the epoch. */
+  /** The current time in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
@@ -82,7 +88,7 @@ export interface Granted {
 }
 
 /**
- * Grants one block with at least one permit, and at least a fifth of the gateway's maximum. Undefined if all permits are
+ * Grants one block with at least one permit, and at least a fifth of the gateway's maximum. Returns undefined if all permits are
  * committed.
  */
 export const grant = (

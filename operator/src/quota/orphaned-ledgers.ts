@@ -10,9 +10,9 @@ export interface OrphanedLedgersOptions {
 }
 
 /**
- * Removes ledgers of accounts that were deleted while no operator led, once at the start of a term. Removes only those of earlier
- * months, which are no longer needed. An account may be invisible just because its namespace is not watched. Its current month
- * must not start again when it becomes visible.
+ * Once at the start of a term, removes the ledgers of accounts that were deleted while no operator led. Removes only ledgers of
+ * earlier months, which are no longer needed. An account may be invisible only because its namespace is not watched. The current
+ * month of such an account must not start again when the account becomes visible.
  */
 export class OrphanedLedgers implements Controller {
   readonly name = 'orphaned-ledgers';
@@ -30,7 +30,7 @@ export class OrphanedLedgers implements Controller {
     });
   }
 
-  /** Does not wait for the removal, because a hanging call must not outlast the term. */
+  /** Does not wait for the removal, because a hanging call must not delay the end of the term. */
   stop(): Promise<void> {
     this.#stopping.abort();
     return Promise.resolve();

@@ -19,7 +19,7 @@ export interface QuotaAuditOptions {
   readonly logStore: Pick<LogStore, 'spentPermits'>;
   /** Returns the account's display name, or undefined if the account does not exist. */
   readonly nameOf: (accountUid: string) => string | undefined;
-  /** The result for an account has changed. */
+  /** Called when the result for an account has changed. */
   readonly onChange: (accountUid: string) => void;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -29,9 +29,9 @@ export interface QuotaAuditOptions {
 const HOUR_MS = 3_600_000;
 
 /**
- * Compares the log with the ledger for each account's quota and month. There must never be more requests than granted permits,
- * nor two requests with one permit. Fewer requests are not a finding, because some are in flight and some have expired. A finding
- * is a bug in Standin, so the audit only reports it. All terms share one instance, because it has a metric.
+ * Compares the log with each account's ledger, for the ledger's month. There must never be more requests than granted permits, nor
+ * two requests with one permit. Fewer requests are not a finding, because some are in flight and some have expired. A finding is a
+ * bug in Standin, so the audit only reports it. All terms share one instance, because it has a metric.
  */
 export class QuotaAudit implements Controller {
   readonly name = 'quota-audit';
@@ -57,13 +57,13 @@ export class QuotaAudit implements Controller {
     void this.#repeat(this.#stopping.signal);
   }
 
-  /** Does not wait for the audit, because a hanging call must not outlast the term. */
+  /** Does not wait for the audit, because a hanging call must not delay the end of the term. */
   stop(): Promise<void> {
     this.#stopping.abort();
     return Promise.resolve();
   }
 
-  /** Returns undefined if no audit has run in this term. */
+  /** Returns the result of the account's last audit, or undefined if none has ended in this term. */
   audited(accountUid: string): Audited | undefined {
     return this.#audited.get(accountUid);
   }
@@ -98,7 +98,7 @@ export class QuotaAudit implements Controller {
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {
     const { store, logStore, nameOf, logger } = this.#options;
     const { requests, permits } = await logStore.spentPermits(accountUid, period);
-    // Must be read after the log, so that the committed count is never less than what was spent before.
+    // The ledger must be read after the log, so that the committed count is never less than the number of permits spent before.
     const ledger = (await store.read(accountUid))?.ledger;
     if (ledger?.period !== period) return undefined;
     const granted = committed(ledger);

@@ -14,21 +14,25 @@ export interface SettleLostParts {
   /** Records the spent permits of blocks. */
   readonly request: (request: PermitRequest) => Promise<PermitAnswer>;
   readonly logger: Logger;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly clock: () => number;
 }
 
-/** A project may keep its requests for only a day, so older requests may be missing from the log. */
+/**
+ * Only blocks that were granted within this time are settled. A project may keep its requests for only a day, so older requests
+ * may be missing from the log.
+ */
 const COUNTABLE_MS = 20 * 3_600_000;
 /**
- * Allowed difference between ClickHouse's clock and this operator's clock at the time of the grant. It is large because missed
- * requests would be granted again, and because it costs little.
+ * Allowed difference between ClickHouse's clock and this operator's clock at the time of the grant. The allowance is large because
+ * the permits of missed requests would be granted again, and because a large allowance costs little.
  */
 const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
 
 /**
  * Settles the blocks of a process that can no longer accept requests and whose rows are all in the log. The log shows how many
- * permits it spent. The rest is given back. Rejects if the rows cannot be counted, or the result cannot be written.
+ * permits the process spent. The remaining permits are given back. Rejects if the process still has a stream, the rows cannot be
+ * counted, or the result cannot be written.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
   const { store, countPermits, isConnected, request, logger, clock } = parts;

@@ -9,22 +9,22 @@ export interface CapturedOptions {
   readonly limit: number;
   /** Entries that are not fetched. */
   readonly skip: ReadonlySet<string>;
-  /** Repeats work that needs the log store until the store is available. */
+  /** Does work that needs the log store. Retries until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** A position in the order of entries. Without `entry`, the entry is skipped or has expired. */
+/** A position in the order of entries. If `entry` is undefined, the entry is skipped or has expired. */
 export interface Captured {
   readonly summary: LogSummary;
   readonly entry: LogEntry | undefined;
 }
 
 const PAGE = 500;
-/** Limits of the entries in memory. */
+/** Limits on the entries in memory. */
 const FETCH_ROWS_MAX = 50;
 const FETCH_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Yields all matching captured requests, oldest first, in bounded memory. */
+/** Yields the matching captured requests, oldest first and at most `limit`, in bounded memory. */
 export async function* capturedRequests(options: CapturedOptions): AsyncGenerator<Captured> {
   const { store, filter, limit, retry } = options;
   let { after } = filter;
@@ -69,12 +69,12 @@ export interface FindOptions {
   readonly store: Pick<LogStore, 'get'>;
   readonly project: LogOwner;
   readonly clock: Clock;
-  /** Repeats work that needs the log store until the store is available. */
+  /** Does work that needs the log store. Retries until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
 }
 
-/** A row is visible 1.5 s after its request (p95). */
+/** How long to wait for a recent entry. At the 95th percentile, a row is visible 1.5 s after its request. */
 const APPEARS_MS_MAX = 5_000;
 const APPEARS_POLL_MS = 200;
 const RECENT_MS = 60_000;

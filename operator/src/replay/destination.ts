@@ -9,7 +9,7 @@ export interface Destination extends ReplayDestination {
   readonly timeoutMs: number;
   /** Whether the upstream comes from `serviceRef`, so that the address policy allows cluster addresses. */
   readonly viaService: boolean;
-  /** Stored in place of the key. */
+  /** The text that is stored in place of the key. */
   readonly keyShown: string;
 }
 
@@ -22,10 +22,10 @@ export interface DestinationParts {
   readonly clusterDomain: string;
 }
 
-/** Longer than the gateway waits for an upstream, so that the response is the gateway's 504. */
+/** This timeout is longer than the gateway waits for an upstream, so that the response is the gateway's 504. */
 const GATEWAY_TIMEOUT_MS = LIMITS.forwardTimeoutMsMax + LIMITS.requestHeadTimeoutMs;
 
-/** A regenerated key is used after this time at the latest, because the key is not read from the API server for each request. */
+/** The key is cached for this long, so a regenerated key takes effect within this time. */
 const KEY_KEPT_MS = 2_000;
 
 /** Finds the destinations of one Replay's requests. */
@@ -39,7 +39,9 @@ export class Destinations {
     this.#plan = plan;
   }
 
-  /** Resolves with the destination of a captured request, or with the reason why it has none. Rejects with `SourceError`. */
+  /**
+   * Resolves with the destination of a captured request, or with the reason why the request has none. Rejects with `SourceError`.
+   */
   of(entry: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Promise<Destination | string> {
     const { target } = this.#plan.spec;
     switch (target.kind) {
@@ -73,7 +75,7 @@ export class Destinations {
     return { target: 'Upstream', url, timeoutMs, viaService, ...WITHOUT_KEY };
   }
 
-  /** An Endpoint that was created again is found by its name. */
+  /** Returns the Endpoint with this uid. If the Endpoint was created again, returns the new Endpoint with the same name. */
   #endpoint(name: string, uid: string): ResourceObject | undefined {
     const { objects, translator } = this.#parts;
     const known = objects.get(uid);
@@ -96,7 +98,7 @@ export class Destinations {
 
 const WITHOUT_KEY = { apiKey: '', keyShown: '' };
 
-/** Resolves with the account's current key, or with undefined if there is none (yet). Rejects with `SourceError`. */
+/** Resolves with the account's current key, or with undefined if there is no key. Rejects with `SourceError`. */
 const readKey = async ({ source, translator }: DestinationParts, plan: ReplayPlan): Promise<string | undefined> => {
   const secretName = translator.verdict(plan.accountUid)?.keySecret?.secretName;
   if (secretName === undefined) return undefined;

@@ -7,7 +7,10 @@ export const UNAVAILABLE = new LogStoreError('no connection', {
   cause: undefined,
 });
 
-/** Returns the nth captured request of a project, one second after the previous one. Its body is its number. */
+/**
+ * Returns the nth captured request of a project. Each request is one second later than the previous one, and its body is its
+ * number.
+ */
 export const capturedEntry = (projectUid: string, n: number): LogEntry => {
   const answer = { status: 200, headers: [], trailers: [], body: '', bodyEncoding: 'utf8', bodyBytes: 0 } as const;
   return {

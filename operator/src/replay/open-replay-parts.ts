@@ -22,7 +22,7 @@ interface ReplayNeeds {
   readonly logger: Logger;
 }
 
-/** Opens what replays need as long as the operator runs. */
+/** Opens the resources that replays need as long as the operator runs. */
 export const openReplayParts = ({ settings, store, registry, refused, logger }: ReplayNeeds): OpenReplayParts => {
   const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };

@@ -10,7 +10,7 @@ import { RunControl } from './run-control.ts';
 
 const DEFECT_MS = 10_000;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
-/** Replays that wait only briefly do not report it. */
+/** A Replay that waits for a shorter time does not report that it is waiting. */
 const WAIT_SHOWN_MS = 250;
 /** Maximum number of concurrent writes by waiting Replays, which share one rate limit with the operator's other writes. */
 const WAITING_WRITERS = 2;
@@ -24,9 +24,7 @@ interface Run {
 const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
-/**
- * Runs for one leader's term: starts Replays that have not ended, and notifies runs of changes.
- */
+/** Starts Replays that have not ended, and notifies runs of changes, for one leader's term. */
 export class ReplayController implements Controller {
   readonly name = 'replay';
   readonly #parts: ReplayParts;
@@ -36,7 +34,7 @@ export class ReplayController implements Controller {
   readonly #places: ReplaySlots;
   /** All runs that have not ended, by the Replay's uid. */
   readonly #runs = new Map<string, Run>();
-  /** The same runs, by the project's namespace and name. */
+  /** All runs that have not ended, by the project's namespace and name. */
   readonly #byProject = new Map<string, Set<RunControl>>();
   /** Replays that ended in this term. The source may show their old state for a while. */
   readonly #over = new Set<string>();
@@ -82,7 +80,7 @@ export class ReplayController implements Controller {
     this.#over.delete(uid);
   }
 
-  /** Resolves when no requests are being sent and no statuses are being written. */
+  /** Stops all runs. Resolves when no requests are being sent and no statuses are being written. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { control } of this.#runs.values()) control.stop();
@@ -118,7 +116,7 @@ export class ReplayController implements Controller {
     this.#runs.set(uid, { run, control, ended });
   }
 
-  /** Adds a run's control to those of its project. Returns a function that removes it. */
+  /** Adds a run's control to the controls of its project. Returns a function that removes the control. */
   #joinProject(project: string, control: RunControl): () => void {
     const controls = this.#byProject.get(project) ?? new Set();
     this.#byProject.set(project, controls.add(control));

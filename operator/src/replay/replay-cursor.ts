@@ -11,7 +11,9 @@ const PATTERN = /^(\d{1,9}) (\d{4}-\d\d-\d\dT[\d:.]+Z) ([0-9a-f-]{36})$/;
 /** Formats a position for a Replay's status, such as `12 2026-11-21T09:00:00.123456Z 0197a3c2-…`. */
 export const formatPosition = ({ at, count }: Position): string => `${count} ${at.receivedAt} ${at.id}`;
 
-/** Returns undefined for text that `formatPosition` did not write. The replay then starts from the beginning. */
+/**
+ * Parses the text of `formatPosition`. Returns undefined for any other text. In that case, the replay starts from the beginning.
+ */
 export const parsePosition = (text: string | undefined): Position | undefined => {
   const match = PATTERN.exec(text ?? '');
   if (match === null) return undefined;
@@ -37,7 +39,7 @@ export class ReplayCursor {
     return this.#position;
   }
 
-  /** Adds a request after all earlier ones. Returns a function to call when it is done. */
+  /** Adds a request after all earlier ones. Returns a function to call when the request is done. */
   begin(at: LogCursor): () => void {
     const ticket: Ticket = { at: { id: at.id, receivedAt: at.receivedAt }, isDone: false };
     this.#tickets.push(ticket);

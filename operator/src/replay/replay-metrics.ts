@@ -5,7 +5,7 @@ export interface ReplayMetrics {
   readonly running: Gauge;
 }
 
-/** Creates the metrics, once per operator. `running` returns the count for the current term, if this operator leads. */
+/** Creates the metrics of replays. Called once per operator, not once per term, because a registry accepts each name only once. */
 export const replayMetrics = (registry: Registry): ReplayMetrics => ({
   requests: new Counter({
     name: 'standin_replay_requests_total',

@@ -17,7 +17,7 @@ export interface ReplayFacts {
   /** The counts by response status, with 0 for requests without a response. */
   readonly counts: readonly StatusCount[];
   readonly cursor?: string | undefined;
-  /** RFC 3339. */
+  /** In RFC 3339 format. */
   readonly startedAt?: string | undefined;
   readonly completedAt?: string | undefined;
   readonly result?: { readonly status: number; readonly durationMs: number; readonly error?: string } | undefined;
@@ -45,7 +45,7 @@ export const NO_PLACE = {
 
 export interface ReplayReportOptions {
   readonly source: Pick<ResourceSource, 'writeStatus'>;
-  /** The latest known version. Undefined if the object was deleted. */
+  /** Returns the latest known version, or undefined if the object was deleted. */
   readonly object: () => ResourceObject | undefined;
   /** Calls `writeWaiting` later, because thousands of Replays may wait and their writes must not delay other writes. */
   readonly writeLater: () => void;
@@ -53,7 +53,7 @@ export interface ReplayReportOptions {
   readonly clock: Clock;
 }
 
-/** A short replay is reported once, when it has ended. A long one is reported at most once a second. */
+/** A short replay is reported once, when it has ended. A long replay is reported at most once a second. */
 const FIRST_WRITE_MS = 250;
 const WRITE_INTERVAL_MS = 1_000;
 const RETRY_MS = 1_000;
@@ -81,7 +81,10 @@ export const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusF
   };
 };
 
-/** Writes the status of one Replay: always the latest facts, rarely, and never to another object with the same name. */
+/**
+ * Writes the status of one Replay. Writes are rare, always contain the latest facts, and never affect another object with the same
+ * name.
+ */
 export class ReplayReport {
   readonly #options: ReplayReportOptions;
   readonly #writer: StatusWriter;
@@ -109,7 +112,7 @@ export class ReplayReport {
     this.#change(changes);
   }
 
-  /** Sets the facts of a waiting Replay, which are written when others leave room for them. */
+  /** Sets the facts of a waiting Replay. The facts are written when the reports of other Replays leave room. */
   wait(changes: Partial<ReplayFacts>): void {
     this.#isWaiting = true;
     clearTimeout(this.#timer);
@@ -117,12 +120,12 @@ export class ReplayReport {
     this.#change(changes);
   }
 
-  /** Writes the facts of a Replay that is still waiting. Rejects if that fails. */
+  /** Writes the facts of a Replay that is still waiting. Rejects if the write fails. */
   async writeWaiting(): Promise<void> {
     if (this.#isWaiting) await this.#write();
   }
 
-  /** Resolves when everything is written, the object is deleted, or `signal` aborts. */
+  /** Writes the facts without delay. Resolves when everything is written, the object is deleted, or `signal` aborts. */
   async flush(signal: AbortSignal): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -134,7 +137,7 @@ export class ReplayReport {
     }
   }
 
-  /** Stops all writes. */
+  /** Prevents further writes. Resolves when no write is in progress. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -167,7 +170,10 @@ export class ReplayReport {
     }, delayMs);
   }
 
-  /** Rejects only if the Replay is waiting. Otherwise, a failed write is repeated with the next facts. */
+  /**
+   * Writes the facts if they have changed. Rejects only if the Replay is waiting. Otherwise, a failed write is logged and
+   * repeated.
+   */
   #write(): Promise<void> {
     const write = async (): Promise<void> => {
       if (!this.#needsWrite()) return;

@@ -1,8 +1,11 @@
 /** Maximum number of Replays that send at the same time. */
 export const PLACES_MAX = 16;
-/** Maximum number in one namespace, so that its slow Replays leave room for others. */
+/**
+ * Maximum number of Replays in one namespace that send at the same time. With this limit, slow Replays leave room for other
+ * namespaces.
+ */
 export const PLACES_IN_NAMESPACE_MAX = 4;
-/** After this time, a Replay gives its slot to a waiting one. The time is long enough that the change costs little. */
+/** After this time, a Replay gives its slot to a waiting Replay. The time is long enough that these changes cost little. */
 const TURN_MS = 30_000;
 
 /** A slot, or a position in the queue for one. */
@@ -10,7 +13,7 @@ export interface Ticket {
   readonly namespace: string;
   /** Resolves when the slot is taken. */
   readonly granted: Promise<unknown>;
-  /** When the slot was taken, in `clock.now()` time. Undefined while it waits. */
+  /** The time when the slot was taken, as returned by `clock.now()`. Undefined while the ticket waits. */
   readonly takenAt: number | undefined;
 }
 
@@ -22,7 +25,7 @@ interface OwnTicket extends Ticket {
 
 /**
  * The slots for sending Replays. Waiting namespaces take turns, so many Replays in one namespace do not delay those in another.
- * Within a namespace, the Replay that has waited longest is next.
+ * Within a namespace, the Replay that has waited longest is next, after those that joined `first`.
  */
 export class ReplaySlots {
   readonly #now: () => number;
@@ -69,7 +72,7 @@ export class ReplaySlots {
     this.#serve();
   }
 
-  /** Returns whether the slot should be given back because its turn is over and another Replay is waiting for it. */
+  /** Returns whether the Replay must give back its slot because its turn is over and another Replay is waiting. */
   mustLeave(ticket: Ticket): boolean {
     const own = ticket as OwnTicket;
     if (own.isLeaving) return true;
@@ -79,7 +82,7 @@ export class ReplaySlots {
     return true;
   }
 
-  /** Returns whether more Replays are waiting for such a slot than slots are about to be given back. */
+  /** Returns whether more Replays are waiting for the ticket's slot than there are slots about to be given back. */
   #isWanted({ namespace }: Ticket): boolean {
     let unserved = -this.#leaving;
     for (const [waiting, { length }] of this.#lines) {

@@ -13,11 +13,11 @@ import { replayMetrics } from './replay-metrics.ts';
 
 export const COUNT = 30;
 
-/** Lets hours pass immediately. Tests await conditions. */
+/** A clock that lets hours pass immediately. Tests await conditions instead of times. */
 class QuickClock implements Clock {
   readonly slept: number[] = [];
   offsetMs = 0;
-  /** The time of all sleeps, and the time that tests add. */
+  /** The total duration of all sleeps, plus the time that tests add. */
   passedMs = 0;
   now = (): number => systemClock.now() + this.passedMs;
   date = (): Date => new Date(Date.now() + this.offsetMs);
@@ -34,7 +34,7 @@ const entriesOf = (projectUid: string) => Array.from({ length: COUNT }, (_, n) =
 const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
-/** Less than the project's setting. */
+/** The installation's maximum, which is less than the project's setting. */
 export const RETENTION_DAYS_MAX = 7;
 
 /** Sets up one leader's term with an in-memory source, log and target. */

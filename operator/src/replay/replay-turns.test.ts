@@ -9,7 +9,7 @@ const conditionOf = (
 const to = (name: string) => ({ target: { kind: 'URL', url: `http://api.example.com/${name}` } });
 const FOUR = ['a', 'b', 'c', 'd'];
 
-// Otherwise, paused Replays would stop all others.
+// If paused Replays kept their slots, they would stop all others.
 test('paused Replays do not have a slot, so others are sent, and the paused ones continue when they are resumed', async () => {
   const { lead, replay, status, sent, ended } = setUp();
   const names = [...FOUR, 'e', 'f'];
@@ -28,7 +28,7 @@ test('a running Replay gives up its slot when it is paused, and continues after 
   const { lead, replay, status, sentTo, sent, ended, target } = setUp();
   const spec = { ...FAST, ...to('paused'), order: 'Original' };
   let isPaused = false;
-  // Pauses it while a request is in flight.
+  // Pauses the Replays while a request is in flight.
   target.answer = (body) => {
     if (body === '10' && !isPaused) {
       isPaused = true;
@@ -114,7 +114,7 @@ test('a Replay reports that it is waiting for a slot, and can be deleted, cancel
   expect(counts.sort()).toEqual(['/b', '/c', '/d', '/g'].map((path) => [path, COUNT]));
 });
 
-// Otherwise, waiting Replays would be checked repeatedly.
+// With timers, waiting Replays would be checked repeatedly.
 test('hundreds of waiting Replays do not need timers', async () => {
   const { lead, replay, source, status, target } = setUp();
   target.holds = () => true;
@@ -135,7 +135,7 @@ test('hundreds of waiting Replays do not need timers', async () => {
   for (const name of waiting) replay(FAST, name);
   await expect.poll(() => reasonsOf(waiting, 'Reconciling'), { timeout: 20_000 }).toEqual(['Waiting']);
   const writes = source.statusWrites.length;
-  // The timers of the test runner and of the pending requests.
+  // The limit allows for the timers of the test runner and of the pending requests.
   await expect.poll(timers).toBeLessThan(50);
   expect(source.statusWrites).toHaveLength(writes);
   await controller.stop();

@@ -2,15 +2,15 @@ import type { ReplayResult, ReplayStore } from '@standin/logstore';
 
 export interface ResultBufferOptions {
   readonly store: Pick<ReplayStore, 'insert'>;
-  /** Responses are collected for this long. 0 stores each one immediately. */
+  /** Responses are collected for this long. With 0, each response is stored immediately. */
   readonly gatherMs: number;
-  /** Repeats work that needs the log store until the store is available. */
+  /** Does work that needs the log store. Retries until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 const ROWS_MAX = 200;
 const BYTES_MAX = 8 * 1024 * 1024;
-/** Limits on waiting results. While the log store is unavailable, no more requests are sent. */
+/** Limits on waiting results. When one is reached, for example while the log store is unavailable, no more requests are sent. */
 const WAITING_ROWS_MAX = 400;
 const WAITING_BYTES_MAX = 4 * BYTES_MAX;
 
@@ -32,7 +32,7 @@ export class ResultBuffer {
     this.#options = options;
   }
 
-  /** Resolves when the result is on ClickHouse's disk. Rejects if the replay ends first. */
+  /** Stores a result with others. Resolves when it is on ClickHouse's disk. Rejects if the replay ends first. */
   add(result: ReplayResult): Promise<unknown> {
     const bytes = result.responseBody.length + result.sentBody.length;
     const stored = Promise.withResolvers<undefined>();
@@ -51,7 +51,7 @@ export class ResultBuffer {
     }
   }
 
-  /** Resolves when no results are waiting. */
+  /** Stores all waiting results. Resolves when none is left. */
   async flush(): Promise<void> {
     while (this.#waiting.length > 0 || this.#writing !== undefined) {
       this.#write();

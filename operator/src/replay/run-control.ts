@@ -17,7 +17,7 @@ export class RunControl {
     return this.#state;
   }
 
-  /** Aborts when the run must end without a status: its object was deleted, or this operator no longer leads. */
+  /** Aborts when the run must end without a status, because its object was deleted or this operator no longer leads. */
   get stopped(): AbortSignal {
     return this.#stopping.signal;
   }
@@ -48,7 +48,7 @@ export class RunControl {
     return this.#changed.promise;
   }
 
-  /** Records that the Replay's project was reported. It may now exist or be valid. */
+  /** Records that the Replay's project was reported. The project may now exist or be valid. */
   seeProject(): void {
     const { resolve } = this.#projectSeen;
     this.#projectSeen = Promise.withResolvers();

@@ -32,7 +32,7 @@ const TRICKLE_MS_MAX = 300_000;
 const GATEWAY_RETRIES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
 interface Attempt extends Answer {
-  /** Whether the request was not delivered: there was no connection, or it was closed without a response. */
+  /** Whether the request got no response, because there was no connection or because the connection was closed too early. */
   readonly isUnreachable: boolean;
 }
 
@@ -108,7 +108,10 @@ const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Bod
   return { body: gathered.bytes(), bodyBytes, truncated: bodyBytes > keptBytes, failure };
 };
 
-/** Returns whether the response is from a gateway that temporarily cannot accept requests. It has not forwarded the request. */
+/**
+ * Returns whether the response is from a gateway that temporarily cannot accept requests. Such a gateway has not forwarded the
+ * request.
+ */
 const isTemporarilyRejected = ({ status, headers }: Answer): boolean =>
   status === 503 && headers.some(([name]) => name.toLowerCase() === 'standin-rejected');
 

@@ -6,8 +6,6 @@ import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { directorySource } from './directory-source.ts';
 
-/** Tests only what is specific to a directory. test/integration/source-conformance.test.ts tests what both sources do. */
-
 const endpoint = (name: string, slug = `/${name}`) =>
   `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: ${name}\nspec:\n  slug: ${slug} # why\n`;
 
@@ -25,6 +23,10 @@ const until = async (what: string, condition: () => boolean, timeoutMs = 4_000):
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/**
+ * Tests only what is specific to a directory. test/integration/source-conformance.test.ts tests the behaviour that both sources
+ * share.
+ */
 describe('a directory of manifests', () => {
   let root: string;
   let dir: string;

@@ -18,7 +18,7 @@ export interface FolderReaderCallbacks {
   readonly kinds: readonly Kind[];
 }
 
-/** The files to check. Without `files`, all files. */
+/** The files to check. If `files` is undefined, all files are checked. */
 export interface Check {
   readonly files?: readonly string[];
   /** Whether to read the files even if they seem unchanged or have just changed, because the operator wrote them itself. */
@@ -30,7 +30,7 @@ type Found = ReadonlyMap<string, Fingerprint | undefined>;
 
 /**
  * Reads the changes in a directory, one check at a time. If the directory disappears, its objects stay, because the directory is
- * usually being replaced (by a checkout or a volume). To remove objects, users remove files.
+ * usually being replaced by a checkout or a volume. To remove objects, users remove files.
  */
 export class FolderReader {
   /** Duration of the last check of all files. */
@@ -150,13 +150,13 @@ export class FolderReader {
       if (fingerprint === undefined && this.#tree.files.has(file)) return this.#findAll();
       found.set(file, fingerprint);
     }
-    // If the whole directory is missing, its files are not removed. This is checked last, since it may disappear during the
-    // check.
+    // If the whole directory is missing, its files are not removed. The directory is checked last, because it may disappear while
+    // its files are being checked.
     await this.#folder.identity();
     return found;
   }
 
-  /** Resolves with true if the tree changed. */
+  /** Reads the changed files, and removes those that are gone. Resolves with true if the tree changed. */
   async #read(found: Found, force: boolean): Promise<boolean> {
     let changed = false;
     const gone: string[] = [];
@@ -197,7 +197,7 @@ export class FolderReader {
     return this.#tree.remove(file);
   }
 
-  /** Resolves with false if the file disappeared again. It is then checked once more. */
+  /** Reads a file. Resolves with false if the file disappeared again. In that case, schedules another check. */
   async #readFile(file: string): Promise<boolean> {
     try {
       this.#tree.put(file, readManifest(await this.#folder.read(file), file, this.#callbacks.kinds));

@@ -20,8 +20,8 @@ export interface FolderWatchOptions {
 }
 
 /**
- * Reports when to check a directory, preferring too often to too late. Keeps working if the directory is deleted and created
- * again.
+ * Reports when to check a directory. It may also report when nothing has changed. A change that the file system does not report is
+ * included in the next regular scan. Keeps working if the directory is deleted and created again.
  */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
@@ -37,7 +37,7 @@ export class FolderWatch {
     this.#options = options;
   }
 
-  /** Resolves when changes are detected, or when the watch is stopped. */
+  /** Starts the watch. Resolves when it is ready to detect changes, or is stopped. */
   async start(): Promise<void> {
     await this.#checkIdentity();
     if (this.#stopped) return;
@@ -93,7 +93,7 @@ export class FolderWatch {
       if (!folder.ignores(path)) onChange(relative(folder.path, path).split(sep).join('/'));
     };
     watcher.on('all', (_, path) => note(path));
-    // chokidar reports at most one change per file in 50 ms. The raw events include later changes.
+    // chokidar reports at most one change per file every 50 ms. The raw events include later changes.
     watcher.on('raw', (_, path, details) => {
       const { watchedPath } = (details ?? {}) as { watchedPath?: string };
       if (typeof path !== 'string' || watchedPath === undefined) return;
@@ -104,7 +104,7 @@ export class FolderWatch {
     );
     const ready = new Promise<void>((resolve) => {
       watcher.once('ready', resolve);
-      // The system may have no watches left, for example. The regular scans continue.
+      // If the system has no watches left, for example, the regular scans continue.
       watcher.once('error', () => resolve());
     });
     // A watcher that is closed before it is ready never emits `ready`.

@@ -43,7 +43,7 @@ const keep = (object: KubeObject): KeptService => {
   };
 };
 
-/** Watches the cluster's Services, with one watch per namespace. If a permission is missing, logs it and retries. */
+/** Watches the cluster's Services, with one watch per namespace. Logs a missing permission and retries. */
 export const kubernetesServices = (options: KubernetesServicesOptions): ServiceSource => ({
   start: async (listener, signal) => {
     const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];

@@ -2,10 +2,15 @@ import { DEFAULT_NAMESPACE, GROUP_VERSION, SourceError, type DesiredObject, type
 import { writeYaml, yamlDocuments } from '@standin/crds';
 import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap } from 'yaml';
 
-/** The same options as in parseManifest. With 1.1, text like `on` is quoted when it is written. */
+/**
+ * The options of `parseManifest`, without `customTags`. With version 1.1, text like `on` is quoted when it is written. Without
+ * `customTags`, so is text like `2026-01-01`, which other parsers read as a date.
+ */
 const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' } as const;
 
-/** Returns the parts of the author's style that can be inferred from the text. The rest is preserved node by node. */
+/**
+ * Returns the parts of the author's style that can be inferred from the text. Other parts of the style are preserved node by node.
+ */
 const writeOptions = (text: string) => ({
   indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
   indent: /^[^\s#-][^\n]*:[ \t]*\n( {4})\S/m.test(text) ? 4 : 2,
@@ -16,7 +21,7 @@ interface Found {
   /** Position of the document in the stream. */
   readonly index: number;
   readonly documents: readonly Document.Parsed[];
-  /** The object's mapping: the whole document, or an item of a List. */
+  /** The object's mapping, which is the whole document or an item of a List. */
   readonly node: YAMLMap;
   readonly itemOf: { readonly items: unknown[] } | undefined;
 }
@@ -50,7 +55,7 @@ const slices = (text: string, documents: readonly Document.Parsed[]): string[] =
   return starts.map((start, index) => text.slice(start, starts[index + 1]));
 };
 
-/** Sets `node` to `value` and changes only what differs, so that other comments and styles stay. */
+/** Sets `node` to `value` and changes only the parts that differ, so that other comments and styles stay. */
 const updateNode = (document: Document, node: unknown, value: unknown): Node => {
   if (isMap(node) && isPlainObject(value)) {
     // Looks up pairs by name in a map, because the mapping's own methods search all of its keys each time.
@@ -72,7 +77,7 @@ const updateNode = (document: Document, node: unknown, value: unknown): Node => 
   }
   if (isScalar(node) && !isPlainObject(value) && !Array.isArray(value)) {
     if (node.value !== value) {
-      // Otherwise, the old source would be written again.
+      // Without this deletion, the old source would be written again.
       delete node.source;
       if (typeof node.value !== typeof value) delete node.type;
       node.value = value;
@@ -92,13 +97,16 @@ const setField = (document: Document, map: YAMLMap, field: string, value: unknow
   else map.set(field, updateNode(document, map.get(field, true), value));
 };
 
-/** Omits an empty mapping of labels. */
+/** Returns undefined for an empty mapping, so that it is omitted. */
 const unlessEmpty = <T extends object>(map: T | undefined): T | undefined =>
   map === undefined || Object.keys(map).length === 0 ? undefined : map;
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
 
-/** Returns a new file for an object. It contains a namespace only if necessary, so that a repository's tools can set one. */
+/**
+ * Returns the text of a new file for an object. It contains a namespace only if necessary, so that a repository's tools can set
+ * the namespace.
+ */
 export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject, json: boolean): string => {
   const { name, namespace, labels = {}, annotations = {} } = metadata;
   const whole = {
@@ -133,7 +141,10 @@ export const editManifest = (text: string, desired: DesiredObject): string | und
   return replaceDocument(text, found, document);
 };
 
-/** Returns the file's text without the object: empty if nothing else is in it, undefined if it does not contain the object. */
+/**
+ * Returns the file's text without the object. The text is empty if the file contains nothing else, and undefined if the file does
+ * not contain the object.
+ */
 export const removeFromManifest = (text: string, ref: ObjectRef): string | undefined => {
   const found = find(text, ref);
   const document = found?.documents[found.index];

@@ -4,23 +4,23 @@ import { join, relative, resolve, sep } from 'node:path';
 import { SourceError } from '@standin/contract';
 
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
-/** Directories that users edit are smaller than this. A larger one is probably the wrong directory. */
+/** Directories that users edit are smaller than this limit. A larger directory is probably the wrong one. */
 export const MANIFEST_FILES_MAX = 20_000;
-/** The largest part of a manifest is a mock body, below 200 kB. */
+/** Far more than a manifest needs. Its largest part is a mock body, below 200 kB. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 const STATS_AT_ONCE = 32;
 
-/** Changes whenever the content may have changed. */
+/** A text that changes whenever the content of a file may have changed. */
 export type Fingerprint = string;
 
 export interface FolderScan {
-  /** Sorted by name. The path is relative, with `/`. */
+  /** The files, sorted by name. Each path is relative and uses `/`. */
   readonly files: readonly { readonly file: string; readonly fingerprint: Fingerprint }[];
   readonly tooMany: boolean;
 }
 
-/** The directory does not exist. Its content may return. */
+/** The error for a directory that does not exist. The directory may return with its content. */
 export class FolderGoneError extends Error {
   override readonly name = 'FolderGoneError';
 }
@@ -30,14 +30,15 @@ export class ManifestFolder {
   readonly path: string;
   readonly #dataDir: string | undefined;
 
-  /** @param dataDir ignored if it is inside `path`. Undefined if `path` is part of the data folder. */
+  /** @param dataDir the data folder, which is ignored if it is inside `path`. Undefined if `path` is part of the data folder. */
   constructor(path: string, dataDir: string | undefined) {
     this.path = resolve(path);
     this.#dataDir = dataDir === undefined ? undefined : resolve(dataDir);
   }
 
   /**
-   * Ignores temporary files that editors and the operator leave next to manifests, hidden files, the data folder, and libraries.
+   * Returns true for temporary files that editors and the operator leave next to manifests, hidden files, the data folder, and
+   * libraries.
    */
   ignores(path: string): boolean {
     const absolute = resolve(this.path, path);
@@ -51,7 +52,7 @@ export class ManifestFolder {
     return EXTENSIONS.some((extension) => name.endsWith(extension));
   }
 
-  /** Rejects with a `SourceError` whose one-line message says what to do. */
+  /** Rejects with `SourceError` if the directory cannot be read or is in the data folder. The one-line message says what to do. */
   async check(): Promise<void> {
     if (this.#dataDir !== undefined && `${this.path}${sep}`.startsWith(this.#dataDir + sep)) {
       throw new SourceError(
@@ -69,7 +70,9 @@ export class ManifestFolder {
     }
   }
 
-  /** Resolves with the identity of the directory, since another one may replace it. Rejects with `FolderGoneError`. */
+  /**
+   * Resolves with the identity of the directory, which changes when another directory replaces it. Rejects with `FolderGoneError`.
+   */
   async identity(): Promise<string> {
     try {
       const { dev, ino, birthtimeNs } = await stat(this.path, { bigint: true });
@@ -79,7 +82,7 @@ export class ManifestFolder {
     }
   }
 
-  /** Rejects with `FolderGoneError`. */
+  /** Finds the manifests, at most `MANIFEST_FILES_MAX`. Rejects with `FolderGoneError`. */
   async scan(): Promise<FolderScan> {
     const found: string[] = [];
     await this.#walk('', found);
@@ -97,13 +100,13 @@ export class ManifestFolder {
     return { files, tooMany };
   }
 
-  /** Resolves with undefined if the file does not exist, or is a broken link. */
+  /** Resolves with the file's fingerprint, or with undefined if the file does not exist, or is a broken link. */
   async fingerprint(file: string): Promise<Fingerprint | undefined> {
     const stats = await stat(join(this.path, file), { bigint: true }).catch(() => undefined);
     return stats?.isFile() === true ? fingerprintOf(stats) : undefined;
   }
 
-  /** Rejects with the file system's error, or if the file is far too large. */
+  /** Resolves with the file's text. Rejects with the file system's error, or if the file is far too large. */
   async read(file: string): Promise<string> {
     const handle = await open(join(this.path, file), 'r');
     try {

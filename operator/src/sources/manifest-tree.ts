@@ -22,8 +22,9 @@ const missingFrom = <T extends { readonly key: string }>(before: readonly T[], n
 };
 
 /**
- * The manifests in a directory, file by file. Pure: callers pass the content of files. A broken file keeps its last valid objects
- * until it is fixed or removed. If two objects have the same name, the one in the first file (by name) is active.
+ * The manifests in a directory, file by file. This class does no I/O, because callers pass the content of files. A broken file
+ * keeps its last valid objects until it is fixed or removed. If two objects have the same name, the object in the first file, by
+ * name, is active.
  */
 export class ManifestTree {
   readonly #files = new Map<string, ManifestFile>();
@@ -52,7 +53,7 @@ export class ManifestTree {
     });
   }
 
-  /** Records that an existing file cannot be read. It also keeps its objects. */
+  /** Records that an existing file cannot be read. Like a broken file, it keeps its last valid objects. */
   putUnreadable(file: string, message: string): void {
     this.put(file, { ...EMPTY_CONTENT, problems: [{ where: file, message }], broken: true });
   }
@@ -80,7 +81,7 @@ export class ManifestTree {
       const kept = file.kept.length + file.keptSecrets.length;
       const note = kept === 0 ? '' : `; ${kept} object(s) keep their last valid version until this is fixed`;
       for (const [index, problem] of file.content.problems.entries()) {
-        // The first problem of a broken file is the one that broke it.
+        // The first problem of a broken file is the problem that broke the file.
         problems.push(index === 0 ? { ...problem, message: problem.message + note } : problem);
       }
       for (const object of [...file.content.objects, ...file.kept]) add(objects, object);

@@ -1,7 +1,8 @@
 import { isRecord } from '@standin/contract';
 
 /**
- * Applies a JSON merge patch (RFC 7396): `null` removes, objects merge, everything else replaces. Does not change its arguments.
+ * Applies a JSON merge patch (RFC 7396): `null` removes a field, objects are merged, and all other values replace the earlier ones.
+ * Does not change its arguments.
  */
 export const mergePatch = (target: unknown, patch: unknown): unknown => {
   if (!isRecord(patch)) return patch;

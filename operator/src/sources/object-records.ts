@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { canonicalJson } from './merge-patch.ts';
 import type { ManifestObject } from './manifest-objects.ts';
 
-/** Metadata that Kubernetes stores for an object, but a file cannot. */
+/** An object's metadata that Kubernetes stores, but that a manifest cannot store. */
 const recordSchema = z.strictObject({
   firstSeen: z.iso.datetime(),
   generation: z.number().int().positive(),
   specSha256: z.string(),
-  /** Digest of the object's file content. A change creates a new resourceVersion. */
+  /** Digest of the object's metadata, spec and unknown fields. A change creates a new resourceVersion. */
   objectSha256: z.string(),
   resourceVersion: z.number().int().positive(),
   status: z.unknown().optional(),
@@ -31,7 +31,10 @@ const fileSchema = z.strictObject({
   resourceVersion: z.number().int().nonnegative(),
   lastFirstSeen: z.iso.datetime(),
   objects: z.record(z.string(), recordSchema),
-  /** Generations of deleted objects. If one is added again with a different spec, its generation must not start again. */
+  /**
+   * Generations of deleted objects. If one of these objects is added again with a different spec, its generation must not start
+   * again.
+   */
   gone: z.record(z.string(), goneSchema),
 });
 
@@ -40,7 +43,9 @@ export type ObjectRecord = Readonly<z.infer<typeof recordSchema>>;
 /** Returns the file in the data folder that stores the records of the directory's objects. */
 export const objectsFile = (dataDir: string): string => join(dataDir, 'state', 'objects.json');
 
-/** Changes are written together after this time. A crash loses at most that much of the statuses, which can be derived again. */
+/**
+ * Changes are written together after this time. A crash loses at most the status changes of this time, which can be derived again.
+ */
 const WRITE_DELAY_MS = 100;
 /** Writing many objects is slow, so it is limited to a tenth of the time. */
 const WRITE_PAUSE_FACTOR = 10;
@@ -48,7 +53,9 @@ const GONE_MAX = 10_000;
 
 const sha256 = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
 
-/** Derives the uid from kind, namespace and name, so it is the same on every machine and after every start. */
+/**
+ * Derives a uid from a key, such as kind, namespace and name, so that the uid is the same on every machine and after every start.
+ */
 export const uidOf = (key: string): string => {
   const hash = createHash('sha256').update(`standin.dev/${key}`).digest();
   // A UUID of version 8 (RFC 9562: custom content).
@@ -76,7 +83,7 @@ export class ObjectRecords {
     this.#onWriteError = onWriteError;
   }
 
-  /** Reads the file if it exists. Throws if it has a different format, because a guess would lose the order of objects. */
+  /** Reads the file if it exists. Rejects if it has a different format, because a guess would lose the order of objects. */
   async load(): Promise<void> {
     let text: string;
     try {
@@ -100,7 +107,7 @@ export class ObjectRecords {
     return this.#records.keys();
   }
 
-  /** Records the content of an object's file. Returns true if it is new. */
+  /** Records an object's content. Returns true if the content is new. */
   see(object: ManifestObject): boolean {
     const { key, metadata, spec, unknownFields } = object;
     const before = this.#records.get(key);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 const secretSchema = z.strictObject({
   owner: z.strictObject({ kind: z.string(), name: z.string(), uid: z.string() }),
-  /** Base64, as in a Kubernetes Secret. */
+  /** The values in Base64, as in a Kubernetes Secret. */
   data: z.record(z.string(), z.string()),
   /** The mark of the last `replace`. */
   mark: z.string().optional(),
@@ -19,7 +19,7 @@ const encoded = (data: Readonly<Record<string, string>>): Record<string, string>
 /** RFC 1123. Also prevents names that lead outside the folder. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** Generated Secrets, one file each: `<folder>/<namespace>/<name>.json`, mode 0600. */
+/** The generated Secrets, each in a file `<folder>/<namespace>/<name>.json` with mode 0600. */
 export class SecretFiles {
   readonly #folder: string;
 
@@ -33,7 +33,7 @@ export class SecretFiles {
     return value === undefined ? undefined : Buffer.from(value, 'base64');
   }
 
-  /** Rejects with `Conflict` if a Secret of that name exists. */
+  /** Creates a Secret. Rejects with `Conflict` if a Secret of that name exists. */
   async create(
     namespace: string,
     name: string,
@@ -47,7 +47,7 @@ export class SecretFiles {
     }
   }
 
-  /** Replaces the Secret unless it already has this mark. */
+  /** Replaces the Secret unless the stored Secret already has this mark. */
   async replace(namespace: string, name: string, secret: Secret & { readonly mark: string }): Promise<void> {
     const before = await this.#load(this.#path(namespace, name));
     if (before?.mark === secret.mark) return;

@@ -4,7 +4,10 @@ import { isOlder } from '../resource-version.ts';
 
 export type StatusFields = Readonly<Record<string, unknown>>;
 
-/** `outdated`: the object was deleted or changed, and nothing was written. The source is about to report that. */
+/**
+ * The result of a write. `outdated` means that nothing was written because the object was deleted or changed, which the source is
+ * about to report.
+ */
 export type StatusWrite = 'written' | 'unchanged' | 'outdated';
 
 /**
@@ -43,6 +46,8 @@ export class StatusWriter {
   }
 
   /**
+   * Writes the fields that differ from the status of `object`.
+   *
    * @param object the version that the fields were computed from
    * @param fields see `statusDifference`
    */
@@ -62,7 +67,7 @@ export class StatusWriter {
   }
 }
 
-/** Returns whether the object was deleted or changed. The source is about to report that. */
+/** Returns whether the error means that the object was deleted or changed, which the source is about to report. */
 export const isOutdated = (error: unknown): boolean =>
   error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');
 
@@ -78,7 +83,7 @@ export const statusFieldsOf = ({ status }: Pick<ResourceObject, 'status'>): Stat
 
 /**
  * Returns the merge patch (RFC 7396) from one status to another, or undefined if there is no difference. Fields that `desired`
- * does not contain stay unchanged, also in nested objects. A field that is present and undefined is removed.
+ * does not contain stay unchanged, including in nested objects. A field that is present and undefined is removed.
  */
 export const statusDifference = (before: StatusFields, desired: StatusFields): StatusFields | undefined => {
   const patch: Record<string, unknown> = {};

@@ -66,7 +66,7 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
     case 'invalid':
       return fails('SecretInvalid', `Secret ${key.secretName} cannot be used: ${key.message}.`, path);
     case 'key':
-      // The holder is not named, because it may belong to another team.
+      // The message does not name the holder, because it may belong to another team.
       return holdsKey
         ? holds('ResolvedRefs', 'The API key is active.')
         : fails(

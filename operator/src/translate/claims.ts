@@ -5,11 +5,11 @@ export interface Claimant {
   readonly uid: string;
 }
 
-/** Sorts older objects first. The uid breaks ties, so that every process decides in the same way. */
+/** Sorts older objects first. The uid breaks ties, so that every process makes the same decision. */
 const byAge = (a: Claimant, b: Claimant): number =>
   a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
-/** Tracks which objects claim what. The oldest claimant gets it, as in the Gateway API's rule for conflicts. */
+/** Tracks which objects claim what. The oldest of several claimants prevails, as in the Gateway API's rule for conflicts. */
 export class Claims<T extends Claimant> {
   readonly #claimants = new Map<string, T[]>();
 
@@ -17,7 +17,7 @@ export class Claims<T extends Claimant> {
     return this.#claimants.get(key)?.[0];
   }
 
-  /** Returns the other claimants that are affected. */
+  /** Adds a claimant. If it is now the holder, returns the other claimants, which are affected. */
   add(key: string, claimant: T): readonly T[] {
     const claimants = this.#claimants.get(key);
     if (claimants === undefined) {
@@ -30,7 +30,7 @@ export class Claims<T extends Claimant> {
     return others;
   }
 
-  /** Returns the other claimants that are affected. */
+  /** Removes a claimant. If it was the holder, returns the remaining claimants, which are affected. */
   remove(key: string, claimant: T): readonly T[] {
     const claimants = this.#claimants.get(key) ?? [];
     const place = claimants.indexOf(claimant);

@@ -6,7 +6,7 @@ import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
 
-/** Checks what a schema cannot express. Checks only the active action, because the other block may be a draft. */
+/** Checks the rules that a schema cannot express. Checks only the active action, because the other block may be a draft. */
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] =>
   spec.action === 'JSON' ? bodyProblems(spec) : upstreamProblems(spec, settings);
 

@@ -55,7 +55,7 @@ export const claimOf = ({ ref, uid, parsed, fault }: Entry, key: KeyState): stri
   }
 };
 
-/** Returns the object that this one refers to. */
+/** Returns the parent to which the entry's object refers. */
 export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | undefined => {
   switch (parsed?.kind) {
     case 'Project':

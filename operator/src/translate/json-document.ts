@@ -8,7 +8,10 @@ export interface JsonFault {
   readonly message: string;
 }
 
-/** Returns undefined if V8 parses the text. V8's messages do not always contain the position, so this module finds it. */
+/**
+ * Returns where and why a text is not valid JSON, or undefined if V8 parses it. V8's messages do not always contain the position,
+ * so this module finds the position.
+ */
 export const jsonFault = (text: string): JsonFault | undefined => {
   try {
     JSON.parse(text);
@@ -23,7 +26,10 @@ const TOKEN =
 const SPACE = /[ \t\n\r]*/y;
 const FOUND_LENGTH_MAX = 20;
 
-/** What is allowed next. `item` is a value, or the end of an empty list. */
+/**
+ * The element that is allowed next. `item` is a value, or the end of an empty array. `member` is a key, or the end of an empty
+ * object.
+ */
 type Expected = 'value' | 'item' | 'key' | 'member' | 'colon' | 'comma' | 'end';
 const WORDS: Readonly<Record<Expected, string>> = {
   value: 'a value',
@@ -54,7 +60,8 @@ const locate = (text: string): JsonFault => {
 };
 
 /**
- * Returns what is expected after the token, or undefined if the token is not allowed here. Tracks the open brackets in `open`.
+ * Returns the element that is allowed after the token, or undefined if the token is not allowed here. Tracks the open brackets in
+ * `open`.
  */
 const step = (
   expected: Expected,

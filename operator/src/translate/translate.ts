@@ -5,7 +5,7 @@ import type { KeyState, TranslateSettings, Verdict } from './types.ts';
 /** All inputs of a translation. */
 export interface World {
   readonly objects: Iterable<ResourceObject>;
-  /** The keys by the Account's uid. Without an entry, the key has not been read yet. */
+  /** The keys by the Account's uid. If an Account has no entry, its key has not been read yet. */
   readonly keys: ReadonlyMap<string, KeyState>;
   /** All Services. Undefined if they are not watched. */
   readonly services?: Iterable<ServiceObject>;

@@ -69,14 +69,14 @@ describe('a flush', () => {
 
     const other: KeyState = { kind: 'key', sha256: 'b'.repeat(64) };
     translator.setKey(account.metadata.uid, other);
-    // This is one delta, so that exactly one account has the key at any time.
+    // These changes form one delta, so that exactly one account has the key at any time.
     expect(translator.flush().put).toMatchObject([
       { uid: account.metadata.uid, keySha256: other.sha256 },
       { uid: newer.metadata.uid, keySha256: KEY.sha256 },
     ]);
     expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.ok).toBe(true);
 
-    // The older account returns to its key, for example from a backup.
+    // The older account gets its earlier key back, for example from a backup.
     translator.setKey(account.metadata.uid, KEY);
     translator.flush();
     expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.reason).toBe('Conflicted');

@@ -47,12 +47,12 @@ const referredKeys = (entry: Entry): string[] => {
 };
 
 /**
- * Turns desired state into configuration and verdicts, without I/O or a clock. A flush processes only what changed since the last
- * one, and what depends on it.
+ * Turns desired state into configuration and verdicts, without I/O or a clock. A flush processes only the objects that changed
+ * since the last flush, and those that depend on them.
  *
- * Accounts are evaluated before Projects, and Projects before Endpoints. Each evaluation uses that of its parent. Claims
- * (claims.ts) decide between objects that want the same thing. The result depends only on the current objects, never on the order
- * of the calls. translator.test.ts tests this property.
+ * Accounts are evaluated before Projects, and Projects before Endpoints. Each evaluation uses the evaluation of the parent object.
+ * Claims (claims.ts) decide between objects that claim the same key, URI or path. The result depends only on the current objects,
+ * never on the order of the calls. translator.test.ts tests this property.
  */
 export class Translator implements ServiceListener {
   readonly #settings: TranslateSettings;
@@ -78,7 +78,10 @@ export class Translator implements ServiceListener {
     this.#settings = settings;
   }
 
-  /** Adds or replaces an object. Ignores outdated generations, and one-time resources, which do not produce configuration. */
+  /**
+   * Adds or replaces an object. Ignores generations that are known or outdated, and one-time resources, which do not produce
+   * configuration.
+   */
   put(object: ResourceObject): void {
     if (!isConfig(object)) return;
     const { kind, metadata } = object;
@@ -122,7 +125,9 @@ export class Translator implements ServiceListener {
     this.#touch(this.#children.get(serviceKey(service)));
   }
 
-  /** Sets the reason why Services cannot be read. Without a call, all Services are assumed to be valid. */
+  /**
+   * Sets the reason why Services cannot be read, or undefined if they can. Without a call, all Services are assumed to be valid.
+   */
   servicesIn(namespace: string | undefined, problem: string | undefined): void {
     if (!this.#services.setProblem(namespace, problem)) return;
     this.#touch([...this.#entries.values()].filter((entry) => serviceOf(entry) !== undefined));
@@ -133,7 +138,7 @@ export class Translator implements ServiceListener {
     return this.#services.fault(namespace, service);
   }
 
-  /** Recomputes what the calls since the last flush affect. Returns the differences. */
+  /** Recomputes everything that the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
     const verdicts: Verdict[] = [];
     for (const kind of CONFIG_KINDS) {
@@ -215,7 +220,7 @@ export class Translator implements ServiceListener {
     for (const entry of entries) this.#dirty[entry.ref.kind].add(entry);
   }
 
-  /** Returns the verdict if it changed. */
+  /** Evaluates an entry again. Returns the verdict if it changed. */
   #reevaluate(entry: Entry): Verdict | undefined {
     const before = entry.evaluation;
     const after = this.#evaluate(entry);
@@ -226,7 +231,9 @@ export class Translator implements ServiceListener {
     return isDeepStrictEqual(before?.verdict, after.verdict) ? undefined : after.verdict;
   }
 
-  /** Evaluates an object. A bug affects only this object, whose status reports it, and not the translation of others. */
+  /**
+   * Evaluates an object. A bug affects only this object, whose status reports the bug, and not the translation of other objects.
+   */
   #evaluate(entry: Entry): Evaluation {
     try {
       return this.#evaluateByKind(entry);

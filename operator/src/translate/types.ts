@@ -10,11 +10,11 @@ import type {
 import type { ParsedObject } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 
-/** An object that produces configuration. The translator ignores Replays, Shares and KeyRegenerations. */
+/** An object that produces configuration. The translator ignores one-time resources, such as Replays. */
 export type ConfigResource = ResourceObject & { readonly kind: ConfigKind };
 export type ConfigRef = ObjectRef & { readonly kind: ConfigKind };
 
-/** The state of an Account's API key. `pending`: its Secret has not been read yet. */
+/** The state of an Account's API key. The state is `pending` if the key's Secret has not been read yet. */
 export type KeyState =
   | { readonly kind: 'key'; readonly sha256: string }
   | { readonly kind: 'missing'; readonly secretName: string }
@@ -44,7 +44,7 @@ export interface TranslateSettings {
 export interface Finding {
   readonly ok: boolean;
   readonly reason: ConditionReason;
-  /** What is wrong and what to change, at most `LIMITS.conditionMessageLengthMax` characters. */
+  /** A text that says what is wrong and what to change, with at most `LIMITS.conditionMessageLengthMax` characters. */
   readonly message: string;
   /** The affected field, such as `spec.json.body`. */
   readonly path?: string;
@@ -60,11 +60,11 @@ export interface Verdict {
   readonly resolvedRefs: Finding;
   /** The key of the object that the gateways receive. Undefined if they receive nothing. */
   readonly configKey: ConfigKey | undefined;
-  /** Derived fields of its status, without the conditions. Undefined removes a field. */
+  /** The derived fields of the object's status, without the conditions. A value of undefined removes the field. */
   readonly status: Readonly<Record<string, unknown>>;
-  /** Accounts: the Secret with the API key, and whether the operator generates it. */
+  /** For Accounts, the Secret with the API key, and whether the operator generates the key. */
   readonly keySecret?: { readonly secretName: string; readonly generated: boolean };
-  /** Accounts: requests that may be accepted in a calendar month. Undefined if unlimited. */
+  /** For Accounts, the number of requests that may be accepted in a calendar month. Undefined if unlimited. */
   readonly quota?: number | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface Verdict {
 export interface Changes {
   readonly put: readonly ConfigObject[];
   readonly remove: readonly ConfigKey[];
-  /** Only for objects that exist. */
+  /** The changed verdicts of objects that exist. */
   readonly verdicts: readonly Verdict[];
 }
 
@@ -92,9 +92,9 @@ export interface Entry extends Claimant {
   readonly createdAtMs: number;
   /** Undefined if the spec cannot be parsed. */
   readonly parsed: ParsedConfig | undefined;
-  /** What is wrong with the object itself, independent of other objects. */
+  /** The problem with the object itself, regardless of other objects. */
   readonly fault: Finding | undefined;
-  /** What it claims. Only a valid object claims anything. */
+  /** The object's claim. Only a valid object claims anything. */
   claim: string | undefined;
   /** The result of the last flush. */
   evaluation: Evaluation | undefined;

@@ -31,7 +31,7 @@ const validate = (texts: readonly string[], options?: ValidateOptions): Manifest
     options,
   );
 
-/** `0.yaml:9 error Endpoint default/orders spec.slug: …` */
+/** Formats a finding, for example as `0.yaml:9 error Endpoint default/orders spec.slug: …`. */
 const shown = ({ file, line, severity, object, path: field, message }: ManifestFinding): string =>
   `${file}:${line} ${severity} ${object} ${field}: ${message}`;
 

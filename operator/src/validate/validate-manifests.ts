@@ -27,22 +27,22 @@ export interface ManifestFinding {
   /** For example, `spec.json.headers[0].name`. Empty if the finding is about the whole object. */
   readonly path: string;
   readonly message: string;
-  /** `error`: the operator would not serve the object. */
+  /** `error` means that the operator would not serve the object. */
   readonly severity: 'error' | 'warning';
 }
 
 export interface ValidateOptions {
   /**
-   * `warning`: the files contain only some of the cluster's objects, so a missing Account or Project may exist there. Default:
-   * `error`.
+   * `warning` is for files that contain only some of the cluster's objects, so that a missing Account or Project may exist there.
+   * Default: `error`.
    */
   readonly missingReferences?: ManifestFinding['severity'];
 }
 
 /**
- * Finds the problems that the API server and the operator would report for manifests, without a cluster, ordered by file and
- * line. The files must contain everything that is referred to (see `missingReferences`). Conflicts are decided as if the files
- * were applied in the given order.
+ * Without a cluster, finds the problems that the API server and the operator would report for manifests. Orders the problems by
+ * file and line. The files must contain all objects to which others refer (see `missingReferences`). Conflicts are decided as if
+ * the files were applied in the given order.
  */
 export const validateManifests = (
   files: readonly ManifestFile[],
@@ -131,7 +131,7 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
   seen.set(uid, { ...located, object: objectOf(read.data, uid, seen.size), isReported: !parsed.ok });
 };
 
-/** Returns the object as the API server would store it. A later document is a younger object. */
+/** Returns the object as the API server would store it. Objects in later documents count as newer. */
 const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
   apiVersion: head.apiVersion,
   kind: head.kind as Kind,
@@ -147,7 +147,7 @@ const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
 });
 
 const namespaceOf = ({ metadata }: Header): string => metadata.namespace ?? 'default';
-/** Returns the object's title. For unknown kinds, it is not known whether they have a namespace. */
+/** Returns the object's title. Omits the namespace of an unknown kind, which may not be namespaced. */
 const titleOf = (head: Header): string =>
   head.kind in RESOURCES || head.metadata.namespace !== undefined
     ? `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`
@@ -184,7 +184,10 @@ const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, Ke
 };
 
 const MISSING: ReadonlySet<ConditionReason> = new Set(['AccountNotFound', 'ProjectNotFound']);
-/** Reports each problem once, for the object that has it, and not for those that refer to it. */
+/**
+ * Reasons that are not reported, because each problem is reported once, for the object that has the problem, and not for the
+ * objects that refer to that object.
+ */
 const CONSEQUENCES: ReadonlySet<ConditionReason> = new Set(['AccountNotReady', 'ProjectNotReady']);
 
 const verdictFindings = (

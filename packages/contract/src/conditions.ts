@@ -11,12 +11,16 @@ export interface Condition {
 
 /**
  * `Accepted`: the object is valid.
- * `ResolvedRefs`: everything it refers to exists.
- * `Programmed`: all known gateways have acknowledged it.
- * `Ready`: all three, at this generation. A Share: its link shows the request.
- * `QuotaAvailable`: the account's requests are not rejected because of its quota.
- * Present only while True: `QuotaMismatch`, the log has more requests than its ledger granted; `Complete` and `Failed`, how an
- * act ended (batch/v1 Job); `Reconciling`, an act has not ended; `Stalled`, only a change of an object helps (kstatus).
+ * `ResolvedRefs`: everything that the object refers to exists.
+ * `Programmed`: all known gateways have acknowledged the object.
+ * `Ready`: the three conditions above are True at this generation. A Share is ready if its link shows the request.
+ * `QuotaAvailable`: no requests of the account are rejected because of its quota.
+ *
+ * The other types are present only while they are True.
+ * `QuotaMismatch`: the log has more requests than the ledger granted.
+ * `Complete` or `Failed`: the act has succeeded or failed (batch/v1 Job).
+ * `Reconciling`: the act has not ended.
+ * `Stalled`: only a change to an object can resolve the problem (kstatus).
  */
 export const CONDITION_TYPES = [
   'Accepted',

@@ -49,7 +49,7 @@ const forwardAction = z.strictObject({
   /** An http or https URL. The caller's query string is appended as received. */
   url: z.string(),
   timeoutMs: z.number().int().positive(),
-  /** Whether the upstream is named by `serviceRef`. Its address is a cluster address, which the address policy allows. */
+  /** Whether `serviceRef` specifies the upstream. Its address is a cluster address, which the address policy allows. */
   viaService: z.boolean(),
 });
 

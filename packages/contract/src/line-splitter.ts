@@ -21,7 +21,10 @@ export class LineSplitter {
     this.#keep(chunk.subarray(from));
   }
 
-  /** Returns what follows the last line break. At the end of the stream, this is a line without one. */
+  /**
+   * Returns the text after the last line break and removes it from the splitter. At the end of the stream, this text is a line that
+   * has no line break.
+   */
   rest(): string {
     const [first] = this.#parts;
     const line = first !== undefined && this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#bytes);

@@ -18,7 +18,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 /**
  * One accepted request: a row in the `log` table. Ids and everything that ClickHouse sorts, partitions or expires by are fixed at
- * acceptance, so that a retried delivery lands on the same row.
+ * acceptance, so that a retried delivery produces the same row.
  *
  * Strings marked *latin1* hold one byte per character, as Node returns headers and targets: `Buffer.from(s, 'latin1')` gives the
  * bytes on the wire. All others are UTF-8 text.
@@ -27,7 +27,8 @@ export interface LogRow {
   /** UUIDv7, created at acceptance. */
   readonly id: string;
   /**
-   * 1: only the request, because no response was recorded. 2: the complete exchange. Readers use the highest version of an id.
+   * Version 1 contains only the request, because no response was recorded. Version 2 contains the complete exchange. Readers use
+   * the highest version of an id.
    */
   readonly version: 1 | 2;
   /** When the request head was fully received, in microseconds since the epoch. */
@@ -58,7 +59,7 @@ export interface LogRow {
   readonly target: string;
   /** latin1. The part of the target's path after the project URI, for example `/v1/orders`. */
   readonly path: string;
-  /** latin1. The part after the first `?`; empty if there is none. */
+  /** latin1. The part of the target after the first `?`. Empty if there is no `?`. */
   readonly query: string;
   /** `1.1` or `1.0`. */
   readonly httpVersion: string;
@@ -80,7 +81,7 @@ export interface LogRow {
   readonly responseBodyBytes: number;
   readonly responseTruncated: boolean;
 
-  /** Forward: the requested URL with its query. Otherwise empty. */
+  /** For forwarded requests, the requested URL with its query. Otherwise empty. */
   readonly upstreamUrl: string;
   /** For forwarded requests, the reason why there is no complete response. Otherwise empty. */
   readonly upstreamError: string;
@@ -89,11 +90,11 @@ export interface LogRow {
   readonly durationUs: number;
   /** Microseconds from the arrival of the head to the end of the request. */
   readonly requestUs: number;
-  /** Forward: microseconds from dialling to the first byte of the response. Otherwise 0. */
+  /** For forwarded requests, the microseconds from dialling to the first byte of the response. Otherwise 0. */
   readonly upstreamFirstByteUs: number;
 
   /**
-   * The month whose quota the request counts against, such as `2026-11`. It is determined by the block, regardless of the clock.
+   * The month whose quota the request counts against, such as `2026-11`. The block determines the month, regardless of the clock.
    * Empty if the account has no quota.
    */
   readonly quotaPeriod: string;
@@ -107,7 +108,7 @@ export interface LogRow {
 }
 
 /**
- * Returns the part of a key that may be shown: enough to tell two keys apart, but not enough to guess a weak one (8 hex digits of
- * its SHA-256).
+ * Returns the part of a key that may be shown. These 8 hex digits of the SHA-256 are enough to tell two keys apart, but not enough
+ * to guess a weak key.
  */
 export const keyFingerprint = (keySha256: string): string => keySha256.slice(0, 8);

@@ -11,7 +11,7 @@ test.each([
   ['127.0.0.1', 'evil.example#localhost', true],
   ['127.0.0.1', undefined, true],
   ['::1', 'evil.example', true],
-  // Prometheus and the kubelet use the pod address, or any name that resolves to it.
+  // Prometheus and the kubelet use the pod address, or any name that resolves to that address.
   ['0.0.0.0', '10.1.2.3:9090', false],
   ['::', 'standin-gateway.standin-system.svc:9090', false],
   ['10.1.2.3', undefined, false],
@@ -23,7 +23,7 @@ test.each([
   ['127.0.0.1', 'http://127.0.0.1:9090'],
   ['::1', 'http://[::1]:9090'],
   ['localhost', 'http://localhost:9090'],
-  // The server listens on every address of this machine. The URL contains one of them.
+  // The server listens on every address of this machine. The URL contains one of these addresses.
   ['0.0.0.0', 'http://127.0.0.1:9090'],
   ['::', 'http://[::1]:9090'],
 ])('a server that listens on %s has the URL %s', (address, url) => {

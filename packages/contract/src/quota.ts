@@ -6,9 +6,9 @@ import { LIMITS } from './limits.ts';
  *
  *   POST /v1/permits   body: one `PermitRequest`; the leader writes the ledger, then responds with 200 and a `PermitAnswer`
  *
- *   POST /v1/usage     body: one `UsageReport`, at intervals; the response is 204. For display only; no decision depends on it
+ *   POST /v1/usage     body: one `UsageReport`, at intervals; the response is 204. The report is only displayed
  *
- *   POST /v1/drained   body: one `DrainedReport`; the response is 204 after the permits of that process are settled from the log
+ *   POST /v1/drained   body: one `DrainedReport`; the response is 204 after the permits of the process are settled from the log
  *
  * 409 means that the gateway has no stream. 503 with `NotLeader` means that the operator is a follower. After any other response
  * except 200, the result is unknown and the gateway asks again.
@@ -37,9 +37,15 @@ export const permitRequestSchema = z.strictObject({
   serial: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
   /** The number of permits needed for the next `LIMITS.quotaBlockDemandMs`. 0 if none are needed. */
   want: z.number().int().min(0).max(LIMITS.quotaBlockPermitsMax),
-  /** Blocks that this process is spending from. Earlier blocks that are named neither here nor in `closed` never reached it. */
+  /**
+   * Blocks that this process is spending from. Earlier blocks that are named neither here nor in `closed` never reached the
+   * process.
+   */
   held: z.array(blockId).max(LIMITS.quotaBlocksNamedMax),
-  /** Blocks that this process no longer spends from, and how many permits it spent. The rest returns to the account. */
+  /**
+   * Blocks that this process no longer spends from, and how many of their permits it spent. The other permits return to the
+   * account.
+   */
   closed: z.array(z.strictObject({ block: blockId, used: permits })).max(LIMITS.quotaBlocksNamedMax),
 });
 export type PermitRequest = Readonly<z.infer<typeof permitRequestSchema>>;
@@ -48,7 +54,7 @@ export const permitAnswerSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('granted'), block: blockId, period, permits: permits.min(1) }),
   /** Every permit in the period has been granted. `used` includes permits in blocks that other processes hold. */
   z.strictObject({ kind: z.literal('exhausted'), period, limit: permits, used: permits }),
-  /** The request wanted no permits. The returned ones are recorded. */
+  /** The request wanted no permits. The permits that it returned are recorded. */
   z.strictObject({ kind: z.literal('noted') }),
   /** The operator knows of no quota for this account. A configuration without the quota will follow. */
   z.strictObject({ kind: z.literal('no_quota') }),

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 
 /**
- * The settings of a process: one zod object, up to two levels deep, in which each leaf has a `.describe()`. A value comes from
- * the environment: `apiKeyHeader.name` is `STANDIN_API_KEY_HEADER_NAME`. docs/configuration.md is generated from the schemas.
+ * The settings of a process: one zod object, up to two levels deep, in which each leaf has a `.describe()`. Values come from the
+ * environment. For example, the variable for `apiKeyHeader.name` is `STANDIN_API_KEY_HEADER_NAME`. docs/configuration.md is
+ * generated from the schemas.
  */
 export type SettingsSchema = z.ZodObject;
 
 export type SettingsOf<S extends SettingsSchema> = Readonly<z.infer<S>>;
 
-/** The settings of a separate process, which writes a log. */
+/** The schema for the settings of a process that writes a log, and whose settings therefore include `logLevel`. */
 export type ProcessSettingsSchema = SettingsSchema & z.ZodType<{ readonly logLevel: string }>;
 
 export interface SettingDescription {
@@ -59,7 +60,7 @@ const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, strin
 
 /**
  * Parses and freezes a process's settings. A `STANDIN_` variable without a setting is an error, so that a typo does not silently
- * leave a default in place. `otherPrefixes` lists the prefixes of other programs.
+ * leave a default in place. Variables that begin with one of `otherPrefixes` belong to other programs and are ignored.
  */
 export const parseSettings = <S extends SettingsSchema>(
   schema: S,
@@ -88,7 +89,7 @@ export const httpUrlSetting = z.url({ protocol: /^https?$/ });
 
 export const logLevelSetting = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info');
 
-/** Parses a comma-separated list. */
+/** Returns a schema that accepts a comma-separated list. Ignores empty items. */
 export const listSetting = <T extends z.ZodType>(item: T) =>
   z.preprocess(
     (value) =>

@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import { classOf, destinationsOf, matchesAny, type AddressClass } from './address-class.ts';
 
 /**
- * Determines which addresses an upstream may have. Public addresses are always allowed. Metadata services and link-local
- * addresses are never allowed, regardless of the settings, because they hand out the machine's credentials.
+ * Determines which addresses an upstream may have. Public addresses are always allowed. Metadata services and link-local addresses
+ * are never allowed, regardless of the settings, because services at such addresses hand out the machine's credentials.
  */
 export interface AddressPolicy {
   /** Whether loopback and private addresses are also allowed. Use this on a developer's machine, not in a cluster. */
@@ -17,7 +17,7 @@ export interface CheckOptions {
   readonly viaService?: boolean;
 }
 
-/** Blocked regardless of the settings. */
+/** Classes of address that are blocked regardless of the settings. */
 const NEVER: ReadonlySet<AddressClass> = new Set(['cloud metadata', 'link-local', 'multicast', 'unspecified']);
 
 /**
@@ -27,13 +27,13 @@ const NEVER: ReadonlySet<AddressClass> = new Set(['cloud metadata', 'link-local'
 const CLUSTER: ReadonlySet<AddressClass> = new Set(['private', 'carrier-grade NAT']);
 const OWN_MACHINE: ReadonlySet<AddressClass> = new Set(['loopback', 'private']);
 
-/** Whether `text` is valid in `AddressPolicy.allow`. */
+/** Returns whether `text` is valid in `AddressPolicy.allow`. */
 export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text);
 
 const allowedNetworks = (policy: AddressPolicy) => policy.allow.map((text) => ipaddr.parseCIDR(text));
 
 export interface AddressRefusal {
-  /** The address, and the address that it stands for. */
+  /** The address, followed by the address that it stands for if that is a different one. */
   readonly address: string;
   /**
    * The reason without the address, for example `a private address, which is not allowed by the administrator (egress.allow)`.
@@ -42,15 +42,15 @@ export interface AddressRefusal {
 }
 
 /**
- * Returns the reason why a connection to `ip` is blocked, as a sentence without a full stop, or undefined if it is allowed.
- * Throws if the policy contains something that is not a CIDR (see `isCidr`).
+ * Returns the reason why a connection to `ip` is blocked, as a sentence without a full stop, or undefined if the connection is
+ * allowed. Throws if the policy contains something that is not a CIDR (see `isCidr`).
  */
 export const checkAddress = (ip: string, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
   const refusal = refuseAddress(ip, policy, options);
   return refusal && `${refusal.address} is ${refusal.kind}`;
 };
 
-/** Returns the same in parts, for callers that must not show the address to everyone. */
+/** Like `checkAddress`, but returns the address and the kind separately, for callers that must not show the address to everyone. */
 export const refuseAddress = (
   ip: string,
   policy: AddressPolicy,
@@ -75,7 +75,7 @@ export const refuseAddress = (
   return undefined;
 };
 
-/** Names of the metadata services on the clouds' networks. */
+/** Host names of cloud providers' instance metadata services. */
 const METADATA_NAMES = new Set([
   'metadata',
   'metadata.google.internal',
@@ -90,8 +90,8 @@ export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 
 /**
  * Returns the reason why `url` cannot be an upstream, as a sentence without a full stop, or undefined if nothing rules it out
- * without a DNS lookup. Checks the scheme, credentials, literal addresses (WHATWG URL has turned `0x7f.1`, `2130706433` and
- * `0177.1` into `127.0.0.1`), and names of this machine and of metadata services. The addresses of a name are checked on
+ * without a DNS lookup. Checks the scheme, credentials, literal addresses, and names of this machine and of metadata services.
+ * WHATWG URL has already converted `0x7f.1`, `2130706433` and `0177.1` to `127.0.0.1`. The addresses of a name are checked on
  * connection.
  */
 export const checkUpstreamUrl = (url: URL, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {

@@ -22,7 +22,7 @@ export interface ConnectorOptions {
   readonly onFailure?: ((where: string, failure: EgressError) => void) | undefined;
 }
 
-/** Node tries one address this long before it also tries the next (RFC 8305 recommends 250 ms). */
+/** How long Node tries one address before it also tries the next. RFC 8305 recommends 250 ms. */
 const ATTEMPT_TIMEOUT_MS = 250;
 
 /**
@@ -40,14 +40,14 @@ interface Resolved {
   readonly addresses: readonly ResolvedAddress[];
   /** Whether the cluster's DNS confirms that the addresses belong to the Service. */
   readonly viaService: boolean;
-  /** Why the DNS did not confirm this. */
+  /** Why DNS did not confirm that the addresses belong to the Service. */
   readonly failure?: Error | undefined;
 }
 
 /**
- * Resolves the name of a Service through DNS as an absolute name. Rejects an alias, because an ExternalName Service could lead
- * anywhere. A name that the DNS does not know may come from /etc/hosts or a search domain, and is subject to the policy for all
- * other names.
+ * Resolves a host name. With `viaService`, queries the name in DNS as an absolute name, and rejects an alias, because an
+ * ExternalName Service could lead anywhere. A name that DNS does not confirm may come from /etc/hosts or a search domain, and is
+ * subject to the policy for all other names.
  */
 const resolve = async (hostname: string, options: ConnectorOptions): Promise<Resolved> => {
   const family = isIP(hostname);
@@ -68,13 +68,13 @@ const resolve = async (hostname: string, options: ConnectorOptions): Promise<Res
   return { addresses: await options.lookup(hostname), viaService: false, failure };
 };
 
-/** Returns the reason why a connection to that address is blocked. */
+/** Returns the reason why a connection to that address is blocked, or undefined if the connection is allowed. */
 const refusalOf = (address: string, port: number, options: ConnectorOptions): AddressRefusal | undefined =>
   options.refused.refuse({ host: address, port }) ?? refuseAddress(address, options.policy, options);
 
 /**
- * Returns the addresses to dial for a target. Throws `upstream_blocked` if any of them is blocked, because a mixed result is an
- * attack.
+ * Returns the addresses to dial for a target. Throws `upstream_blocked`, or the reason why DNS did not confirm the name of a
+ * Service, if any address is blocked, because a mixed result is an attack.
  */
 const vettedAddresses = async (
   { hostname, port }: { readonly hostname: string; readonly port: number },
@@ -122,7 +122,7 @@ const dial = (
   return connectTls({ ...common, ...secureContext, servername, ALPNProtocols: ['http/1.1'] });
 };
 
-/** Checks the connected peer. This is the last check, before anything has been written to the peer. */
+/** Returns the error if the connected peer is blocked. This last check takes place before any part of a request has been sent. */
 const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions): EgressError | undefined => {
   const peer = socket.remoteAddress;
   if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the peer has disconnected.');

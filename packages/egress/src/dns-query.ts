@@ -54,13 +54,13 @@ const failure = (name: string, code: 'ENOTFOUND' | 'EAI_AGAIN', cause?: unknown)
 const queryOf = (question: Buffer): Buffer => {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt16BE(randomInt(0x10000), 0);
-  // Recursion desired, one question.
+  // The query desires recursion and contains one question.
   header.writeUInt16BE(0x0100, 2);
   header.writeUInt16BE(1, 4);
   return Buffer.concat([header, question]);
 };
 
-/** Whether a message is the response to that query, rather than something else that arrived at its port. */
+/** Returns whether a message is the response to a query, rather than something else that arrived at its port. */
 const isResponse = (message: Buffer, query: Buffer): boolean =>
   message.length >= query.length &&
   message.readUInt16BE(0) === query.readUInt16BE(0) &&

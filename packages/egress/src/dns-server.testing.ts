@@ -20,7 +20,7 @@ export interface DnsEntry {
 export interface DnsServer extends NameServer, AsyncDisposable {
   /** May be changed at any time. */
   readonly table: Record<string, DnsEntry>;
-  /** For example `A orders.shop.svc.cluster.local udp`. In order of arrival. */
+  /** The received questions in order of arrival, for example `A orders.shop.svc.cluster.local udp`. */
   readonly questions: readonly string[];
 }
 

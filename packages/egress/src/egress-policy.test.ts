@@ -99,7 +99,7 @@ describe('a Service that serviceRef names', () => {
       message: expect.stringMatching(/alias \(CNAME\)/) as string,
     });
     expect(upstream.connections()).toBe(0);
-    // As a plain URL, it is subject only to the address policy, which allows this address.
+    // Without `serviceRef`, the URL is subject only to the address policy, which allows this address.
     expect((await egress.request(get(0, { url }))).status).toBe(200);
   });
 

@@ -54,7 +54,7 @@ export interface Egress {
   /**
    * Sends the request once and resolves with the response head. Does not follow redirects and ignores the environment's proxies.
    * Sends a GET, PUT or DELETE a second time if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never
-   * repeats anything else. Rejects with an `EgressError`, or with the signal's reason.
+   * repeats anything else. Rejects with an `EgressError`, or with the signal's reason when it aborts.
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** Cuts all connections. Wait for running requests before calling this. */
@@ -62,14 +62,17 @@ export interface Egress {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** The maximum per origin and policy. Other requests wait for a free connection until they time out. */
+/**
+ * The maximum per origin, separately for requests with and without `serviceRef`. Other requests wait for a free connection until
+ * they time out.
+ */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
 const ORIGINS_MAX = 10_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
 
 /** The minimum time between log messages for the same failure. */
 const LOG_AGAIN_MS = 60_000;
-/** The number of failures to remember for this purpose. */
+/** The maximum number of failures to remember as already logged. */
 const LOGGED_MAX = 1_000;
 
 const logFailures = (logger: EgressLogger | undefined) => {

@@ -14,8 +14,8 @@ export interface UpstreamAnswer {
   readonly statusText: string;
   readonly headers: readonly HeaderPair[];
   /**
-   * The bytes as sent (never decompressed), with backpressure down to the socket. Fails with an `EgressError`. Destroying it cuts
-   * the connection.
+   * The bytes as sent (never decompressed), with backpressure down to the socket. Fails with an `EgressError`. Destroying the
+   * stream cuts the connection.
    */
   readonly body: Readable;
   /** Returns the trailers. Empty until the whole body has been received. */
@@ -44,7 +44,7 @@ type Controller = Dispatcher.DispatchController;
 
 const linesOf = (raw: Controller['rawHeaders']): HeaderPair[] => (Array.isArray(raw) ? decodeLines(raw) : []);
 
-/** One request and its response, as a handler for undici: raw headers and trailers, backpressure, no interpretation. */
+/** A handler for undici that passes one request and its response on, with raw headers and trailers, and with backpressure. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #sockets: SocketWatch;
   readonly #events: ExchangeEvents;
@@ -62,7 +62,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#events = events;
   }
 
-  /** Cuts the connection, or drops the request if it still waits for one. Only the body reports the reason. */
+  /** Cuts the connection, or drops the request if it is still waiting for one. Only the body reports the reason. */
   abort(reason: Error): void {
     this.#settled = true;
     this.#abortedWith = reason;

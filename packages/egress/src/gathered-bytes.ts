@@ -1,4 +1,7 @@
-/** Small enough that even tiny pieces cost little. Each one is an object of half a kilobyte, regardless of its length. */
+/**
+ * This number of pieces is joined into one. It is small because each piece is an object of half a kilobyte, regardless of its
+ * length.
+ */
 const PIECES_MAX = 256;
 const BLOCK_BYTES_MIN = 16 * 1024;
 

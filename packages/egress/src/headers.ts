@@ -33,7 +33,7 @@ export const stripHopByHop = (headers: readonly HeaderPair[]): HeaderPair[] => {
 };
 
 /**
- * undici writes `host`, `connection` and `content-length` itself (the whole body is known). It rejects `expect`, which the
+ * undici writes `host`, `connection` and `content-length` itself, because the whole body is known. It rejects `expect`, which the
  * gateway has already handled.
  */
 const WRITTEN_BY_UNDICI = new Set(['host', 'content-length', 'expect']);
@@ -60,6 +60,6 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 // The characters that Node can write (its checkInvalidHeaderChar): field-vchar, space, tab, obs-text.
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whether these lines can be forwarded without changing what the receiver reads. */
+/** Returns whether these lines can be forwarded without changing what the receiver reads. */
 export const areValidLines = (lines: readonly HeaderPair[]): boolean =>
   lines.every(([name, value]) => TOKEN.test(name) && FIELD_VALUE.test(value));

@@ -87,7 +87,7 @@ describe('a lookup', () => {
     const hostile = createSocket('udp4');
     let rest = Buffer.alloc(0);
     hostile.on('message', (query, from) => {
-      // The right id and question, then bytes from the generator.
+      // The id, the question, the response flag and the number of answers (3) are correct. The answers are generated.
       const message = Buffer.concat([query, rest]);
       message.writeUInt8(0x81, 2);
       message.writeUInt16BE(3, 6);

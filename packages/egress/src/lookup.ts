@@ -29,7 +29,7 @@ export interface ServiceAddresses {
 /** Rejects with an error whose code is `EAI_AGAIN` or `ENOTFOUND`. */
 export type ServiceLookup = (hostname: string) => Promise<ServiceAddresses>;
 
-/** Queries addresses of both families. One response is enough, because some servers fail on IPv6. */
+/** Queries the addresses of both families. A response for one family is enough, because some servers fail on IPv6. */
 export const lookupService = async (hostname: string, servers?: readonly NameServer[]): Promise<ServiceAddresses> => {
   const results = await Promise.allSettled([
     queryAddresses(hostname, 'A', servers),

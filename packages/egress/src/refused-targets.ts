@@ -26,7 +26,7 @@ const REFRESH_WAIT_MS = 1_000;
 
 const TARGET = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/;
 
-/** Whether `text` is a target, such as `clickhouse:8123`, `10.0.0.1:443` or `[::1]:9443`. */
+/** Returns whether `text` is a target, such as `clickhouse:8123`, `10.0.0.1:443` or `[::1]:9443`. */
 export const isTarget = (text: string): boolean => {
   const [, bracketed, , port] = TARGET.exec(text) ?? [];
   return Number(port) <= 65_535 && (bracketed === undefined || ipaddr.IPv6.isValid(bracketed));
@@ -55,7 +55,7 @@ const literalAddresses = (host: string): readonly string[] | undefined => {
 const canonical = (ip: string): readonly string[] =>
   destinationsOf(ip).map((address) => address.toString().replace(/%.*/, ''));
 
-/** Whether a packet to that address stays on this machine. */
+/** Returns whether a packet to that address stays on this machine. */
 const isOwn = (ip: string): boolean => {
   const found = classOf(ipaddr.parse(ip));
   if (found === 'loopback' || found === 'unspecified') return true;
@@ -83,15 +83,15 @@ export class RefusedTargets {
   }
 
   /**
-   * Returns the reason why a connection to that host and port is blocked, as a sentence without a full stop. Compares names
-   * literally.
+   * Returns the reason why a connection to that host and port is blocked, as a sentence without a full stop, or undefined if it is
+   * not blocked. Compares names literally.
    */
   check(target: Target): string | undefined {
     const refusal = this.refuse(target);
     return refusal && `${refusal.address} is ${refusal.kind}`;
   }
 
-  /** Returns the same in parts, for callers that must not show the address to everyone. */
+  /** Works like `check`, but returns the parts of the reason, for callers that must not show the address to everyone. */
   refuse({ host, port }: Target): AddressRefusal | undefined {
     const targets = this.#targets.filter((target) => target.port === port);
     if (targets.length === 0) return undefined;

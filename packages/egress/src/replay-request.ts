@@ -22,7 +22,7 @@ export interface ReplayHeadersInput {
   readonly headers: readonly HeaderPair[];
   /** Whether a user wrote the headers, which makes credentials in them intentional. */
   readonly isEdited: boolean;
-  /** For the target Endpoint: the account's key, or its placeholder if headers are only shown. */
+  /** For the target `Endpoint`, the account's key, or its placeholder if the headers are only shown. */
   readonly apiKey: string;
 }
 
@@ -36,7 +36,7 @@ export interface ReplayHeaders {
 const REWRITTEN = new Set(['host', 'content-length', 'expect']);
 const CREDENTIALS = new Set(['authorization', 'cookie']);
 
-/** Determines which headers a replay removes and adds. The operator applies this rule, and the dialog displays it. */
+/** Determines which headers a replay removes and adds. The operator sends the result, and the dashboard and the CLI display it. */
 export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: ReplayHeadersInput): ReplayHeaders => {
   const kept = new Set(stripHopByHop(headers));
   const sent: HeaderPair[] = [];
@@ -84,7 +84,9 @@ export interface RequestEdit {
   readonly body?: Uint8Array | undefined;
 }
 
-/** The destination: the gateways' base URL, or the complete URL of the upstream. */
+/**
+ * The destination. For the target `Endpoint`, `url` is the gateways' base URL. Otherwise, it is the complete URL of the upstream.
+ */
 export interface ReplayDestination {
   readonly target: ReplayTarget;
   readonly url: string;

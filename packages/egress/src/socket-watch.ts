@@ -44,8 +44,8 @@ export class SocketWatch {
   }
 
   /**
-   * Called by a handler for each head and for each piece of a body, which is a view into the last read, because undici calls
-   * handlers while it parses what it has read.
+   * Called by a handler for each head and for each piece of a body. A piece is a view into the last read, because undici calls
+   * handlers while it is parsing that read.
    */
   progressed(piece?: Uint8Array): void {
     const unfinished = this.#unfinished;
@@ -67,7 +67,10 @@ export class SocketWatch {
     });
   }
 
-  /** undici reads sockets only through `read`, and reads once more after each read that it has parsed. */
+  /**
+   * Counts lines and destroys the connection if an unfinished head or unfinished trailers have too many. Replaces `read`, because
+   * undici reads sockets only through `read`, and reads once more after each read that it has parsed.
+   */
   #countLines(socket: Socket): void {
     const read = socket.read.bind(socket) as (bytes?: number) => Buffer | null;
     const unfinished: Unfinished = { lines: 0, lastRead: NOTHING, from: 0 };

@@ -28,7 +28,7 @@ const isSame = (given: string, wanted: string): boolean => {
   return timingSafeEqual(digest(given), digest(wanted));
 };
 
-/** Returns ClickHouse's error for any user other than `wanted`, or undefined if the credentials are correct. */
+/** Returns ClickHouse's error for a wrong user or password, or undefined if the credentials are correct. */
 export const refuseOthers = (given: Credentials, wanted: Credentials): EngineException | undefined => {
   const [isUser, isPassword] = [isSame(given.user, wanted.user), isSame(given.password, wanted.password)];
   if (isUser && isPassword) return undefined;

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { replaceFile } from '@standin/process/replace-file';
 
 /**
- * Settings that name a file or an address, contain SQL as text, or change how statements are parsed. With them, a statement could
- * reach resources that its text does not show. They keep their defaults. `test/integration/engine-limits.test.ts` compares the
- * list with the engine's own settings.
+ * Settings that name a file or an address, contain SQL as text, or change how statements are parsed. With such settings, a
+ * statement could reach resources that its text does not show, so these settings keep their defaults.
+ * `test/integration/engine-limits.test.ts` compares the list with the engine's own settings.
  */
 export const FIXED_SETTINGS: readonly string[] = [
   ...['additional_result_filter', 'additional_table_filters', 'ai_function_embedding_default_credentials'],
@@ -33,8 +33,8 @@ const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /**
- * Disables compilation to machine code. On an open page, which repeats its queries, the compiler takes about 30 MiB, and counting
- * 1,000,000 rows takes just as long with it. A statement can enable it.
+ * Disables compilation to machine code. Compiling the queries that an open page repeats takes about 30 MiB of memory and does not
+ * make counting 1,000,000 rows faster. A statement can enable compilation.
  */
 const LAPTOP_QUERY_SETTINGS = `<compile_expressions>0</compile_expressions>
     <compile_aggregate_expressions>0</compile_aggregate_expressions>
@@ -72,8 +72,8 @@ const LAPTOP_SETTINGS = `<max_thread_pool_free_size>2</max_thread_pool_free_size
   <query_condition_cache_size>16777216</query_condition_cache_size>`;
 
 /**
- * Allows no host: `remote_url_allow_hosts` without entries blocks every URL. The user's own file takes precedence over the
- * settings.
+ * Returns the engine's main configuration file. `remote_url_allow_hosts` has no entries and therefore blocks every URL. The user's
+ * own file takes precedence over these settings.
  */
 const configXml = (usersFile: string): string => `<clickhouse>
   <users_config>${escapeXml(usersFile)}</users_config>
@@ -82,12 +82,16 @@ const configXml = (usersFile: string): string => `<clickhouse>
 </clickhouse>
 `;
 
-/** Another engine may be running on the folder, and it reads the files for each statement. Every start writes them again. */
+/**
+ * Only the current user can read the files. They are replaced atomically, because a running engine reads them for each statement,
+ * but not durably, because every start writes them.
+ */
 const SECRET = { mode: 0o600, isDurable: false };
 
 /**
- * Writes the engine's configuration into `directory` and returns its main file. As far as possible, the engine itself refuses
- * what `check-statement.ts` refuses, because that file checks text, while the engine checks when it opens tables and sources.
+ * Writes the engine's configuration into `directory` and returns the path of its main file. As far as possible, the engine itself
+ * rejects what `check-statement.ts` rejects, because that file checks text, while the engine checks when it opens tables and
+ * sources.
  *
  * @param ownFile a configuration file from the user who starts the engine, such as one with `remote_servers`
  */

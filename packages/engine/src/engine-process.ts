@@ -21,7 +21,7 @@ export const THREADPOOL_SIZE = 16;
 /** Thrown if the engine cannot be started. `message` says why and what to do, in one line. */
 export class EngineStartError extends Error {
   override readonly name = 'EngineStartError';
-  /** Whether another process uses the folder, which may be free in a moment. */
+  /** Whether another process is using the folder. If so, the folder may be free in a moment. */
   readonly inUse: boolean;
 
   constructor(message: string, { inUse = false, ...options }: ErrorOptions & { readonly inUse?: boolean } = {}) {

@@ -7,7 +7,7 @@ import { onTestFinished, describe, expect, test } from 'vitest';
 import type { Engine } from './engine.ts';
 import { createHttpFront } from './http-front.ts';
 
-/** Responds to every statement with its own text. test/integration/logstore-engine.test.ts covers the real engine. */
+/** Responds to every statement with the statement's text. test/integration/logstore-engine.test.ts covers the real engine. */
 const engine: Engine = {
   version: '26.7',
   rules: { tableFunctions: new Set(), hasClusters: false },

@@ -58,8 +58,8 @@ export interface FrontAccess {
 }
 
 /**
- * Refuses pages in a browser. A browser marks its requests with Origin or Sec-Fetch-Site, and after DNS rebinding, Host has a
- * foreign name.
+ * Returns the reason to reject a request from a page in a browser. A browser marks its requests with Origin or Sec-Fetch-Site, and
+ * after DNS rebinding, Host has a foreign name.
  */
 const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
@@ -201,12 +201,15 @@ const answerQuery = async (
   answerResult(response, result, { format: formatOf(checked.text) ?? defaultFormat, gzip });
 };
 
-/** Responds when an insert has followed the mark, or with 204 if that takes too long. */
+/**
+ * Responds with 200 when an insert has followed the mark, with 204 if no insert follows in time, and with 503 if too many programs
+ * are waiting.
+ */
 const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: ServerResponse): void => {
   const timer = setTimeout(() => response.writeHead(204).end(), INSERT_WAIT_MS);
   const onInsert = (): void => {
     clearTimeout(timer);
-    // Has no effect after 204.
+    // Has no effect after the 204 response.
     response.end();
   };
   const leave = inserts.whenPast(search.get('after') ?? '', onInsert);

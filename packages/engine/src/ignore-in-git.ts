@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Keeps a data folder out of version control, because it contains keys and captured traffic. Does not change a folder that
+ * Keeps a data folder out of version control, because the folder contains keys and captured traffic. Does not change a folder that
  * contains other files, such as a checkout, because `--data .` must not hide the checkout from git.
  */
 export const ignoreInGit = async (folder: string, ownEntries: readonly string[]): Promise<void> => {

@@ -18,7 +18,7 @@ export interface EngineAddress {
 }
 
 export interface EmbeddedEngineOptions {
-  /** Created if it does not exist. Only one engine at a time can use it. */
+  /** The folder is created if it does not exist. Only one engine at a time can use the folder. */
   readonly dataDir: string;
   /** 0, the default, selects a free port. */
   readonly port?: number | undefined;
@@ -28,15 +28,15 @@ export interface EmbeddedEngineOptions {
 }
 
 export interface EmbeddedEngine extends EngineAddress {
-  /** The id of the current process. It changes when the engine crashes and restarts. */
+  /** The id of the engine's process. The id changes when the engine crashes and restarts. */
   readonly pid: number | undefined;
   /** Finishes running statements, then ends the process. */
   stop(): Promise<void>;
 }
 
 /**
- * Settings for jemalloc, the engine's allocator: freed memory returns to the system within a second, and few threads have their
- * own arenas.
+ * Settings for jemalloc, the engine's allocator. With them, freed memory returns to the system within a second, and few threads
+ * have their own arenas.
  */
 const MALLOC_CONF = 'narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096';
 
@@ -85,15 +85,15 @@ const launch = async (
 ): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
-    // Does not inherit the parent's arguments, because the loaders or --inspect of a test runner are not for the engine. The
-    // engine's JavaScript only passes bytes through.
+    // Does not inherit the parent's arguments, because the loaders or --inspect of a test runner are not for the engine. Saves
+    // memory at the cost of speed, because the engine's JavaScript only passes bytes through.
     execArgv: ['--optimize-for-size'],
     env: { MALLOC_CONF, ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   child.on('error', (error) => logger?.error({ err: error }, 'clickhouse engine process error'));
   const ready = firstWord(child);
-  // A child that has exited reports that itself.
+  // An error is ignored, because `firstWord` reports a child that has exited.
   child.send(login, () => undefined);
   logLines(child, ready, logger);
   try {
@@ -113,9 +113,9 @@ const terminate = async (child: ChildProcess): Promise<void> => {
 };
 
 /**
- * Runs ClickHouse on a folder, in a separate process behind its HTTP interface on the loopback address. The process ends with
- * this one. If it crashes, it restarts on the same port, which clients see as a short outage. Rejects with an `EngineStartError`
- * if the folder or the port is in use.
+ * Runs ClickHouse on a folder, in a separate process behind its HTTP interface on the loopback address. The engine's process ends
+ * with this process. After a crash, the engine restarts on the same port, which clients see as a short outage. Rejects with an
+ * `EngineStartError` if the engine cannot be started, for example because the folder or the port is in use.
  */
 export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promise<EmbeddedEngine> => {
   const { logger } = options;
@@ -157,7 +157,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
       stopping.abort();
       await terminate(child);
       await running;
-      // A restart is in progress.
+      // If a restart was in progress, `child` is now the restarted process.
       await terminate(child);
     },
   };

@@ -27,8 +27,9 @@ const assignments = (prefix: string, pairs: EngineStatement['settings']): string
   });
 
 /**
- * Returns one text for one connection. chdb keeps settings and parameters for the lifetime of the connection. Only parameters
- * that are set in SQL, not through its `queryBind`, are separate from those of other connections.
+ * Returns the query, preceded by SQL that sets its database, settings and parameters. Each statement needs a connection that no
+ * other statement uses, because chdb keeps settings and parameters for the lifetime of a connection. Parameters are set in SQL,
+ * because chdb shares parameters that are passed to `queryBind` between connections.
  */
 export const engineText = (statement: EngineStatement): string => {
   const changes = [
@@ -45,7 +46,7 @@ export const engineText = (statement: EngineStatement): string => {
 
 export const isInsert = (query: string): boolean => /^\s*INSERT\s/i.test(query);
 
-/** Returns the same insert with its data in a file, which is the only chdb input that preserves binary data. */
+/** Returns the insert as a statement that reads its data from a file, which is the only chdb input that preserves binary data. */
 export const insertFromFile = (query: string, { start, fileAt, end }: InsertHead, path: string): string =>
   `${query.slice(start, fileAt)}FROM INFILE ${quote(path)} COMPRESSION 'none' ${query.slice(fileAt, end)}`;
 

@@ -5,7 +5,7 @@ export interface Token {
   readonly kind: 'word' | 'name' | 'string' | 'number' | 'sign';
   readonly text: string;
   readonly start: number;
-  /** The position after its last character. */
+  /** The position after the token's last character. */
   readonly end: number;
 }
 
@@ -58,8 +58,9 @@ const skipBlank = (sql: string, from: number): number => {
 };
 
 /**
- * Splits SQL like ClickHouse's lexer (src/Parsers/Lexer.cpp), or throws an `EngineException`. Rejects ambiguous syntax: heredocs,
- * `//` and `#` comments, nested comments, typographic quotes, and backslashes in names. Lazy, because data may follow an INSERT.
+ * Splits SQL like ClickHouse's lexer (src/Parsers/Lexer.cpp), or throws an `EngineException`. Rejects ambiguous syntax, namely
+ * heredocs, `//` and `#` comments, nested comments, typographic quotes, and backslashes in names. Splits lazily, because data may
+ * follow an INSERT.
  */
 export function* tokensOf(sql: string): Generator<Token, undefined> {
   const nul = sql.indexOf('\0');

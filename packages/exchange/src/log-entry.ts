@@ -1,7 +1,7 @@
 import type { Action, HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
 
 /**
- * A log entry as users and programs see it: one line of `standin logs -o json`. Fields are only added, never removed.
+ * A log entry as users and programs see it, which is one line of `standin logs -o json`. Fields are only added, never removed.
  *
  * Bytes on the wire are represented without loss. A body is UTF-8 text if it is valid UTF-8, and base64 otherwise. In `target`,
  * `path`, `query`, header names and header values, each character is one byte (latin1): `é` is the byte E9, and the UTF-8 bytes
@@ -51,7 +51,7 @@ export interface LogEntry {
   readonly upstreamError: string;
   /** Milliseconds from the arrival of the head to the end of the request. */
   readonly requestMs: number;
-  /** Milliseconds from dialling the upstream to the first byte of its response, or 0 if there was none. */
+  /** Milliseconds from dialling the upstream to the first byte of its response, or 0 if there was no response. */
   readonly upstreamFirstByteMs: number;
   /** When the entry expires, as RFC 3339. */
   readonly expiresAt: string;
@@ -101,7 +101,7 @@ export interface LogSummary {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Decodes a body for users and programs. */
+/** Returns a body as text if it is valid UTF-8, and as base64 otherwise. */
 export const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: BodyEncoding } => {
   try {
     return { body: utf8.decode(bytes), bodyEncoding: 'utf8' };
@@ -126,7 +126,10 @@ export const formatTime = (us: number): string => {
 
 const isoTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Parses any RFC 3339 time and keeps its microseconds. Returns `undefined` if the text is not such a time. */
+/**
+ * Parses an RFC 3339 time to microseconds since the epoch. Ignores decimal places beyond microseconds. Returns `undefined` if the
+ * text is not such a time.
+ */
 export const parseTime = (text: string): number | undefined => {
   const match = isoTime.exec(text);
   if (!match) return undefined;

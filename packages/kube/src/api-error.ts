@@ -108,8 +108,8 @@ export const refused = (request: string, answer: RefusedAnswer): ApiError => {
 };
 
 /**
- * Whether `resourceVersion` or `continue` is older than the oldest version that the server has kept, so that the client must list
- * again.
+ * Returns whether a call failed because its `resourceVersion` or `continue` is older than the oldest version that the server has
+ * kept, so that the client must list again.
  */
 export const isExpired = (error: unknown): boolean => error instanceof ApiError && error.status === 410;
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404;

@@ -1,6 +1,8 @@
 /** Time and randomness, so that tests can control them. */
 export interface Clock {
-  /** Monotonic milliseconds, for durations and deadlines, which must not follow corrections of the system clock. */
+  /**
+   * Returns monotonic milliseconds, for durations and deadlines, which must not be affected by corrections of the system clock.
+   */
   now(): number;
   /** Returns the time of day, for timestamps that others read. */
   date(): Date;

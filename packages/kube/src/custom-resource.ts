@@ -12,7 +12,7 @@ import {
 import type { KubeObject } from './kube-object.ts';
 import { resourcePath } from './resource-path.ts';
 
-/** `kubectl apply` keeps a second copy of the whole object in it. */
+/** The annotation in which `kubectl apply` keeps a second copy of the whole object. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** A Standin custom resource as the API server returns it. */
@@ -27,7 +27,10 @@ export const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: s
 
 const resourceOf = (kind: Kind) => ({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural });
 
-/** Converts a custom resource for the port, without the parts that only take up memory. */
+/**
+ * Converts a custom resource to a `ResourceObject`. Leaves out kubectl's copy of the object and other metadata that would only take
+ * up memory.
+ */
 export const toResourceObject = (kind: Kind, object: CustomResource): ResourceObject => {
   const { metadata, spec, status } = object;
   const annotations = Object.fromEntries(
@@ -53,14 +56,15 @@ export const toResourceObject = (kind: Kind, object: CustomResource): ResourceOb
 };
 
 /**
- * Returns `current` with the spec, labels and annotations of `desired`, for a PUT. Its resourceVersion makes that PUT a
- * compare-and-swap. Returns `undefined` if there is no difference, because a PUT would still record this client as the field
- * manager, which is a change.
+ * Returns `current` with the spec, labels and annotations of `desired`, for a PUT. The resourceVersion of `current` makes the PUT a
+ * compare-and-swap. Returns `undefined` if there is no difference, because even a PUT without a difference would change the object:
+ * it would record this client as the field manager.
  */
 export const replacementOf = (current: CustomResource, desired: DesiredObject): CustomResource | undefined => {
   const { apiVersion, kind, spec } = desired;
   const { labels = {}, annotations = {} } = desired.metadata;
-  // Keep kubectl's annotation, because its next apply could otherwise not tell what was removed. Keep owners and finalizers too.
+  // Keep kubectl's annotation, because otherwise the next `kubectl apply` could not determine which fields were removed. Keep
+  // owners and finalizers too.
   const lastApplied = current.metadata.annotations?.[LAST_APPLIED];
   const kept = lastApplied === undefined ? {} : { [LAST_APPLIED]: lastApplied };
   const metadata = { ...current.metadata, labels, annotations: { ...annotations, ...kept } };

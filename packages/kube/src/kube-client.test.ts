@@ -44,7 +44,7 @@ describe('KubeClient', () => {
     const sent = server.requests.map(({ headers }) => headers.authorization);
     expect(new Set(sent.slice(0, -1))).toEqual(new Set(['Bearer anna', 'Bearer berta']));
     expect(sent.at(-1)).toBe('Bearer own-token');
-    // The shared connections (up to eight), and the one for its own call.
+    // Up to eight shared connections, and one for the call in the `own` lane.
     expect(server.connections).toBeLessThanOrEqual(9);
     await Promise.all([shared.close(), own.close()]);
   });
@@ -136,7 +136,7 @@ describe('KubeClient', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     const writesFrom = performance.now();
     await Promise.all(Array.from({ length: 15 }, () => client.mergePatch('/x', {})));
-    // 5 immediately, then 10 more at 20 per second.
+    // Five writes start immediately, and the other ten start at 20 per second.
     expect(performance.now() - writesFrom).toBeGreaterThan(450);
     await client.close();
   });

@@ -20,7 +20,10 @@ const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
 const TIMEOUT_MS_DEFAULT = 30_000;
 const ATTEMPTS_MAX_DEFAULT = 6;
 const RETRY_BACKOFF = { baseMs: 100, capMs: 3_000 };
-/** A server may ask for a longer wait. In that case the call fails, and the caller's own retry waits instead. */
+/**
+ * The longest `Retry-After` that a call respects. If the server asks for a longer wait, the call fails, and the caller's own retry
+ * waits instead.
+ */
 const RETRY_AFTER_MS_MAX = 30_000;
 
 export interface CallOptions {
@@ -55,12 +58,12 @@ export interface KubeClientOptions {
 }
 
 /**
- * JSON over HTTP to the API server, with features that client-node lacks: shared connections, bounded retries with backoff, a
- * rate limit for writes, and metrics. All methods reject with `ApiError`, or with the signal's reason when it aborts.
+ * JSON over HTTP to the API server, with features that client-node lacks: shared connections, bounded retries with backoff, a rate
+ * limit for writes, and metrics. All methods except `watch` reject with `ApiError`, or with the signal's reason when it aborts.
  *
- * Retries repeatable calls (all but POST) after network errors, 429 and 5xx. Retries all calls after 429 and 5xx with
- * `Retry-After`, because the server states that it did nothing. A retried conditional write can conflict with its own first
- * attempt and fail with `Conflict`.
+ * Retries repeatable calls (all but POST) after network errors, 429 and 5xx. Retries all calls after 429, and after 5xx with
+ * `Retry-After`, because the server states that it did nothing. A retried conditional write can conflict with its own first attempt
+ * and fail with `Conflict`.
  */
 export class KubeClient {
   readonly config: SharedConnectionConfig;
@@ -130,7 +133,8 @@ export class KubeClient {
 
   /**
    * Opens a watch and returns the bytes of the response, with one JSON event per line. Has no rate limit and no retries. Rejects
-   * and ends with `ApiError`. A pause of `idleMs` is also an error, because a half-open connection looks like a quiet one.
+   * with `ApiError` if the watch cannot be opened. Reading the bytes fails with undici's error if the connection breaks, or if
+   * nothing arrives for `idleMs`, because a half-open connection looks like a quiet one.
    */
   async watch(
     path: string,
@@ -151,7 +155,7 @@ export class KubeClient {
   #retryDelayMs(error: unknown, options: RequestOptions, attempt: number): number | undefined {
     if (options.once === true || attempt + 1 >= this.#attemptsMax || !(error instanceof ApiError)) return undefined;
     if (error.status === 401 && attempt === 0) {
-      // The token has been rotated in the meantime.
+      // The token may have been rotated in the meantime.
       this.config.forgetToken();
       return 0;
     }

@@ -33,7 +33,8 @@ const identityOf = ({ server, caData, caFile }: Cluster): KubeClusterIdentity =>
 export const readKubeToken = async (options: LoadOptions = {}): Promise<KubeToken | undefined> => {
   const config = loadConfig(options);
   const cluster = config.getCurrentCluster();
-  // A token is never sent without encryption. The client would report that error even to a user who has no token.
+  // A token is never sent without encryption. `authenticate` would report an unencrypted URL as an error even if the user has no
+  // token.
   if (cluster === null || cluster.server.startsWith('http:')) return undefined;
   const { headers } = await config.authenticate(cluster.server);
   await config.close();

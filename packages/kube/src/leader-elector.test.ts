@@ -6,7 +6,7 @@ import { until } from '../testing/until.ts';
 import { LEADER_URL_ANNOTATION, firstEpoch, microTime, type Leader, type Lease } from './lease.ts';
 import { LeaderElector, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 
-/** Shorter than the defaults, but long enough for a busy machine. */
+/** Times that are shorter than the defaults, but long enough for a busy machine. */
 const FAST = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 100 };
 
 /** A server with one Lease and compare-and-swap. */

@@ -21,14 +21,16 @@ export interface LeaderElectorOptions {
   readonly namespace: string;
   /** The name of the Lease. */
   readonly name: string;
-  /** Identifies this process to users, as the pod name. A UUID is added, so that a restarted process has a new identity. */
+  /**
+   * Identifies this process to users, for example by its pod name. A UUID is added, so that a restarted process has a new identity.
+   */
   readonly identity: string;
-  /** This process's address while it leads. */
+  /** This process's address while it is leading. */
   readonly url?: string | undefined;
   readonly leaseDurationMs?: number;
   /**
-   * A leader that has not been able to renew for this long stops leading. This is shorter than the lease duration, so the leader
-   * stops before another candidate starts.
+   * A leader that has not been able to renew for this long stops leading. This time is shorter than the lease duration, so the
+   * leader stops before another candidate starts.
    */
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
@@ -41,15 +43,15 @@ export interface LeaderElectorOptions {
 export interface Term {
   /** Increases with every term of any process. */
   readonly epoch: number;
-  /** Aborts when leadership is lost or released. All the leader's work must end then. */
+  /** Aborts when leadership is lost or released. When the signal aborts, all the leader's work must end. */
   readonly signal: AbortSignal;
 }
 
 export interface LeaderCallbacks {
   /**
-   * Leads until `term.signal` aborts, and must then end within the lease duration, because another process may lead after that.
-   * Resolving earlier has no effect. A rejection releases leadership. The next term of this process starts only after this has
-   * settled.
+   * Leads until `term.signal` aborts. After the abort, the promise must settle within the lease duration, because another process
+   * may lead afterwards. Resolving earlier has no effect. A rejection releases leadership. The next term of this process starts
+   * only after the promise has settled.
    */
   readonly onStartedLeading: (term: Term) => Promise<void>;
   /** Called whenever the known leader changes, including to this process. */
@@ -62,10 +64,10 @@ export interface LeaderCallbacks {
 const RELEASED_SECONDS = 1;
 
 /**
- * Leader election on a Lease, with client-go's algorithm. A candidate decides whether a lease has expired by the time when it
- * last saw the lease change, on its own monotonic clock, so the machines' clocks need not agree. All writes are compare-and-swap.
- * No more than one process leads at a time, provided that work stops when the term's signal aborts. A process that was frozen may
- * run for a moment before it notices. Anything that must not happen twice needs the epoch or a resourceVersion.
+ * Leader election on a Lease, with client-go's algorithm. A candidate decides whether a lease has expired by the time when it last
+ * saw the lease change, on its own monotonic clock, so the machines' clocks need not agree. All writes are compare-and-swap. No
+ * more than one process leads at a time, provided that work stops when the term's signal aborts. A process that was frozen may run
+ * for a moment before it notices that it no longer leads. Anything that must not happen twice needs the epoch or a resourceVersion.
  */
 export class LeaderElector {
   readonly identity: string;
@@ -95,7 +97,10 @@ export class LeaderElector {
     return leaderOf(this.#observed?.lease);
   }
 
-  /** Takes part in the election until the signal aborts. Resolves when the work of the last term has ended and the lease is released. */
+  /**
+   * Takes part in the election until the signal aborts. Resolves when the work of the last term has ended and the lease is
+   * released.
+   */
   async run(callbacks: LeaderCallbacks): Promise<void> {
     const { signal } = callbacks;
     let failures = 0;
@@ -115,7 +120,10 @@ export class LeaderElector {
     }
   }
 
-  /** Resolves with the lease and the time before it was written if this process now holds the lease. */
+  /**
+   * Takes the lease if it is free. Resolves with the lease and the time before it was written if this process now holds it, and
+   * with undefined otherwise.
+   */
   async #tryAcquire(callbacks: LeaderCallbacks): Promise<{ lease: Lease; since: number } | undefined> {
     const call = this.#call(this.#deadlineMs / 2, callbacks.signal);
     this.#observe(await this.#store.read(call), callbacks);
@@ -163,7 +171,10 @@ export class LeaderElector {
     if (lease !== undefined) await this.#release(lease, callbacks);
   }
 
-  /** Resolves with the lease if this process still holds it and stops on request, or with undefined if the lease is lost. */
+  /**
+   * Renews the lease until it is lost or the term must end, then aborts the term. Resolves with the lease if this process still
+   * holds it, or with undefined if the lease is lost.
+   */
   async #renewUntilLost(
     acquired: { lease: Lease; since: number },
     { term, callbacks }: { term: AbortController; callbacks: LeaderCallbacks },
@@ -181,7 +192,7 @@ export class LeaderElector {
         if (renewed === 'lost') return undefined;
         if (renewed === 'failed') continue;
         lease = renewed;
-        // Use the time before the write was sent. Other candidates count from when they see the write, which is later.
+        // Use the time before the write was sent, because the time at which other candidates see the write is always later.
         deadline.moveTo(startedAt);
       }
     } finally {
@@ -190,7 +201,10 @@ export class LeaderElector {
     }
   }
 
-  /** Aborts the term with a separate timer, because a hanging renewal must not keep the term alive. */
+  /**
+   * Aborts the term if the lease has not been renewed before the deadline. Uses a separate timer, because a hanging renewal must
+   * not keep the term alive.
+   */
   #deadline(since: number, term: AbortController) {
     let from = since;
     let timer: NodeJS.Timeout | undefined;
@@ -224,8 +238,8 @@ export class LeaderElector {
         this.#observe(written, callbacks);
         return written;
       }
-      // Another write came first: an annotation, one of this process's attempts whose response was lost, a new leader, or the
-      // deletion of the lease.
+      // Another write came first, which may be an annotation, one of this process's attempts whose response was lost, a new leader,
+      // or the deletion of the lease.
       const current = await this.#store.read(call);
       this.#observe(current, callbacks);
       if (current !== undefined && current.spec.holderIdentity !== this.identity) return 'lost';

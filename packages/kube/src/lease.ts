@@ -25,14 +25,14 @@ export interface Lease {
 }
 
 /**
- * Formats a time with the six decimal places that the API server requires. It responds to a plain Date with 400, so no process
- * would ever lead.
+ * Formats a time with the six decimal places that the API server requires. The API server responds to a plain Date with 400, so no
+ * process would ever lead.
  */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
 /**
- * Returns the first value for a new Lease's transitions: the seconds since 2026 instead of 0, because epochs must increase with
- * every leader even if the Lease is deleted. The value fits the field's 32 bits until 2094.
+ * Returns the first value for a new Lease's transitions. It is the number of seconds since 2026 instead of 0, because epochs must
+ * increase with every leader even if the Lease is deleted. The value fits the field's 32 bits until 2094.
  */
 export const firstEpoch = (now: Date): number => Math.max(1, Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1_000));
 
@@ -60,7 +60,7 @@ export const annotationsWith = (
   >;
 };
 
-/** Prepares a lease that must be created again. */
+/** Returns the lease without the metadata that the server sets, so that a lease that was deleted can be created again. */
 export const withoutVersion = ({ metadata: { name, namespace, annotations }, ...lease }: Lease): Lease => ({
   ...lease,
   metadata: { name, namespace, ...(annotations && { annotations }) },

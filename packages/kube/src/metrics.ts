@@ -79,7 +79,7 @@ export const reflectorMetrics = perRegistry((registry) => {
   };
 });
 
-/** Uses the metric names of controller-runtime and client-go, so that existing dashboards work. */
+/** Upper bounds of the histogram buckets, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** The queue state that the gauges need. */
@@ -90,6 +90,7 @@ export interface QueueProbe {
   runningSeconds(): number[];
 }
 
+/** Uses the metric names of client-go and controller-runtime, so that existing dashboards work. */
 export const workQueueMetrics = perRegistry((registry) => {
   const queues = new Set<QueueProbe>();
   const registers = [registry];

@@ -15,7 +15,7 @@ import { Reflector } from './reflector.ts';
 class HistoryServer {
   readonly objects = new Map<string, KubeObject>();
   readonly #history: { readonly version: number; readonly line: string }[] = [];
-  /** The objects that each paged list found, by its version. */
+  /** The objects that each paged list found, by the version of the list. */
   readonly #snapshots = new Map<number, readonly KubeObject[]>();
   readonly #watches = new Set<ServerResponse>();
   #version = 1;
@@ -195,7 +195,7 @@ describe('Reflector under faults', () => {
     let changes = 0;
     api.beforeNextPage = () => {
       changes += 1;
-      // Move the others forward and add one at the end.
+      // Remove the first object, so that the others move forward, and add an object at the end.
       api.remove('a');
       api.put('d');
     };

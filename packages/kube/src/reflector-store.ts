@@ -36,7 +36,8 @@ export class ReflectorStore<T extends KubeObject> {
     const key = objectKey(object);
     const known = this.#objects.get(key);
     if (known !== undefined && known.metadata.resourceVersion === object.metadata.resourceVersion) return;
-    // The object was deleted and created again in a gap. The handler must not mistake the new object for the old one.
+    // The object was deleted and created again while no watch was open. The handler must not mistake the new object for the old
+    // one.
     if (known !== undefined && known.metadata.uid !== object.metadata.uid) this.#handler.remove(known);
     this.#objects.set(key, object);
     this.#handler.put(object);
@@ -47,7 +48,7 @@ export class ReflectorStore<T extends KubeObject> {
     if (this.#objects.delete(key)) this.#handler.remove(object);
   }
 
-  /** Accepts a full list. Objects that are missing from it were deleted in a gap. */
+  /** Accepts a full list. Objects that are missing from it were deleted while the watch was down. */
   replace(objects: readonly T[]): void {
     const listed = new Set(objects.map(objectKey));
     for (const [key, object] of [...this.#objects]) {

@@ -11,22 +11,22 @@ import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
 import { watchEvents } from './watch-events.ts';
 
 /**
- * The server ends a watch after this time. It is random, so that many clients do not reconnect at once (client-go uses 5 to 10
- * min).
+ * The server ends a watch after this time. The time is random, so that many clients do not reconnect at the same time (client-go
+ * uses 5 to 10 min).
  */
 const WATCH_SECONDS = { min: 240, max: 300 };
 /** The server sends a bookmark about once a minute. A longer pause means that the connection is dead. */
 const IDLE_MS_DEFAULT = 90_000;
 /** The longest pause between requests to an unavailable server, so that its return is noticed within two seconds. */
 const AWAY_BACKOFF = { baseMs: 100, capMs: 1_500 };
-/** For a rejection (403, 404, …) that only a change to RBAC or CRDs can end. */
+/** The backoff after a rejection (403, 404, …) that only a change to RBAC or CRDs can end. */
 const REFUSED_BACKOFF = { baseMs: 100, capMs: 5_000 };
 /** A watch that is shorter than this and delivers nothing counts as a failure. Otherwise, restarting it would be a busy loop. */
 const SHORT_WATCH_MS = 1_000;
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
-  /** The collection: `resourcePath` without a name. */
+  /** The path of the collection, which is the result of `resourcePath` without a name. */
   readonly path: string;
   /** The plural name of the resource, for logs and metrics. */
   readonly resource: string;
@@ -38,7 +38,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly transform?: ((object: T) => T) | undefined;
   /** Called each time the server rejects a request (403, 404, …) for a reason that only a change to RBAC or CRDs can end. */
   readonly onRefused?: ((error: unknown) => void) | undefined;
-  /** Called each time a watch is open, with everything before it in the store. */
+  /** Called each time a watch has opened. The store then contains the state from which the watch continues. */
   readonly onWatching?: (() => void) | undefined;
   readonly logger: KubeLogger;
   readonly registry?: Registry | undefined;
@@ -47,7 +47,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly pageSize?: number | undefined;
 }
 
-/** How a list or a watch ended, and where to continue: at `resume`, or with a new list. */
+/** How a list or a watch ended, and whether to continue at `resume` or with a new list. */
 interface Ending {
   readonly reason: 'ended' | 'expired' | 'refused' | 'away' | 'broken';
   readonly resume: string | undefined;
@@ -62,10 +62,10 @@ interface Ending {
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 /**
- * Keeps a local copy of one kind up to date, in one namespace or in all of them, while it runs. Recovers from every failure in
- * between: it resumes the watch if that closes the gap, and lists again otherwise. Either way, it reports the differences,
- * including deletions. Only one list or watch runs at a time. It does not promise to report every intermediate state of an
- * object, or to report a change only once.
+ * Keeps a local copy of one kind up to date, in one namespace or in all of them, while it is running. Recovers from every failure.
+ * Resumes the watch if no change is lost by resuming, and lists again otherwise. In both cases, the differences, including
+ * deletions, are reported. Only one list or watch runs at a time. The reflector does not promise to report every intermediate state
+ * of an object, or to report a change only once.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
   /** Resolves when the first full list is in the store. Rejects if the reflector is stopped before that. */
@@ -142,8 +142,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
         lastReason = ending.reason;
         continue;
       }
-      // A server that becomes available again often rejects requests for a moment. That is a new problem, not the twentieth
-      // failure.
+      // A server that becomes available again often rejects requests for a moment. Such a rejection is a new problem, not the
+      // twentieth failure.
       if (ending.reason !== lastReason || ending.lasted === true) failures = 0;
       lastReason = ending.reason;
       if (ending.reason === 'refused') this.#guard(() => this.#options.onRefused?.(ending.error));
@@ -228,9 +228,9 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Classifies the end of a watch. `resume` is the position of a watch that was open. A watch that could not be opened at all
-   * needs a new list, because a server that was unavailable may have been restored from a backup, and a watch from a version that
-   * it does not have would wait silently.
+   * Classifies the end of a watch. `resume` is the position of a watch that was open. A watch that could not be opened at all needs
+   * a new list, because a server that was unavailable may have been restored from a backup, and a watch from a version that the
+   * restored server does not have would wait silently.
    */
   #classify(error: unknown, resume: string | undefined): Ending {
     if (!(error instanceof ApiError)) {
@@ -248,7 +248,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #logRestart(ending: Ending, failures: number): void {
     const fields = { ...this.#labels, reason: ending.reason, failures, err: ending.error };
-    // The first failure is normal. A persistent one is logged about once a minute.
+    // A first failure is normal. A persistent failure is logged about once a minute.
     if (failures === 3 || (failures > 0 && failures % 40 === 0))
       this.#options.logger.warn(fields, 'watch keeps failing');
     else this.#options.logger.debug(fields, 'watch restarting');

@@ -11,7 +11,10 @@ export interface ResourcePath {
   readonly subresource?: string | undefined;
 }
 
-/** Values that a part must not have, because URL encoding keeps `.` and `..`, and URL parsers resolve them. */
+/**
+ * Path parts that are rejected. An empty part would leave out a level of the path. URL encoding keeps `.` and `..`, and URL parsers
+ * resolve them.
+ */
 const STEPS: ReadonlySet<string> = new Set(['', '.', '..']);
 
 /**

@@ -21,7 +21,7 @@ const kindOf = ({ status }: ApiError): SourceErrorKind => {
   }
 };
 
-/** Converts an API server error to the port's error, keeping its message. Returns any other error unchanged. */
+/** Converts an `ApiError` to a `SourceError` with the same message. Returns any other error unchanged. */
 export const toSourceError = (error: unknown): unknown =>
   error instanceof ApiError ? new SourceError(kindOf(error), error.message, { cause: error }) : error;
 

@@ -70,7 +70,7 @@ describe('WorkQueue', () => {
     await until('five attempts', () => times.length === 5);
     const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     [20, 40, 80, 80].forEach((expected, index) => {
-      // Measured with the other clock, timers may fire a millisecond early.
+      // By `performance.now()`, timers may fire a millisecond early, because they use a different clock.
       expect(pauses[index]).toBeGreaterThanOrEqual(expected - 2);
       expect(pauses[index]).toBeLessThan(expected + 60);
     });

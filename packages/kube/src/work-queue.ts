@@ -5,11 +5,11 @@ import type { KubeLogger } from './logger.ts';
 import { workQueueMetrics, type QueueProbe } from './metrics.ts';
 
 export interface ReconcileResult {
-  /** Reconcile this key again after this time, even though nothing failed. */
+  /** The time after which this key is reconciled again, even though nothing failed. */
   readonly requeueAfterMs?: number;
 }
 
-/** client-go's per-item exponential limiter. */
+/** The same values as in client-go's exponential backoff per item. */
 const BACKOFF_DEFAULT = { baseMs: 5, capMs: 1_000_000 };
 
 export interface WorkQueueOptions<Key extends string> {

@@ -90,7 +90,7 @@ export const json = (
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 };
 
-/** Returns a Kubernetes Status. */
+/** Responds with an error in the form of a Kubernetes `Status`. */
 export const fail = (
   response: ServerResponse,
   code: number,
@@ -108,7 +108,7 @@ const configFor = (server: string): SharedConnectionConfig => {
 export const clientFor = (server: FakeApiServer, options: Partial<KubeClientOptions> = {}): KubeClient =>
   new KubeClient({ config: configFor(server.url), ...options });
 
-/** Collects log lines. */
+/** Returns a logger that keeps its lines in `lines`. */
 export const recordingLogger = (): KubeLogger & { readonly lines: { level: string; message: string }[] } => {
   const lines: { level: string; message: string }[] = [];
   const log = (level: string) => (_: object, message: string) => void lines.push({ level, message });

@@ -42,7 +42,7 @@ test.for([
     false,
     ['log tables missing', 'log tables older than this version', 'log tables up to date'],
   ],
-  // In this case, the process creates the tables itself.
+  // The process itself creates missing tables.
   [[MISSING], true, []],
   [[OLDER], true, []],
   [[failure('497')], false, ['needs SELECT on the migrations table']],

@@ -44,9 +44,9 @@ const problemOf = (
 };
 
 /**
- * Compares the log tables with those that this version expects, at startup. If they differ, logs one line that says what to do,
- * and another one when they are up to date. Waits while ClickHouse is unavailable. Never fails, because the work itself fails if
- * it is not possible.
+ * Compares the log tables with those that this version expects, at startup. If they differ, logs one line that says what to do, and
+ * another line when the tables are up to date. With `migrates`, logs only that the tables are newer. Waits while ClickHouse is
+ * unavailable. Never fails, because the work that needs the tables reports its own errors.
  */
 export const checkSchema = async (store: Pick<LogStore, 'schema'>, options: CheckSchemaOptions): Promise<void> => {
   const { migrates, logger, signal, retryMs = RETRY_MS } = options;

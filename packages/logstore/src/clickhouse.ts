@@ -19,13 +19,13 @@ interface Statement {
   readonly settings?: ClickHouseSettings;
   /** The body of an insert, whose `sql` ends with its FORMAT. */
   readonly body?: Buffer;
-  /** If `false`, the statement does not run in the database. Used to create it. */
+  /** If `false`, the statement does not run in the database, for example because it creates the database. */
   readonly inDatabase?: boolean;
 }
 
 interface Answer {
   readonly bytes: Buffer;
-  /** Marks the inserts before the statement ran. Only the embedded engine returns it. See `INSERTS_PATH`. */
+  /** Marks the inserts before the statement ran. Only the embedded engine returns this mark. See `INSERTS_PATH`. */
   readonly insertMark: string | undefined;
 }
 
@@ -46,7 +46,10 @@ export interface ClickHouse {
 
 /** Longer than `max_execution_time` of any statement, so that the server's own error arrives first. */
 const REQUEST_TIMEOUT_MS = 35_000;
-/** A server closes idle connections after 3 s (10 s on older versions and in ClickHouse Cloud). The client must close them first. */
+/**
+ * Servers close idle connections after 3 s before ClickHouse 23.11, and after 10 s or more since then. The client must close them
+ * first.
+ */
 const IDLE_SOCKET_TTL_MS = 2_500;
 const OPEN_CONNECTIONS_MAX = 10;
 

@@ -4,7 +4,7 @@ import { conditionsOf, LogFilterError } from './log-filter.ts';
 import type { CountFilter } from './log-filter.ts';
 import { decodeAll } from './run-query.ts';
 
-/** Classes of statuses. `5xx` also includes everything above it, and `none` contains the entries without a response. */
+/** Classes of statuses. `5xx` also includes all higher statuses, and `none` contains the entries without a response. */
 export const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 export type StatusClass = (typeof STATUS_CLASSES)[number];
 
@@ -22,7 +22,7 @@ export interface HistogramRange {
 }
 
 export interface HistogramBucket {
-  /** The start of the bucket. It ends where the next one starts. */
+  /** The start of the bucket. The bucket ends where the next one starts. */
   readonly start: Date;
   readonly counts: Readonly<Record<StatusClass, number>>;
 }
@@ -34,7 +34,7 @@ const BLOCK_ROWS = 8_192;
 /** Selects blocks at random, because every n-th block could coincide with a pattern in the traffic. */
 const SAMPLED = `cityHash64(_part, intDiv(_part_offset, ${BLOCK_ROWS})) % {oneIn:UInt32} = 0`;
 
-/** In seconds. A count that would take longer fails, and the user is asked to narrow the search. */
+/** The time limit in seconds. A count that would take longer fails, and the user is asked to narrow the search. */
 const COUNT_EXECUTION_TIME_MAX = 10;
 
 const countSettings: ClickHouseSettings = {
@@ -44,9 +44,9 @@ const countSettings: ClickHouseSettings = {
 };
 
 /**
- * Returns the rows that a filter selects, each one once and in its highest version. Uses `FINAL`, because a count by id keeps all
- * ids in memory (500 ms instead of 70 on 10M rows). Conditions on values that all copies of a row share are checked before the
- * merge.
+ * Returns the `FROM` clause for the rows that a filter selects, each one once and in its highest version, and the clause's
+ * parameters. Uses `FINAL`, because a count by id keeps all ids in memory (500 ms instead of 70 ms on 10M rows). Conditions on
+ * values that all copies of a row share are checked before the merge.
  */
 const selected = (filter: CountFilter, more: readonly string[] = []): { from: string; params: object } => {
   const { frozen, final, params } = conditionsOf(filter);
@@ -67,7 +67,7 @@ const assertRange = ({ from, to, buckets, oneIn = 1 }: HistogramRange): void => 
     throw new LogFilterError(`buckets must be an integer from 1 to ${HISTOGRAM_BUCKETS_MAX}`);
   }
   if (!Number.isInteger(oneIn) || oneIn < 1) throw new LogFilterError('oneIn must be an integer of 1 or more');
-  // This is also true if one of the two dates is invalid.
+  // This condition also holds if one of the two dates is invalid.
   if (!(from.getTime() < to.getTime())) throw new LogFilterError('from must be before to');
 };
 

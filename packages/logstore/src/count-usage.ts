@@ -23,7 +23,7 @@ export interface EndpointUsage {
   readonly requests: number;
 }
 
-/** The number of an account's requests in the log. */
+/** An account's request counts in the log, by day and by endpoint. */
 export interface Usage {
   /** Days with requests, in order. */
   readonly days: readonly DayUsage[];

@@ -37,8 +37,8 @@ const DISTINCT_LIMIT_MAX = 100;
 const VALUE_LENGTH_MAX = 200;
 
 /**
- * Limits for a user who is typing and does not want to wait. The values found in this time (in seconds) and among this many
- * values are good enough.
+ * Limits for a user who is typing and does not want to wait. The values found within this time (in seconds) and up to this number
+ * are good enough.
  */
 const distinctSettings: ClickHouseSettings = {
   max_execution_time: 1,
@@ -53,7 +53,10 @@ interface Source {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Returns the expression whose values are wanted, from the closed tables of the search language. */
+/**
+ * Returns the SQL for the values of a field, which never contains text from the user. Throws a `LogFilterError` for an unknown
+ * field.
+ */
 const sourceOf = (field: string): Source => {
   const plain = PLAIN_FIELDS.find((name) => name === field);
   if (plain === 'status') return { sql: "if(status = 0, 'none', toString(status))", latin1: false, params: {} };

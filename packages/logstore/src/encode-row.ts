@@ -57,8 +57,8 @@ export const encodeRow = (row: LogRow): Buffer => {
 };
 
 /**
- * Writes one row as RowBinary, with columns in the order of `LOG_COLUMNS`. Returns the offset after the row. The body of an
- * insert is a concatenation of rows. This is on the gateway's hot path, so it creates no intermediate objects. It writes the same
+ * Writes one row as RowBinary, with columns in the order of `LOG_COLUMNS`. Returns the offset after the row. The body of an insert
+ * is a concatenation of rows. This function is on the gateway's hot path, so it creates no intermediate objects. It writes the same
  * bytes for the same row on every call, because a retried batch must match the first one byte for byte.
  */
 export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {

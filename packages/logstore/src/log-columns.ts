@@ -1,6 +1,7 @@
 /**
  * The columns of the `log` table that a row contains, in the order in which `encodeRow` writes them. `migrations/` defines their
- * types, and an integration test compares the two. Append only, because a segment from an older gateway must stay readable.
+ * types, and an integration test compares the two. Columns may only be appended, because a segment from an older gateway must stay
+ * readable.
  */
 export const LOG_COLUMNS = [
   'id',

@@ -25,7 +25,7 @@ describe('the project', () => {
     });
   });
 
-  // Ways in which a uid can be missing that types do not prevent: JSON, a spread, an optional chain.
+  // Types do not prevent a uid from being missing after JSON, a spread or an optional chain.
   test.each([[{}], [{ projectUid: undefined }], [{ projectUid: null }], [{ projectUid: '' }], [{ projectUid: true }]])(
     'does not become all projects if the uid is missing: %j',
     (filter) => {

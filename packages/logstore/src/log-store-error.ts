@@ -1,10 +1,10 @@
 import { ClickHouseError } from '@clickhouse/client';
 
 /**
- * `retryable`: the server may accept the same bytes later, because they are not the problem. `permanent`: the server has read
- * them and will never accept them, so the batch must be bisected and its bad row quarantined. Only codes that blame the data are
- * permanent. A missing table, a wrong password or an unknown code is retryable, because a mistake in the server configuration
- * must not quarantine good rows.
+ * `retryable` means that the server may accept the same bytes later, because they are not the problem. `permanent` means that the
+ * server has read the bytes and will never accept them, so the batch must be bisected and its bad row quarantined. Only codes that
+ * blame the data are permanent. A missing table, a wrong password or an unknown code is retryable, because a mistake in the server
+ * configuration must not quarantine good rows.
  */
 export type LogStoreErrorKind = 'retryable' | 'permanent';
 
@@ -62,7 +62,8 @@ const TOO_MANY_PARTS = '252';
 
 const kindOf = (code: string, message: string): LogStoreErrorKind => {
   if (DATA_ERRORS.has(code)) return 'permanent';
-  // This code has two causes. Too many parts disappear when merges catch up, but too many partitions for one insert never do.
+  // This code has two causes. If there are too many parts, a retry succeeds when merges catch up. If there are too many partitions
+  // for one insert, no retry succeeds.
   if (code === TOO_MANY_PARTS && /too many partitions/i.test(message)) return 'permanent';
   return 'retryable';
 };

@@ -14,8 +14,8 @@ const CREATE_MIGRATIONS = `
 
 /**
  * `IF NOT EXISTS` is not atomic in ClickHouse. If two processes create the same table at once, one of them may get an error that
- * the table, its folder or its replica already exists. If two alter a replicated table, one of them may get an error that its
- * metadata is not up to date. A second attempt finds the table.
+ * the table, its folder or its replica already exists. If two processes alter a replicated table, one of them may get an error that
+ * its metadata is not up to date. A second attempt succeeds.
  */
 const RACE_CODES: ReadonlySet<string> = new Set(['57', '82', '84', '253', '76', '341', '517']);
 const ATTEMPTS_MAX = 5;
@@ -60,7 +60,7 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
 
 /**
  * Returns the statements that `migrate` runs on an empty server as one text, for administrators who run them manually
- * (`clickhouse-client --multiquery`). All of them can be repeated.
+ * (`clickhouse-client --multiquery`). All statements can be repeated.
  */
 export const migrationScript = async (target: MigrationTarget): Promise<string> => {
   const macros = macrosOf(target);

@@ -9,9 +9,9 @@ import type { LogFilter } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
-/** Leaves room for rows that were delivered twice and are not merged yet. */
+/** The number of additional rows that a query reads, because rows that were delivered twice may not be merged yet. */
 const REPEATED_ROWS = 16;
-/** Limited because keys are part of the URL. */
+/** The maximum number of keys in one query, because keys are part of the URL. */
 const KEYS_MAX = 500;
 
 const HOUR_MS = 3_600_000;
@@ -60,7 +60,7 @@ export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): 
   return summaries;
 };
 
-/** Returns consecutive windows that together cover the filter. */
+/** Returns consecutive windows that together cover the filter's time range. */
 const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'since' | 'until'>> {
   const { since, until, after, order } = filter;
   if (order === 'oldest-first') {
@@ -71,7 +71,7 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
   let before = until;
   for (const windowMs of WINDOWS_MS) {
     const start = Math.floor(end - windowMs);
-    // This also applies if the cursor is not a time. In that case, the query fails with the reason.
+    // A window is also the last one if the cursor is not a time, in which case the query fails with the reason.
     const isLast = !Number.isFinite(start) || start <= (since?.getTime() ?? -Infinity);
     yield { since: isLast ? since : new Date(start), until: before };
     if (isLast) return;
@@ -80,8 +80,8 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
 };
 
 /**
- * Reading in the order of the table ends early if many rows match, and is slow if few do. The windows already cover the first
- * case (2.4 s instead of 0.4 s on 10M rows of which hardly any match).
+ * Reading in the order of the table ends early if many rows match, and is slow if few do. The windows already cover the first case,
+ * so a search is not read in this order (on 10M rows of which hardly any match, 0.4 s instead of 2.4 s).
  */
 const settingsFor = ({ search }: LogFilter): ClickHouseSettings =>
   search === undefined || search.kind === 'everything'
@@ -106,7 +106,10 @@ const readWindow = async (clickhouse: ClickHouse, filter: LogFilter): Promise<Lo
   }
 };
 
-/** Returns the highest version of each id. Copies are adjacent. Those of the last id may continue after the end of the page. */
+/**
+ * Returns the highest version of each id. Copies are adjacent. Leaves out the last id unless `isWhole` is set, because its copies
+ * may continue after the end of the page.
+ */
 const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): VersionedSummary[] => {
   const latest: VersionedSummary[] = [];
   for (const row of rows) {
@@ -120,7 +123,8 @@ const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): Ve
 
 /**
  * Removes rows that a complete exchange replaces. A row with only the request may satisfy a condition on the response, while the
- * complete exchange does not. Such rows are few (their gateway ended before the response came), so a separate query checks them.
+ * complete exchange does not. There are few such rows, because they exist only if a gateway ended before the response came. A
+ * separate query checks them.
  */
 const withoutReplaced = async (clickhouse: ClickHouse, rows: readonly VersionedSummary[]): Promise<LogSummary[]> => {
   const replaced = new Set<string>();

@@ -1,13 +1,14 @@
 import type { HeaderPair } from '@standin/contract';
 
 /**
- * The part of ClickHouse's RowBinary that the log needs: little-endian integers, strings with a LEB128 length, arrays with a
- * LEB128 count, a UUID as two little-endian UInt64, DateTime64 as Int64, DateTime as UInt32.
+ * The part of ClickHouse's RowBinary that the log needs: little-endian integers, strings with a LEB128 length, arrays with a LEB128
+ * count, a UUID as two little-endian UInt64, DateTime64 as Int64, DateTime as UInt32.
  * https://clickhouse.com/docs/interfaces/formats/RowBinary
  *
- * `…Size` returns the number of bytes that `put…` writes. `put…` returns the offset after them. Short strings are copied in a
- * loop, which is faster than a call into the runtime for fewer than about 40 characters.
+ * `…Size` returns the number of bytes that `put…` writes. `put…` returns the offset after them.
  */
+
+/** Strings up to this length are copied in a loop, which is faster for them than a call into the runtime. */
 const SHORT_STRING_LENGTH = 40;
 
 export const varintSize = (value: number): number => {

@@ -2,7 +2,7 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import { formatTime, parseTime } from '@standin/exchange';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
-/** In seconds. */
+/** The time limit of a read, in seconds. */
 const READ_EXECUTION_TIME_MAX = 30;
 
 export const READ_SETTINGS: ClickHouseSettings = { max_execution_time: READ_EXECUTION_TIME_MAX };

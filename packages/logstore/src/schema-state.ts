@@ -8,14 +8,17 @@ export type SchemaState =
   | { readonly kind: 'current' }
   /** No tables exist yet. */
   | { readonly kind: 'missing' }
-  /** With the names of the migrations that have not been applied. */
+  /** The tables are from an earlier version. `pending` contains the names of the migrations that have not been applied. */
   | { readonly kind: 'older'; readonly pending: readonly string[] }
-  /** With the number of the newest applied migration, and of the newest one that this version has. */
+  /**
+   * The tables are from a later version. `applied` is the number of the newest applied migration, and `known` is that of the newest
+   * one that this version has.
+   */
   | { readonly kind: 'newer'; readonly applied: number; readonly known: number };
 
 const appliedRow = z.object({ number: z.number().int() });
 
-/** UNKNOWN_TABLE, UNKNOWN_DATABASE */
+/** The ClickHouse error codes UNKNOWN_TABLE and UNKNOWN_DATABASE. */
 const MISSING_CODES: ReadonlySet<string> = new Set(['60', '81']);
 
 /** Returns the numbers of the applied migrations. Rejects with a `LogStoreError`. */
@@ -28,7 +31,8 @@ export const appliedMigrations = async (clickhouse: ClickHouse): Promise<Readonl
 /** Reads the state without changing anything. Rejects with a `LogStoreError` if the state cannot be determined. */
 export const readSchemaState = async (clickhouse: ClickHouse, target: MigrationTarget): Promise<SchemaState> => {
   const own = await loadMigrations(target);
-  // Includes the migrations for a cluster. Only processes that create tables need the cluster's name.
+  // Includes the migrations for a cluster, because this process may not know the cluster's name, which only processes that create
+  // tables need. `any` stands for the name, which makes no difference here.
   const known = await loadMigrations({ ...target, cluster: target.cluster ?? 'any' });
   let applied: ReadonlySet<number>;
   try {

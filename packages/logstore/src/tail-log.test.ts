@@ -27,7 +27,7 @@ const ALL = { projectUid: EVERY_PROJECT } as const;
 
 const numberOf = ({ id }: { readonly id: string }): string => id.slice(-1);
 
-/** Returns a log with `rows`. `fail` makes the next reads of this kind fail. */
+/** Returns a log with `rows`. Each error in `failures` makes the next read of that kind fail. */
 const newLog = (...rows: LogSummary[]) => {
   const asked: LogFilter[] = [];
   const failures: { summaries: Error[]; polls: Error[] } = { summaries: [], polls: [] };

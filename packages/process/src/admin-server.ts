@@ -8,7 +8,7 @@ export interface AdminServerOptions {
   /** 0 selects a free port. */
   readonly port: number;
   readonly registry: Registry;
-  /** Returns the reasons why the process is not ready now. Empty if it is ready. */
+  /** Returns the reasons why the process is not ready now, or an empty list if it is ready. */
   readonly notReadyBecause: () => readonly string[];
 }
 
@@ -18,7 +18,10 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** Serves `/metrics`, `/healthz` (the process responds) and `/readyz` on a separate port, which callers cannot reach. */
+/**
+ * Serves `/metrics`, `/healthz` (the process responds) and `/readyz` on a separate port, so that the port for callers does not
+ * expose them.
+ */
 export const listenAdmin = async (options: AdminServerOptions): Promise<AdminServer> => {
   const { host, port, registry, notReadyBecause } = options;
   const app = Fastify({ logger: false, forceCloseConnections: true });

@@ -22,8 +22,9 @@ const NAME_LENGTH_MAX = 50;
 const drafts = new Set<string>();
 
 /**
- * Returns the path for a draft. It is hidden, so that it is not read as a manifest, and always has the same name, so that a
- * process that is killed again and again does not fill the disk with drafts.
+ * Returns the path for a draft. The draft is hidden, so that it is not read as a manifest. Its name contains only the process id
+ * and a count, so that a container whose process is killed again and again, always with the same id, does not fill the disk with
+ * drafts.
  */
 const newDraft = (file: string): string => {
   const { dir, base } = path.parse(file);

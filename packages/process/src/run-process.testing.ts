@@ -24,7 +24,7 @@ await runProcess(
         logger.info('starting');
         await once(process, 'never');
       }
-      // Wait until the frame has the result.
+      // Wait until `runProcess` has the result.
       setImmediate(() => logger.info('started \u202e'));
       return {
         stopMsMax,

@@ -10,7 +10,7 @@ import { pino, type Logger } from 'pino';
 
 /** A process that has started. */
 export interface Running {
-  /** Called once, on the first SIGTERM or SIGINT. The process exits when this resolves. */
+  /** Called once, on the first SIGTERM or SIGINT. The process exits when the promise resolves. */
   stop(): Promise<void>;
   /** After this time, the process exits even if `stop` has not resolved. Undefined if `stop` has its own limit. */
   readonly stopMsMax?: number;
@@ -28,9 +28,9 @@ export interface ProcessDefinition<S extends ProcessSettingsSchema> {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs a cluster process with settings from the environment (docs/configuration.md) until SIGTERM or SIGINT. Exits with 0 after
- * an orderly stop. Exits with 1 if the settings cannot be used, if starting or stopping fails, or if it receives a signal while
- * it is starting or stopping.
+ * Runs a cluster process with settings from the environment (docs/configuration.md) until SIGTERM or SIGINT. Exits with 0 after an
+ * orderly stop. Exits with 1 if the settings cannot be used, if starting or stopping fails, if `Running.ended` rejects, or if it
+ * receives a signal while it is starting or stopping.
  */
 export const runProcess = async <S extends ProcessSettingsSchema>(
   { name, settings: schema, start }: ProcessDefinition<S>,

@@ -15,14 +15,14 @@ const BATCH_ROWS = 10_000;
 const REPETITIONS = 10;
 const IDLE_MS = 10_000;
 
-/** 256 B in, 834 B out, as in the gateway benchmark. */
+/** Requests of 256 B and responses of 834 B, as in the gateway benchmark. */
 const bodies = { requestBody: Buffer.alloc(256, 'a'), responseBody: Buffer.alloc(834, 'b'), responseBodyBytes: 834 };
 
 const show = (what: string, value: number, unit: string): void => {
   process.stdout.write(`${what.padEnd(60)} ${value.toFixed(value < 10 ? 2 : 0).padStart(8)} ${unit}\n`);
 };
 
-/** Returns the median in milliseconds. */
+/** Returns the median duration of the task in milliseconds. */
 const measure = async (task: () => Promise<unknown>): Promise<number> => {
   const times: number[] = [];
   for (let round = 0; round < REPETITIONS; round++) {

@@ -7,8 +7,8 @@ import { LOG_COLUMNS, openLogStore, type LogStore } from '@standin/logstore';
 import { queryOf, type Query } from '../../harness/clickhouse-query.ts';
 
 /**
- * Measures searches on a log of one project over ten days, 1.5 kB per row: `node test/bench/logstore/search.ts [ROWS]`. Each round searches for
- * a different value, so that no cache helps.
+ * Measures searches on a log of one project over ten days, 1.5 kB per row: `node test/bench/logstore/search.ts [ROWS]`. Each round
+ * searches for a different value, so that no cache helps.
  */
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
@@ -16,10 +16,10 @@ const INSERT_ROWS = 50_000;
 const ROUNDS = 12;
 const DAYS = 10;
 const PROJECT = 'project-0';
-/** As in the dashboard, which first estimates if more rows must be read. */
+/** The same limit as in the dashboard, which first shows an estimate if more rows must be read. */
 const SEARCHED_ROWS_MAX = 500_000;
 
-/** Webhook-like traffic: JSON with random ids, a few event types, twelve statuses. ClickHouse itself generates it. */
+/** Inserts webhook-like traffic, which ClickHouse itself generates: JSON with random ids, a few event types and twelve statuses. */
 const insertRows = (query: Query, { table = 'log', from, count }: { table?: string; from: number; count: number }) =>
   query(`INSERT INTO ${table} (${LOG_COLUMNS.join(', ')})
     WITH number + ${from} AS n, rand(1) AS r, lower(hex(rand64(2))) AS event_id, lower(hex(rand64(3))) AS object_id,
@@ -103,7 +103,7 @@ const bench = async (store: LogStore, ids: readonly string[]): Promise<void> => 
 
 const INDEXES = ['request_body', 'response_body', 'head', 'request_header_values', 'response_header_values'];
 
-/** Measures the cost of the indexes of migration 003: alternates inserts into the table and a copy without indexes. */
+/** Measures the cost of the indexes of migration 003. Inserts alternate between the table and a copy without indexes. */
 const benchInserts = async (query: Query): Promise<void> => {
   await query('CREATE TABLE log_plain AS log');
   for (const name of INDEXES) await query(`ALTER TABLE log_plain DROP INDEX search_${name}`);

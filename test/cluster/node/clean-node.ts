@@ -19,7 +19,7 @@ const SYSCTLS = [
   'kernel/keys/root_maxbytes',
 ];
 const SYSCTL_FILE = inFolder('sysctls.json');
-/** The kubelet always keeps links and a socket here, regardless of its configuration. */
+/** The folders in which the kubelet keeps links to logs and a socket, regardless of its configuration. */
 const CONTAINER_LOGS = '/var/log/containers';
 const DEVICE_PLUGINS = '/var/lib/kubelet/device-plugins';
 const CNI_RESULTS = '/var/lib/cni/results';
@@ -33,9 +33,9 @@ export const saveSysctls = async (): Promise<void> => {
 };
 
 /**
- * Kills the remaining processes of a node and reverts its changes to the machine: processes (in an order in which none restarts a killed
- * container), mounts, chains, address, settings, cgroups and files. A node calls it to stop, and the next one to clean up after a killed node.
- * Nothing of the node remains. Does nothing if there is no node.
+ * Removes everything that a node has left on the machine: processes (in an order in which none restarts a killed container),
+ * mounts, chains, an address, cgroups and files. Restores the machine's settings. A node calls this function to stop, and the next
+ * node calls it to clean up after a killed node. Does nothing if there is no node.
  */
 export const cleanNode = async (): Promise<void> => {
   if (!existsSync(FOLDER)) return;
@@ -60,7 +60,7 @@ const killAll = async (programs: RegExp, matches: (args: readonly string[]) => b
 
 const pidsOf = (processes: readonly FoundProcess[]): readonly number[] => processes.map(({ pid }) => pid);
 
-/** A container's first process is a child of its shim. The other processes end with it. */
+/** Kills the first process of each container, which is a child of its shim. The container's other processes end with it. */
 const killContainers = async (): Promise<void> => {
   const all = await listProcesses();
   const shims = ownProcesses(all, FOLDER, /^containerd-shim/);
@@ -88,7 +88,7 @@ const restoreSysctls = async (): Promise<void> => {
   }
 };
 
-/** Removes the cgroups of all pods: one hierarchy, or one per controller. */
+/** Removes the cgroups of all pods, which are in one hierarchy or in one hierarchy per controller. */
 const removeCgroups = async (): Promise<void> => {
   for (const root of globSync('/sys/fs/cgroup/{kubepods,*/kubepods}')) await removeCgroup(root);
 };
@@ -100,7 +100,7 @@ const removeCgroup = async (folder: string): Promise<void> => {
   await rmdir(folder);
 };
 
-/** Removes files outside the folder: links to logs, sockets of shims, the CNI's records of pods. */
+/** Removes files outside the folder, such as links to logs, sockets of shims, and the CNI's records of pods. */
 const removeTraces = async (): Promise<void> => {
   for (const name of globSync('*', { cwd: CONTAINER_LOGS })) {
     const link = path.join(CONTAINER_LOGS, name);

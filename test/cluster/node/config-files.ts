@@ -19,7 +19,7 @@ const KUBELET_CONFIG = inFolder('kubelet.yaml');
 const PROXY_CONFIG = inFolder('kube-proxy.yaml');
 const COREFILE = inFolder('Corefile');
 
-/** The API server uses this certificate, which the kubelet trusts. */
+/** The certificate that the API server uses and the kubelet trusts. */
 export const CLIENT_CERTIFICATE = inFolder('kubelet-client.crt');
 export const CLIENT_KEY = inFolder('kubelet-client.key');
 
@@ -65,7 +65,9 @@ state = "${inFolder('containerd-state')}"
   Root = "${inFolder('runc')}"
 `;
 
-/** Each pod has its own link to the host instead of a bridge, so that traffic between pods is routed and passes kube-proxy's rules. */
+/**
+ * Each pod has its own link to the host instead of a bridge, so that traffic between pods is routed and passes kube-proxy's rules.
+ */
 const network = {
   cniVersion: '0.4.0',
   name: 'standin',
@@ -80,7 +82,7 @@ const network = {
         routes: [{ dst: '0.0.0.0/0' }],
       },
     },
-    // Docker sets the FORWARD chain's policy to DROP.
+    // Accepts the packets of pods, which would otherwise be lost, because Docker sets the FORWARD chain's policy to DROP.
     { type: 'firewall' },
   ],
 };
@@ -106,7 +108,8 @@ const kubelet = {
   clusterDomain: CLUSTER_DOMAIN,
   podLogsDir: inFolder('logs', 'pods'),
   volumePluginDir: inFolder('volume-plugins'),
-  // The disk of a development machine is usually nearly full, and images cannot be pulled again.
+  // Disables eviction and image garbage collection, because the disk of a development machine is often nearly full, and images
+  // cannot be pulled again.
   evictionHard: {},
   imageGCHighThresholdPercent: 100,
   imageGCLowThresholdPercent: 99,
@@ -169,7 +172,7 @@ export const DNS_OBJECTS = [
   },
 ];
 
-/** Arguments for the cluster program. */
+/** The arguments with which the cluster program runs the kubelet. */
 export const KUBELET_ARGS = [
   'kubelet',
   `--config=${KUBELET_CONFIG}`,
@@ -184,7 +187,9 @@ export const PROXY_ARGS = ['proxy', `--config=${PROXY_CONFIG}`];
 export const CONTAINERD_ARGS = ['--config', CONTAINERD_CONFIG, '--log-level', 'warn'];
 export const DNS_ARGS = ['-conf', COREFILE];
 
-/** API server flags in addition to those of every cluster. Without the first one, it resolves the node's name with DNS. */
+/**
+ * API server flags in addition to those of every cluster. Without the first flag, the API server resolves the node's name with DNS.
+ */
 export const API_SERVER_ARGS = [
   '--kubelet-preferred-address-types=InternalIP',
   `--kubelet-client-certificate=${CLIENT_CERTIFICATE}`,

@@ -4,8 +4,8 @@ import { runCommand } from '../run-command.ts';
 const IS_NODE_CHAIN = /^(KUBE|CNI)-/;
 
 /**
- * Returns the input of `iptables-restore --noflush` that removes exactly the chains of a node and all rules that jump to them, given the output
- * of `iptables-save`. It is empty if there are none.
+ * Returns the input of `iptables-restore --noflush` that removes exactly the chains of a node and all rules that jump to them,
+ * given the output of `iptables-save`. The input is empty if there are no such chains.
  */
 export const removalOf = (saved: string): string =>
   saved
@@ -44,8 +44,9 @@ export const removeNodeChains = async (): Promise<void> => {
 };
 
 /**
- * Drops packets that still have the address of a Service after kube-proxy's rules, so that none leaves this machine before these rules are
- * written. It does so in POSTROUTING, because the CNI firewall accepts all packets from pods earlier. A dropped SYN is sent again after a second.
+ * Drops packets that still have the address of a Service after kube-proxy's rules, so that no such packet leaves this machine
+ * before these rules are written. The packets are dropped in POSTROUTING, because the CNI firewall accepts all packets from pods
+ * earlier. A dropped SYN is sent again after a second.
  */
 export const dropUnserved = async (serviceRange: string): Promise<void> => {
   const chain = 'KUBE-STANDIN-UNSERVED';

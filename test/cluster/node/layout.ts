@@ -1,16 +1,18 @@
 import path from 'node:path';
 
 /**
- * The folder of a node's files, and the parts of the machine that it uses. Only one node runs at a time, because its addresses and chains
- * belong to the machine. The folder for temporary files is unsuitable: it may be in memory, and on some machines its name is too long for
- * sockets.
+ * The folder of the node's files. Only one node runs at a time, because its addresses and chains belong to the machine. The folder
+ * for temporary files is unsuitable, because it may be in memory, and on some machines its name is too long for sockets.
  */
 export const FOLDER = '/var/lib/standin-node';
 /** The lock that a running node holds. The file is next to the folder, because the folder is removed. */
 export const LOCK_FILE = `${FOLDER}.lock`;
 
 export const NODE_NAME = 'node1';
-/** The address of the node, the API server and the DNS: on the loopback interface, which every pod but no other machine can reach. */
+/**
+ * The address of the node, the API server and the DNS server. The address is on the loopback interface, which every pod but no
+ * other machine can reach.
+ */
 export const NODE_ADDRESS = '10.245.0.1';
 export const POD_RANGE = '10.244.0.0/24';
 export const SERVICE_RANGE = '10.246.0.0/24';

@@ -9,7 +9,7 @@ export interface FoundProcess {
 }
 
 const POLL_MS = 50;
-/** A process may survive SIGKILL while it waits for a disk. */
+/** The time in which processes must end after SIGKILL. A process may survive SIGKILL while it waits for a disk. */
 const KILL_TIMEOUT_MS = 20_000;
 
 /** Returns every running process on this machine. */
@@ -30,8 +30,8 @@ const readProcess = async (pid: number): Promise<FoundProcess | undefined> => {
 };
 
 /**
- * Returns the processes of a node: programs with a matching name whose arguments contain a file in the folder. Other programs, such as one that
- * displays a log, do not count.
+ * Returns the processes of a node, which are programs with a matching name whose arguments contain a file in the folder. Other
+ * programs, such as one that displays a log, do not count.
  */
 export const ownProcesses = (
   processes: readonly FoundProcess[],

@@ -20,7 +20,8 @@ const CLAIMS = resourcePath({ group: '', version: 'v1', plural: 'persistentvolum
 const VOLUMES = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumes' });
 
 /**
- * A minimal storage provisioner: creates a volume, which is a folder of the node, for each pending claim. Returns a function that stops it.
+ * Starts a minimal storage provisioner, which creates a volume for each pending claim. A volume is a folder of the node. Returns a
+ * function that stops the provisioner.
  */
 export const provideVolumes = (): (() => Promise<void>) => {
   const client = loadKubeClient({ kubeconfigPath: KUBECONFIG });

@@ -7,7 +7,7 @@ import { prepareNode } from './needs.ts';
 import { saveImages } from './save-images.ts';
 import { startNode } from './start-node.ts';
 
-/** Resolves when the node has stopped. Calls `untilStopped` after the build, which resolves when the user stops the node. */
+/** Builds and runs a node. Calls `untilStopped` after the build, and stops the node when the returned promise resolves. */
 export const runNode = async (untilStopped: () => Promise<void>): Promise<void> => {
   await prepareNode(console.log);
   await buildGoProgram('cluster', console.log);

@@ -38,18 +38,18 @@ import {
 import { cniPluginFolder, prepareNode } from './needs.ts';
 import { provideVolumes } from './provide-volumes.ts';
 
-/** A cluster of one real node: pods, Services, DNS, volumes. */
+/** A cluster of one real node, with pods, Services, DNS and volumes. */
 export interface ClusterNode {
   readonly controlPlane: ControlPlane;
   /** The kubeconfig of a user in system:masters. */
   readonly kubeconfigPath: string;
-  /** Contains the logs of kubelet, containerd and the other programs. */
+  /** The folder with the logs of kubelet, containerd and the other programs. */
   readonly logFolder: string;
   /** Imports images from a file written by `docker save`. */
   importImage(tarFile: string): Promise<void>;
-  /** Kills the processes of a pod's containers, like a power failure. The kubelet then restarts them. */
+  /** Kills the processes of a pod's containers, like a power failure. The kubelet then restarts the containers. */
   killPod(namespace: string, name: string): Promise<void>;
-  /** Removes everything: pods, objects, volumes, and the node's changes to the machine. */
+  /** Removes all pods, objects and volumes, and the node's changes to the machine. */
   stop(): Promise<void>;
 }
 
@@ -64,9 +64,9 @@ const READY_TIMEOUT_MS = 90_000;
 const IMPORT_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Starts a real Kubernetes node on this machine, as root (about 15 s once its programs are built and installed). Only one node runs at a time:
- * waits for another process's node, and removes the leftovers of a killed node. Throws MissingToolError with instructions if the machine
- * cannot run a node.
+ * Starts a real Kubernetes node on this machine, as root (about 15 s once its programs are built and installed). Only one node runs
+ * at a time, so the function waits for another process's node and removes the leftovers of a killed node. Throws MissingToolError
+ * with instructions if the machine cannot run a node.
  */
 export const startNode = async ({ onProgress, images }: StartNodeOptions): Promise<ClusterNode> => {
   await prepareNode(onProgress);
@@ -146,7 +146,7 @@ const startPrograms = async (
     throw new Error(`the scheduler ended:\n${await logTailOf({ name: 'scheduler', directory: LOG_FOLDER })}`);
 };
 
-/** Queries the cluster's DNS, like pods. */
+/** Returns a resolver that queries the cluster's DNS, as pods do. */
 const resolver = (): Resolver => {
   const own = new Resolver({ timeout: 1_000, tries: 1 });
   own.setServers([NODE_ADDRESS]);

@@ -25,7 +25,7 @@ import { BYTES, framed, repeated, type Generators } from '../generators.ts';
 const HEAD = LIMITS.requestHeadBytesMax;
 const TARGET = LIMITS.requestTargetBytesMax;
 const UPSTREAM_HEAD = LIMITS.upstreamHeadBytesMax;
-/** Each byte takes the same time, so a complete body takes ten times as long. */
+/** The size of the largest body in these tests. Each byte takes the same time, so a complete body takes ten times as long. */
 const BODY = LIMITS.requestBodyBytesMax / 10;
 
 /** Creates a parsed request head with one header per line of the text. */
@@ -65,7 +65,7 @@ const HEADS: Generators = {
   'many proxies': repeated('x-forwarded-for: a\n'),
 };
 
-/** One project with one endpoint, so that the gateway compares the path. */
+/** A table with one project, in which `match` searches for an endpoint whose path resembles the requested path. */
 const table = new RoutingTable();
 const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
 table.put('Project/u', { kind: 'Project', config: project });

@@ -36,10 +36,10 @@ import { BYTES, distinct, framed, repeated, type Generators } from '../generator
 
 const HEAD = LIMITS.requestHeadBytesMax;
 const BODY = LIMITS.requestBodyBytesMax;
-/** For functions that copy each byte once, so a complete body takes at most ten times as long. */
+/** The size of the largest input for functions that copy each byte once. A complete body takes at most ten times as long. */
 const COPIED = BODY / 10;
 const SEARCH = FILTER_LIMITS.textLengthMax;
-/** Longer than the default, because these functions copy and encode the whole body several times. */
+/** The time limit for functions that copy and encode the whole body several times, which is longer than the default. */
 const WHOLE_BODY_MS = 2_000;
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);

@@ -19,7 +19,10 @@ import { distinct, framed, nested, repeated, type Generators } from '../generato
 import { MULTIPART } from './log-store.ts';
 
 const BODY = REDACTED_BODY_CHARS_MAX;
-/** Covers all parts of an exchange: the default rules, then the secrets that they found. Standin redacts in a worker. */
+/**
+ * The limit for all parts of an exchange. It covers the default rules and the search for the secrets that they found. Standin
+ * redacts in a worker.
+ */
 const EXCHANGE_MS = 4_000;
 
 /** Near misses of each pattern in `credential-shapes.ts`. */
@@ -98,7 +101,7 @@ const FORMS: Generators = {
   'base64 with an invalid last character': framed('a=', repeated('QUJD'), '!'),
 };
 
-/** Nested multipart bodies. */
+/** Generates nested multipart bodies. */
 const NESTED_MULTIPART = (length: number): string => {
   const head = (depth: number): string =>
     `--b${depth}\r\nContent-Type: multipart/mixed; boundary=b${depth + 1}\r\n\r\n`;

@@ -4,7 +4,7 @@ import { RowBuffer, type RowBatch } from './row-buffer.ts';
 export class CommitBatch implements RowBatch {
   readonly rows: Buffer;
   readonly ends: readonly number[];
-  /** Indexes of the records that must be kept. There are few of them, and none in a batch of mocks. */
+  /** Indexes of the records that must be kept. A batch has few such records, and a batch of mocks has none. */
   readonly #musts: readonly number[];
   readonly #refusable: PromiseWithResolvers<boolean>;
   readonly #must: PromiseWithResolvers<boolean>;
@@ -22,7 +22,7 @@ export class CommitBatch implements RowBatch {
     this.#must.resolve(areKept);
   }
 
-  /** Refuses the records that may be refused, or all of them with `all`. Returns the rest, if any. */
+  /** Refuses the records that may be refused or, with `all`, every record. Returns the remaining records, if any. */
   refuse(all = false): CommitBatch | undefined {
     this.#refusable.resolve(false);
     if (all || this.#musts.length === 0) {

@@ -5,7 +5,7 @@ export interface DiskGuardOptions {
   readonly disk: SpoolDisk;
   /** The maximum size of the spool. */
   readonly bytesMax: number;
-  /** How much of the disk stays free for responses to requests that were accepted before it filled up. */
+  /** How much of the disk stays free for responses to requests that were accepted before the disk filled up. */
   readonly reserveBytes: number;
 }
 

@@ -1,8 +1,8 @@
 /** The rows of one insert. */
 export interface RowBatch {
-  /** All rows, concatenated. This is the body of an insert. */
+  /** All rows, concatenated. They are the body of an insert. */
   readonly rows: Buffer;
-  /** The end of each row. */
+  /** The offset in `rows` at which each row ends. */
   readonly ends: readonly number[];
 }
 
@@ -31,7 +31,7 @@ export class RowBuffer {
     return this.#ends.length;
   }
 
-  /** Whether this row must go into the next batch. The first row is always accepted. */
+  /** Returns whether this row must go into the next batch. The first row is always accepted. */
   isFullFor(rowBytes: number): boolean {
     return this.#bytes > 0 && this.#bytes + rowBytes > this.#bytesMax;
   }

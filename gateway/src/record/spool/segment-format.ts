@@ -4,12 +4,13 @@ import { crc32 } from 'node:zlib';
 /**
  * A segment file consists of a header and frames. All numbers are little-endian.
  *
- *     header  8 bytes `STANDSEG` · uint32 format version · uint32 columns of each row · uint32 marker · uint32 seed · uint32 CRC-32 of these
+ *     header  8 bytes `STANDSEG` · uint32 format version · uint32 columns of each row · uint32 marker · uint32 seed ·
+ *             uint32 CRC-32 of these
  *     frame   uint32 marker · uint32 CRC-32 · uint32 length of the row · uint8 type · the row
  *
- * A row is in the RowBinary format that ClickHouse accepts (`putRow`), so delivery does not encode it again. Its first 16 bytes
- * are its id. The CRC starts from the seed and covers length, type and row. Marker and seed are random for each segment. They
- * locate the next frame after damage. Callers cannot know them, so no body can pass for a frame.
+ * A row is in the RowBinary format that ClickHouse accepts (`putRow`), so delivery does not encode it again. The row's first 16
+ * bytes are its id. The CRC starts from the seed and covers length, type and row. Marker and seed are random for each segment. They
+ * are used to find the next frame after damage. Callers cannot know the two values, so no body can pass for a frame.
  */
 export interface SegmentHeader {
   /** The number of `LOG_COLUMNS` in each row. Columns are only ever appended. */
@@ -51,7 +52,7 @@ export const encodeHeader = ({ columnCount, marker, seed }: SegmentHeader): Buff
   return header;
 };
 
-/** Returns undefined if this is not a segment header, or if it is damaged. */
+/** Returns undefined if the segment does not begin with a header, or if the header is damaged or has another format version. */
 export const decodeHeader = (segment: Buffer): SegmentHeader | undefined => {
   if (segment.length < HEADER_BYTES || !segment.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
   if (segment.readUInt32LE(HEADER_BYTES - 4) !== crc32(segment.subarray(0, HEADER_BYTES - 4))) return undefined;
@@ -60,7 +61,7 @@ export const decodeHeader = (segment: Buffer): SegmentHeader | undefined => {
   return { columnCount, marker, seed };
 };
 
-/** Completes the frame at `offset`. Its row of `rowBytes` is already in place after `FRAME_HEAD_BYTES`. */
+/** Completes the frame at `offset`. The frame's row of `rowBytes` is already in place after `FRAME_HEAD_BYTES`. */
 export const putFrameHead = (
   block: Buffer,
   offset: number,
@@ -73,7 +74,7 @@ export const putFrameHead = (
   block.writeUInt32LE(crc32(covered, header.seed), offset + 4);
 };
 
-/** A part of a segment. For a record, `start` and `end` delimit its row; for other parts, they delimit all its bytes. */
+/** A part of a segment. For a record, `start` and `end` delimit its row. For other parts, they delimit all bytes of the part. */
 export type SegmentPart =
   | { readonly kind: 'record'; readonly type: RecordType; readonly start: number; readonly end: number }
   /** Bytes that are not a frame. */
@@ -101,7 +102,7 @@ const findFrame = (segment: Buffer, from: number, header: SegmentHeader): number
   return -1;
 };
 
-/** Whether the rest looks like an incomplete write rather than a record that was damaged later. */
+/** Returns whether the rest of the segment looks like an incomplete write rather than a record that was damaged later. */
 const isCutOff = (segment: Buffer, at: number, { marker }: SegmentHeader): boolean => {
   if (segment.length - at < FRAME_HEAD_BYTES) return true;
   if (segment.readUInt32LE(at) === marker) {
@@ -110,7 +111,7 @@ const isCutOff = (segment: Buffer, at: number, { marker }: SegmentHeader): boole
   return segment.subarray(at).every((byte) => byte === 0);
 };
 
-/** Yields all parts after the header, in order. Damage costs only the records that it hits, not those around them. */
+/** Yields all parts after the header, in order. Damage affects only the records in which it occurs, not those around them. */
 export function* readParts(segment: Buffer, header: SegmentHeader): Generator<SegmentPart> {
   let at = HEADER_BYTES;
   while (at < segment.length) {

@@ -5,8 +5,8 @@ import path from 'node:path';
 /** A file that only grows. */
 export interface AppendFile {
   /**
-   * Resolves when all of these bytes are in the file, or on disk if the file is durable. After a rejection it is unknown which of
-   * them were written, because the kernel drops a page that it could not write and reports the next attempt as a success
+   * Resolves when all bytes are in the file, or on disk if the file is durable. After a rejection, it is unknown which bytes were
+   * written, because the kernel drops a page that it could not write and reports the next attempt as a success
    * (https://lwn.net/Articles/752063/). Never append after a rejection.
    */
   append(bytes: Uint8Array): Promise<void>;
@@ -36,7 +36,7 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** Returns the number of written bytes. At thousands of writes per second, `FileHandle.write` is noticeably more expensive. */
+/** Resolves with the number of written bytes. At thousands of writes per second, `FileHandle.write` costs noticeably more. */
 const writeAt = (fd: number, bytes: Uint8Array, position: number): Promise<number> =>
   new Promise((resolve, reject) => {
     write(fd, bytes, 0, bytes.length, position, (error, bytesWritten) => {

@@ -7,7 +7,7 @@ import { decodeHeader, readParts, type RecordType } from './segment-format.ts';
 import { nodeDisk, type AppendFile, type SpoolDisk } from './spool-disk.ts';
 import { isSegmentName } from './spool-folder.ts';
 
-/** Returns an ordinary row that is received now, with these changes. */
+/** Returns an ordinary row that is received now, with the changes in `more`. */
 export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   id: rowId(Date.now()),
   version: 2,
@@ -51,7 +51,7 @@ export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   ...more,
 });
 
-/** A write fault: only this many bytes are written, then the write fails. */
+/** A write fault. Only this many bytes are written before the write fails. */
 export interface WriteFault {
   readonly error: NodeJS.ErrnoException;
   readonly bytesWritten: number;
@@ -61,7 +61,7 @@ export const diskError = (code: 'ENOSPC' | 'EIO'): NodeJS.ErrnoException => Obje
 
 /** The real file system, with faults that the test sets. */
 export class FaultyDisk implements SpoolDisk {
-  /** Called before each write of records. */
+  /** Called before each write of records. Returns the fault with which the write fails, if any. */
   onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<WriteFault | undefined> = () => undefined;
   isTruncateBroken = false;
   /** The number of subsequent file creations that fail. */
@@ -80,7 +80,7 @@ export class FaultyDisk implements SpoolDisk {
       this.failingCreates--;
       throw diskError('EIO');
     }
-    // These tests neither kill the process nor cut the power.
+    // Durable files are slower and not needed, because these tests do not cut the power.
     const real = await nodeDisk.create(file, { isDurable: false });
     let isHeader = true;
     return {

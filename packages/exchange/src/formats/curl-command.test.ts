@@ -40,7 +40,7 @@ const runShell = async (shell: Shell, text: string): Promise<string> => {
   return said;
 };
 
-/** Interactive, because `!` has a special meaning there. */
+/** An interactive Bash, because `!` has a special meaning in interactive mode. */
 const BASH: Shell = ['bash', '--norc', '--noprofile', '-i'];
 const SH: Shell = ['sh'];
 

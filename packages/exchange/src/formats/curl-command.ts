@@ -14,11 +14,14 @@ import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
 /**
- * Linux does not accept arguments of 128 KiB or more (MAX_ARG_STRLEN). Text that the shell itself writes with printf has no such
- * limit.
+ * The maximum size of a body that is an argument of curl. Linux does not accept arguments of 128 KiB or more (MAX_ARG_STRLEN). The
+ * shell itself writes a larger body with printf, which has no such limit.
  */
 const ARGUMENT_BYTES_MAX = 100_000;
-/** Above this size, curl asks for permission before it sends the body (Expect: 100-continue), unless told otherwise. */
+/**
+ * Above this size, curl asks for permission before it sends the body (Expect: 100-continue), unless an option disables the
+ * question.
+ */
 const ASKS_FIRST_BYTES = 1_000_000;
 
 /** The characters that curl puts into a URL's path unchanged. All others need --request-target. */
@@ -26,9 +29,9 @@ const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
 
 /**
  * Returns a curl command for a POSIX shell that sends the request again, byte for byte: method, target, body, and headers with
- * their case, order, repetitions and empty values. Only the position of Host can differ, because curl puts it first. No part of
- * the command has a side effect in the shell. The API key is not in the log and comes from STANDIN_API_KEY. If that is not set,
- * the shell prints an error.
+ * their case, order, repetitions and empty values. Only the position of Host can differ, because curl puts it first. No part of the
+ * command has a side effect in the shell. The API key is not in the log and comes from STANDIN_API_KEY. If this variable is not
+ * set, the shell prints an error.
  */
 export const curlCommand = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
@@ -54,7 +57,8 @@ export const curlCommand = (entry: RequestEntry & { readonly id: string }, optio
 
 const headerArg = ([name, value]: HeaderPair): string => {
   if (isApiKeyHeader(name)) return `-H "${name}: \${${API_KEY_VARIABLE}:?set it to the account API key}"`;
-  // A name with nothing after its colon removes a header that curl adds. A semicolon sends the header without a value.
+  // A name with nothing after its colon removes the header of that name, if curl would add one. A semicolon sends the header
+  // without a value.
   return `-H ${shellWord(value === '' ? `${name};` : `${name}: ${value}`)}`;
 };
 
@@ -64,8 +68,8 @@ const headerArgs = (
   host: string,
   { bytes: bodyBytes, args: bodyArgs }: CurlBody,
 ): readonly string[] => {
-  // curl would wait forever, because RFC 9110 section 10.1.1 forbids Expect without content, and chunked encoding does not reveal
-  // that there is none.
+  // curl would wait forever, because RFC 9110 section 10.1.1 forbids Expect without content, and with chunked encoding, the server
+  // cannot know that the content is empty.
   const isEndless = bodyBytes === 0 && headerOf(headers, 'transfer-encoding') !== undefined;
   const isSent = ([name, value]: HeaderPair): boolean => {
     const known = name.toLowerCase();
@@ -92,7 +96,7 @@ const bodyOf = (entry: RequestEntry & { readonly id: string }): CurlBody => {
   const { id, request } = entry;
   const bytes = wireBytes(request);
   const common = { bytes: bytes.length, before: '', notes: [] };
-  // For an empty chunked body, curl needs an explicit body. Otherwise, it waits for one.
+  // For an empty chunked body, curl needs an explicit body. Otherwise, curl waits for a body.
   if (bytes.length === 0)
     return { ...common, args: headerOf(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"] };
   if (bytes.length > SNIPPET_BODY_BYTES_MAX) {

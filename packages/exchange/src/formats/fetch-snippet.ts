@@ -56,7 +56,7 @@ const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchB
   return { lines: [`  body: Uint8Array.from(atob(${base64}), (character) => character.charCodeAt(0)),`], notes: [] };
 };
 
-/** Returns a call to fetch for Node, Deno, Bun or a browser, as a JavaScript expression that needs top-level await. */
+/** Returns a call to fetch for Node, Deno, Bun or a browser, as JavaScript statements that need top-level await. */
 export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
   const body = bodyOf(entry);

@@ -41,7 +41,7 @@ export interface HarEntry {
     readonly postData?: {
       readonly mimeType: string;
       readonly text: string;
-      /** HAR itself has no encoding for request bodies. */
+      /** An extension, because HAR itself has no encoding for request bodies. */
       readonly _encoding?: 'base64';
       readonly comment?: string;
     };
@@ -150,8 +150,8 @@ const responseOf = ({ status, request, response }: LogEntry): HarEntry['response
 };
 
 /**
- * Returns one exchange. The characters in headers are bytes (latin1), as in `LogEntry`. The value of x-api-key is the key's
- * fingerprint.
+ * Converts a log entry to a HAR entry. The characters in headers are bytes (latin1), as in `LogEntry`. The value of x-api-key is
+ * the key's fingerprint.
  */
 export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntry => {
   const { durationMs, requestMs, upstreamFirstByteMs, upstreamUrl, upstreamError, status } = entry;
@@ -182,6 +182,9 @@ export const har = (entries: readonly HarEntry[]): Har => ({
 
 const ENTRIES = '"entries":[';
 const empty = JSON.stringify(har([]));
-/** For files that are too large for memory: write this, the entries as JSON with commas between them, and then `HAR_END`. */
+/**
+ * For a file that is too large for memory, write `HAR_BEGIN`, then the entries as JSON with commas between them, and then
+ * `HAR_END`.
+ */
 export const HAR_BEGIN = empty.slice(0, empty.indexOf(ENTRIES) + ENTRIES.length);
 export const HAR_END = empty.slice(HAR_BEGIN.length);

@@ -36,7 +36,7 @@ export interface MultipartItem {
   readonly isWhole: boolean;
 }
 
-/** RFC 2046 allows 70 characters. */
+/** Longer than the 70 characters that RFC 2046 allows. */
 const BOUNDARY_LENGTH_MAX = 200;
 /** The maximum number of sections to read in one body. A page does not list more, and each section costs a few objects. */
 const SECTIONS_MAX = 10_000;
@@ -65,7 +65,7 @@ const firstDelimiter = (body: string, delimiter: string): number => {
 
 /**
  * Returns the sections of a multipart body, which may be truncated, or `undefined` if no line is a delimiter. Line endings are
- * those of the first delimiter's line: CRLF, or LF alone. Runs in linear time for any body.
+ * those of the first delimiter's line, either CRLF or LF alone. Runs in linear time for any body.
  */
 export const splitMultipart = (body: string, boundary: string): MultipartSections | undefined => {
   const delimiter = `--${boundary}`;
@@ -90,7 +90,10 @@ export const splitMultipart = (body: string, boundary: string): MultipartSection
   return { first, sections, last, isClosed: body.startsWith(CLOSING, last) };
 };
 
-/** Takes only the section, because searching the rest of the body for each section would take quadratic time. */
+/**
+ * Returns the length of the head at the start of a section, or `undefined` if no empty line ends the head. Receives only the
+ * section, because searching the rest of the body for each section would take quadratic time.
+ */
 const endOfHead = (section: string, lineEnd: string): number | undefined => {
   // A part without headers begins with the empty line.
   if (section.startsWith(lineEnd)) return lineEnd.length;

@@ -26,7 +26,7 @@ const parseHeaders = (lines: readonly string[]): RawRequest['headers'] =>
     return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')] as const;
   });
 
-/** Returns `undefined` until the last chunk has arrived. */
+/** Joins the chunks of a body. Returns `undefined` until the last chunk has arrived. */
 const unchunk = (bytes: Buffer): Buffer | undefined => {
   const parts: Buffer[] = [];
   for (let at = 0; ;) {
@@ -41,7 +41,7 @@ const unchunk = (bytes: Buffer): Buffer | undefined => {
   }
 };
 
-/** Returns `undefined` until the request is complete. */
+/** Parses a request. Returns `undefined` until the request is complete. */
 const parse = (bytes: Buffer): RawRequest | undefined => {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
@@ -55,7 +55,7 @@ const parse = (bytes: Buffer): RawRequest | undefined => {
   return { requestLine, headers, body };
 };
 
-/** Starts a server that accepts one request per connection and parses only where it ends. */
+/** Starts a server that accepts one request per connection and parses the request only to find its end. */
 export const startRawServer = async (): Promise<RawServer> => {
   const requests: RawRequest[] = [];
   const serve = (socket: Socket): void => {

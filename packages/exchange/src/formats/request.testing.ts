@@ -67,7 +67,7 @@ const value = fc
   .map((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''));
 
 const TOKEN = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/** Headers that curl treats specially. They have their own values or come from the framing below. */
+/** Headers that curl treats specially. The generators below give them their own values. */
 const RESERVED: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding', 'expect', 'x-api-key']);
 const name = fc
   .oneof(
@@ -129,7 +129,7 @@ const framed = ({
   return [...headers.slice(0, place), header, ...headers.slice(place)];
 };
 
-/** Generates any request that the gateway accepts, as recorded in the log. Set its Host to the destination. */
+/** Generates any request that the gateway accepts, as recorded in the log, with `host` as the value of its Host header. */
 export const anyRequest = (host: string): fc.Arbitrary<AnyRequest> =>
   fc
     .record({

@@ -5,9 +5,9 @@ import { decodeUtf8, latin1Bytes } from './wire-bytes.ts';
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * Whether text can be pasted into a terminal unchanged. Control characters would act on the terminal or on the line editor before
- * the shell sees them: a tab completes, a carriage return ends the line, an escape ends a bracketed paste. Controls that reorder
- * text would show a different command from the one that runs.
+ * Returns whether text can be pasted into a terminal unchanged. Control characters would act on the terminal or on the line editor
+ * before the shell sees them. For example, a tab completes a word, a carriage return ends the line, and an escape ends a bracketed
+ * paste. Controls that reorder text would show a different command from the one that runs.
  */
 export const isPasteable = (text: string): boolean => !hasControls(text.replaceAll('\n', ''));
 

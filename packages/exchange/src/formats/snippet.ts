@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import type { RequestEntry } from './request-message.ts';
 
-/** Text to copy, with notes on what it cannot express. */
+/** Text to copy, with notes on what the text cannot express. */
 export interface Snippet {
   readonly text: string;
   /** Sentences for the user who copies the text. */
@@ -26,7 +26,7 @@ export const headerOf = (headers: readonly HeaderPair[], name: string): string |
 
 const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
-/** Returns the caller's host only if it is valid, because it becomes part of a URL. */
+/** Returns the caller's host if it is valid, and `localhost` otherwise, because the host becomes part of a URL. */
 const hostOf = ({ request: { headers } }: RequestEntry): string => {
   const host = headerOf(headers, 'host') ?? '';
   return HOST.test(host) ? host : 'localhost';

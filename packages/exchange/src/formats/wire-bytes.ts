@@ -1,6 +1,6 @@
 import type { BodyEncoding } from '../log-entry.ts';
 
-/** Converts bytes and text without Node's Buffer, because browsers also use this file. */
+/** Used instead of Node's Buffer, because this file also runs in browsers. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
@@ -14,7 +14,7 @@ export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
 
 export const utf8Bytes = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
 
-/** Returns `undefined` if the bytes are not UTF-8. Keeps a byte order mark. */
+/** Decodes UTF-8 and keeps a byte order mark. Returns `undefined` if the bytes are not UTF-8. */
 export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   try {
     return utf8.decode(bytes);
@@ -47,7 +47,7 @@ export interface EncodedBody {
 export const wireBytes = ({ body, bodyEncoding }: EncodedBody): Uint8Array<ArrayBuffer> =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** Returns the number of these bytes without decoding base64. */
+/** Returns the number of bytes of a body as sent on the wire. Does not decode base64. */
 export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
   if (bodyEncoding === 'utf8') return utf8Bytes(body).length;
   const padding = body.endsWith('==') ? 2 : body.endsWith('=') ? 1 : 0;

@@ -11,7 +11,7 @@ interface Shape {
 const all = (): string => REDACTED;
 const isBasic = (base64: string): boolean => Buffer.from(base64, 'base64').includes(':');
 
-/** Whether the last digit is the check digit of the other digits (ISO/IEC 7812-1, Luhn), as in card numbers. */
+/** Returns whether the last digit is the check digit of the other digits (ISO/IEC 7812-1, Luhn), as in card numbers. */
 const isCardNumber = (text: string): boolean => {
   const digits = Array.from(text.replaceAll(/\D/g, ''), Number).reverse();
   const sum = digits.reduce((total, digit, index) => {
@@ -22,7 +22,7 @@ const isCardNumber = (text: string): boolean => {
 };
 
 /**
- * Credentials that are recognised by their form, wherever they are. They are always hidden: no rule needs to name them, and no
+ * Credentials that are recognised by their form, wherever they are. They are always hidden, so no rule needs to name them, and no
  * rule can show them.
  */
 const SHAPES: readonly Shape[] = [
@@ -80,7 +80,7 @@ const COMMAND_CREDENTIALS =
   /(\s(?:-u|--user|-U|--proxy-user|--oauth2-bearer)(?:=|\s{0,16}))("[^"]*"|'[^']*'|[^\s"']+)/g;
 const BEARER_OPTION = '--oauth2-bearer';
 
-/** Redacts `curl -u user:password`. Keeps a user without a password. */
+/** Redacts `curl -u user:password` and `--oauth2-bearer token`. Keeps a user without a password. */
 const redactCommand = (command: string): string =>
   command.replaceAll(COMMAND_CREDENTIALS, (match, option: string, value: string) =>
     value.includes(':') || option.includes(BEARER_OPTION) ? `${option}${REDACTED}` : match,

@@ -1,7 +1,7 @@
 import { REDACTED } from './credential-shapes.ts';
 import { NeedleSearch } from './needle-search.ts';
 
-/** Shorter values are words that could occur anywhere. */
+/** The minimum length of a value. Shorter values are words that could occur anywhere. */
 const LENGTH_MIN = 6;
 /** The minimum length for parts of a structured value: the user and the password in Basic credentials, and each cookie. */
 const PART_LENGTH_MIN = 8;
@@ -37,7 +37,7 @@ class BytesBuilder {
     for (let index = 0; index < bytes.length; index += 1) this.#place(start, end);
   }
 
-  /** Appends characters with the same origin as those of `bytes`. */
+  /** Appends a part of `bytes`, whose characters keep their positions in the original text. */
   copy({ chars, starts, ends }: Bytes, from: number, to: number): void {
     this.#pieces.push(chars.slice(from, to));
     for (let index = from; index < to; index += 1) this.#place(starts[index] ?? 0, ends[index] ?? 0);
@@ -56,16 +56,17 @@ class BytesBuilder {
 }
 
 /**
- * Replaces plus signs with spaces. A plus sign is a space in forms and itself elsewhere, and the search treats both as the same.
+ * Replaces plus signs with spaces. A plus sign means a space in forms and a plus sign elsewhere, and the search treats the two
+ * meanings alike.
  */
 const toSearch = (chars: string): string => chars.replaceAll('+', ' ');
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-/** `latin1`: each character is already a byte, as in headers and targets. */
+/** `latin1` means that each character is already a byte, as in headers and targets. */
 export type TextEncoding = 'utf8' | 'latin1';
 
-/** No UTF-16 character takes more than this many bytes in UTF-8. */
+/** No UTF-16 code unit takes more than this many bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3;
 const NON_ASCII = /[^\0-\x7f]/;
 const NON_LATIN1 = /[^\0-\xff]/;
@@ -143,7 +144,7 @@ const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | un
   return builder.build();
 };
 
-/** Returns all readings of a text: unchanged, and with its escapes decoded. */
+/** Returns all readings of a text, that is, the unchanged text, and the text with its escapes decoded. */
 const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   if (depth === DECODINGS_MAX) return [bytes];
   return [
@@ -155,7 +156,7 @@ const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   ];
 };
 
-/** Returns the bytes of a value in every reading. Most values have no escapes, and the origin of their bytes does not matter. */
+/** Returns the bytes of a value in every reading. Most values have no escapes and therefore only one reading. */
 const spellings = (value: string, encoding: TextEncoding): readonly string[] => {
   if (/[%\\&]/.test(value)) return readings(bytesOf(value, encoding)).map(({ chars }) => chars);
   return [encoding === 'latin1' || !NON_ASCII.test(value) ? value : utf8(value)];
@@ -190,14 +191,14 @@ export class HiddenValues {
   /** Values that were already added, by encoding. A body may repeat a value very often. */
   readonly #known = { utf8: new Set<string>(), latin1: new Set<string>() };
   #chars = 0;
-  /** Built when needed from all values so far. */
+  /** The search for all values so far. It is built when it is needed. */
   #search: NeedleSearch | undefined;
 
   add(value: string, encoding: TextEncoding): void {
     this.#addNeedle(value, encoding, LENGTH_MIN);
   }
 
-  /** Adds a part of a value. The part may be an ordinary word. */
+  /** Adds a part of a value unless the part is short. A short part may be an ordinary word. */
   addPart(value: string, encoding: TextEncoding): void {
     this.#addNeedle(value, encoding, PART_LENGTH_MIN);
   }

@@ -143,7 +143,7 @@ const decode = (literal: string): string => {
  * Returns the JSON documents in a text, one after the other (NDJSON), with their positions. Returns `undefined` if any part is
  * not JSON.
  *
- * @param isPrefix whether the text was cut, in which case everything that is open at its end counts as closed there
+ * @param isPrefix whether the text was cut, in which case everything that is still open at the end of the text counts as closed
  */
 export const parseJsonTree = (text: string, isPrefix = false): readonly JsonNode[] | undefined => {
   try {

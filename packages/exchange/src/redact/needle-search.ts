@@ -4,8 +4,8 @@ const ROOT = 0;
 
 /**
  * Finds any of many strings in one pass over a text (Aho and Corasick, 1975). The time does not increase with the number of
- * strings, and no input makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges are in one hash
- * table.
+ * strings, and no input makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges are in one
+ * hash table.
  */
 export class NeedleSearch {
   /** The key of an edge (node × 256 + byte), or -1 for a free slot. */
@@ -57,7 +57,7 @@ export class NeedleSearch {
     return slot;
   }
 
-  /** Returns -1 if the node has no such child. */
+  /** Returns a node's child for this byte, or -1 if there is none. */
   #child(node: number, byte: number): number {
     const slot = this.#slot(node * 256 + byte);
     return this.#edges[slot] === -1 ? -1 : (this.#targets[slot] ?? -1);
@@ -97,7 +97,10 @@ export class NeedleSearch {
     return sorted;
   }
 
-  /** Links a node. All nodes with less depth must already be linked. */
+  /**
+   * Sets the suffix of a node and the length of the longest needle that ends at it. This must already be done for all nodes with
+   * less depth.
+   */
   #link(node: number): void {
     if ((this.#depths[node] ?? 0) > 1)
       this.#suffixes[node] = this.#step(this.#suffixes[this.#parents[node] ?? ROOT] ?? ROOT, this.#bytes[node] ?? 0);

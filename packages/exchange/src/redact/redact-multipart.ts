@@ -13,8 +13,8 @@ export interface MultipartOptions {
 const WITHHELD = '[not shown: it cannot be searched for secrets]';
 
 /**
- * Redacts `multipart/form-data` and similar types: fields by their name, and files by their type. Returns `undefined` if the text
- * is not multipart.
+ * Redacts fields by their name, and files by their type, in `multipart/form-data` and similar types. Returns `undefined` if the
+ * text is not multipart.
  */
 export const redactMultipart = (redactor: Redactor, text: string, options: MultipartOptions): string | undefined => {
   const boundary = boundaryOf(options.type);
@@ -39,7 +39,7 @@ const redactPart = (
   { from, start, end }: MultipartSection,
   { isPrefix, redactPart: byType }: MultipartOptions,
 ): string => {
-  // A part without a head contains nothing that a rule could name.
+  // A part without a head has no name and no type, so it is unknown whether a rule hides it.
   if (start === undefined) return WITHHELD;
   const head = text.slice(from, start);
   const body = text.slice(start, end);

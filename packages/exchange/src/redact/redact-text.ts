@@ -1,22 +1,25 @@
-/** A word, its closing quote, `=`, `:` or `=>`, and the opening quote of its value: `password: x`, `"token" => "x"`, `sig=x`. */
+/**
+ * `WORD` matches a name. `SEPARATOR` matches what follows it: its closing quote, `=`, `:` or `=>`, and the opening quote of its
+ * value. Examples are `password: x`, `"token" => "x"` and `sig=x`.
+ */
 const WORD = /[\p{L}_$][\p{L}\p{N}_.$%[\]-]{0,127}/gu;
 const SEPARATOR = /(?:\\*["'`])?[\t ]{0,16}(=>|=|:)\s{0,16}(\\*["'`])?/y;
 const UNQUOTED = /[^\s&;,"'`<>()[\]{}\\]*/y;
 /**
- * The beginning of a value shows whether it is a credential. The value may contain more parameters, each of which is also
- * checked.
+ * Matches the beginning of a value in a query string, which is enough to determine whether the value is a credential. A value that
+ * is not hidden may contain parameters, each of which is also checked.
  */
 const QUERY_VALUE = /[^\s&;,"'`<>()[\]{}\\]{0,64}/y;
 const REST_OF_LINE = /[^\r\n<]*/y;
-/** Matches the start of a block in YAML: `password: |` and the indented lines below it. */
+/** `BLOCK` matches the start of a block in YAML, as in `password: |`. `INDENTED_LINES` matches the lines below it. */
 const BLOCK = /^[|>][+-]?\d?[\t ]*$/;
 const INDENTED_LINES = /(?:\r?\n(?:[\t ]+[^\r\n]*)?)*/y;
 
 /** What to hide in a text. */
 export interface TextRules {
   /**
-   * Whether to hide the value of this name. `queryValue` is set if the name is in a query string, and is the beginning of its
-   * value.
+   * Returns whether to hide the value of this name. `queryValue` is the beginning of the value if the name is in a query string,
+   * and undefined otherwise.
    */
   readonly hides: (name: string, queryValue?: string) => boolean;
   /** Records a value and returns its replacement. */
@@ -44,13 +47,13 @@ const endOfValue = (text: string, at: number, separator: string, quote: string |
   return at + line.length + block.length;
 };
 
-/** Whether a URL parameter begins at `at`. HTML writes the ampersand as an entity. */
+/** Returns whether a URL parameter begins at `at`. HTML writes the ampersand as an entity. */
 const isInQuery = (text: string, at: number): boolean =>
   /^[?&#]$/.test(text.charAt(at - 1)) || text.slice(Math.max(0, at - 5), at) === '&amp;';
 
 /**
- * Redacts `name=value` and `name: value` anywhere: in headers with parameters, YAML, logs, scripts, broken JSON and HTML
- * attributes.
+ * Redacts `name=value` and `name: value` anywhere, for example in headers with parameters, YAML, logs, scripts, broken JSON and
+ * HTML attributes.
  */
 const redactPairs = (text: string, { hides, hide }: TextRules): string => {
   let result = '';

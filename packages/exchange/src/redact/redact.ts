@@ -5,8 +5,8 @@ import { compileRules, type RedactionRules } from './redaction-rules.ts';
 import { Redactor, type HiddenField } from './redactor.ts';
 
 /**
- * Why a body is not shown. `binary`: its bytes are not text, so they cannot be searched. `unreadable`: it cannot be read as its
- * declared type, which is JSON, multipart or a character set.
+ * Why a body is not shown. `binary` means that its bytes are not text and cannot be searched. `unreadable` means that the body
+ * cannot be parsed as its declared type (JSON or multipart) or decoded from its declared character set.
  */
 export type WithheldReason = 'binary' | 'unreadable';
 
@@ -24,7 +24,10 @@ export interface RedactedBody {
   readonly isCut: boolean;
 }
 
-/** The number of characters of a body that are searched and shown. This is enough to read and limits the cost of one view. */
+/**
+ * The number of characters of a body that are searched and shown. This number is enough for readers and limits the cost of one
+ * view.
+ */
 export const REDACTED_BODY_CHARS_MAX = 256 * 1024;
 
 const CHARSETS = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1|windows-1252)$/i;
@@ -95,7 +98,7 @@ const PARAMETER = /;([^;=/]+)=([^;/]*)/g;
 const RANDOM = /^(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~-]{16,}$/;
 
 /**
- * Redacts paths such as `/reset-password/3f9a…`: the segment after one that names a secret, if it looks like a secret. Also
+ * Redacts the segment after one that names a secret, if the segment looks like a secret, as in `/reset-password/3f9a…`. Also
  * redacts parameters as in `;jsessionid=…`.
  */
 const redactPath = (redactor: Redactor, path: string): string => {

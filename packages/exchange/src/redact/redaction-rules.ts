@@ -14,7 +14,9 @@ export interface RedactionRules {
 /** Headers that are hidden without a rule and that no rule can show. */
 export const ALWAYS_HIDDEN = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'] as const;
 
-/** Headers in which proxies and content delivery networks state a caller's address. They are also hidden without a rule. */
+/**
+ * Headers in which proxies and content delivery networks state a caller's address. These headers are also hidden without a rule.
+ */
 export const ADDRESS_HEADERS: readonly string[] = [
   'x-forwarded-for',
   'x-original-forwarded-for',
@@ -41,14 +43,17 @@ export interface JsonCursor {
 /** Decides whether to hide each field that a redaction visits. */
 export interface FieldMatcher {
   header(name: string): boolean;
-  /** Whether to hide a field. `queryValue` is set if the field is a parameter in a query string or form, and is its value. */
+  /**
+   * Returns whether to hide a field. `queryValue` is the value of the field if it is a parameter in a query string or form, and
+   * undefined otherwise.
+   */
   field(name: string, queryValue?: string): boolean;
   readonly document: JsonCursor;
 }
 
 /**
  * Matches a name against a glob, in which `*` matches any characters. The search for the pieces between the stars runs from left
- * to right, so that no name is read twice.
+ * to right, so that no character is read twice.
  */
 export const globMatches = (glob: string, name: string): boolean => {
   const [first = '', ...rest] = glob.split('*');
@@ -75,13 +80,13 @@ const nameMatcher = (globs: readonly string[]): ((name: string) => boolean) => {
 interface Step {
   /** Whether any number of levels may precede the step. */
   readonly deep: boolean;
-  /** In lowercase. May contain `*`. For an array item, this is its index. */
+  /** The name in lowercase, which may contain `*`. For an array item, the name is the index. */
   readonly name: string;
 }
 
 const STEP = /(\.\.|\.)?(?:([^.[\]"\s][^.[\]"]*)|\[(?:(\d+|\*)|"([^"\\]+)")\])/y;
 
-/** Returns `undefined` if the text is not such a path. */
+/** Parses a path as in `RedactionRules.jsonPaths`. Returns `undefined` if the text is not such a path. */
 export const parseJsonPath = (text: string): readonly Step[] | undefined => {
   if (!text.startsWith('$')) return undefined;
   const steps: Step[] = [];
@@ -110,7 +115,7 @@ const SHOWN_NAME_LENGTH_MAX = 128;
 export const formatJsonPath = (keys: readonly (string | number)[]): string =>
   `$${keys.map((key) => (typeof key === 'number' ? '[*]' : formatJsonName(key.slice(0, SHOWN_NAME_LENGTH_MAX)))).join('')}`;
 
-/** Tracks the progress along each path: the steps that the next key can match. */
+/** Tracks which steps of each path the next key can match. */
 class PathCursor implements JsonCursor {
   readonly #paths: readonly (readonly Step[])[];
   readonly #states: readonly (readonly number[])[];

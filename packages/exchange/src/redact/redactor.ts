@@ -5,7 +5,7 @@ import { parseJsonTree, type JsonNode } from './json-tree.ts';
 import { redactText } from './redact-text.ts';
 import { ADDRESS_HEADERS, formatJsonPath, type FieldMatcher, type JsonCursor } from './redaction-rules.ts';
 
-/** A field whose value was removed. `shape`: a credential that was recognised by its form. */
+/** A field whose value was removed. The kind `shape` is a credential that was recognised by its form. */
 export interface HiddenField {
   readonly kind: 'header' | 'field' | 'json' | 'shape';
   /** For example `authorization`, `token`, `$.card.number` or `JWT`. */
@@ -19,7 +19,7 @@ const FIELDS_MAX = 200;
 const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
 
-/** Reads an address such as `192.0.2.1:4711` or `[2001:db8::1]:4711`, with or without a port. */
+/** Returns the address in a text such as `192.0.2.1:4711` or `[2001:db8::1]:4711`, with or without a port. */
 const addressOf = (text: string): string => {
   if (isIP(text) !== 0) return text;
   const host = text.replace(/:\d+$/, '');
@@ -53,7 +53,7 @@ export class Redactor {
     return [...this.#fields.values()];
   }
 
-  /** Whether the rules hide a field. For `queryValue`, see `FieldMatcher`. */
+  /** Returns whether the rules hide a field. For `queryValue`, see `FieldMatcher`. */
   hidesField(name: string, queryValue?: string): boolean {
     return this.#matcher.field(name, queryValue) || this.#matcher.header(name);
   }
@@ -119,13 +119,16 @@ export class Redactor {
       .join('&');
   }
 
-  /** Matches `token`, and matches `user[token]` by its last name. */
+  /**
+   * Returns whether the rules hide a parameter with this name. The last name in brackets also counts, such as `token` in
+   * `user[token]`.
+   */
   #hides(name: string, queryValue: string): boolean {
     const inner = name.endsWith(']') ? name.slice(name.lastIndexOf('[') + 1, -1) : '';
     return this.hidesField(name, queryValue) || (inner !== '' && this.hidesField(inner, queryValue));
   }
 
-  /** Redacts a value of unknown type: JSON, base64 of JSON, or text. */
+  /** Redacts a value of unknown type, which may be JSON, base64 of JSON, or text. */
   value(text: string, encoding: TextEncoding, nesting = 0): string {
     if (nesting < NESTING_MAX) {
       const document = this.#jsonIfAny(text, nesting);
@@ -157,7 +160,7 @@ export class Redactor {
     });
   }
 
-  /** Redacts `next=%2Fcb%3Ftoken%3Dx`, even if it is escaped repeatedly: a query string within a URL within another URL. */
+  /** Redacts `next=%2Fcb%3Ftoken%3Dx`, even if it is escaped repeatedly, as in a query string within a URL within another URL. */
   #escapedPairs(text: string, nesting: number): string {
     if (nesting >= NESTING_MAX || !ESCAPED_EQUALS.test(text)) return text;
     return text.replaceAll(URL_WORD, (word) => {
@@ -275,10 +278,10 @@ const applyEdits = (text: string, edits: readonly Edit[]): string => {
   return result + text.slice(done);
 };
 
-/** Works like `encodeURIComponent`, which throws on a lone surrogate. */
+/** Works like `encodeURIComponent`, except that a lone surrogate does not throw. */
 const encodeForm = (text: string): string => encodeURIComponent(text.toWellFormed());
 
-/** Decodes a pair from a URL or form. Bytes that are not UTF-8 stay unchanged. */
+/** Decodes text from a URL or form. If the bytes are not UTF-8, each of them becomes one character (latin1). */
 export const decodeForm = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
   try {

@@ -42,24 +42,27 @@ const wordsOf = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z0-9]+/);
 
-/** Whether a value with this name is usually a secret. If in doubt, returns true, because users can show the value again. */
+/**
+ * Returns whether a value with this name is usually a secret. If in doubt, returns true, because users can show the value again.
+ */
 export const isSensitiveName = (name: string): boolean => {
   const words = wordsOf(name);
   const plain = words.join('');
   return PARTS.some((part) => plain.includes(part)) || words.some((word) => WORDS.has(word));
 };
 
-/** Shorter codes name a country, a currency or a status. */
+/** The minimum length of a secret code. Shorter codes are those of a country, a currency or a status. */
 const CODE_LENGTH_MIN = 6;
 
 /**
- * Whether the name is `code`, which is used for OAuth authorization codes (RFC 6749 section 4.1.2) and for codes that are sent to
- * a phone. In text, a code can be many other things.
+ * Returns whether the name is `code`, which is used for OAuth authorization codes (RFC 6749 section 4.1.2) and for codes that are
+ * sent to a phone. In text, a code can have many other meanings.
  */
 export const isCredentialCode = (name: string, queryValue: string): boolean =>
   name.toLowerCase() === 'code' && queryValue.length >= CODE_LENGTH_MIN;
 
 /**
- * Whether the name is `key`, in which many services take API keys in query strings. In documents, a key can be many other things.
+ * Returns whether the name is that of a secret, or is `key`, the query parameter in which many services take API keys. In
+ * documents, a key can have many other meanings.
  */
 export const isSensitiveQueryName = (name: string): boolean => isSensitiveName(name) || name.toLowerCase() === 'key';

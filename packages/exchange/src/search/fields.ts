@@ -6,14 +6,14 @@ export type FieldKind = 'choice' | 'status' | 'duration' | 'size' | 'pattern' | 
 
 export interface Field {
   readonly kind: FieldKind;
-  /** Answers the question "which requests?" for users. */
+  /** A phrase for users that answers the question "which requests?". */
   readonly meaning: string;
   readonly example: string;
   /** All possible values, if there are only a few. */
   readonly values?: readonly string[];
 }
 
-// Copies of the contract's lists, because its package loads a validator, which a search box in a browser does not need.
+// Copies of the lists in `contract`, because that package loads a validator that a search box in a browser does not need.
 const METHOD_VALUES = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly Method[];
 const OUTCOME_VALUES = [
   'mocked',
@@ -61,7 +61,7 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   id: { kind: 'pattern', meaning: "the entry's id, or its beginning followed by *", example: 'id:01931f3e-*' },
 };
 
-/** Prefixes that precede a header name. */
+/** Prefixes of the fields whose names contain a header name, such as `header.accept`. */
 export const HEADER_PREFIXES = {
   'header.': { side: 'request', meaning: 'a request header', example: 'header.x-github-event:push' },
   'resp.header.': {
@@ -83,7 +83,7 @@ export const headerField = (
   return undefined;
 };
 
-/** RFC 9110 section 5.6.2. */
+/** Matches a header name (RFC 9110 section 5.6.2). */
 export const headerNameText = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Names that other tools use for these fields. */

@@ -1,7 +1,8 @@
 import type { Action, Method, Outcome } from '@standin/contract';
 
 /**
- * A search as a tree. `parseFilter` creates it from text, `formatFilter` prints it, `compileFilter` compiles it for ClickHouse.
+ * A search as a tree. `parseFilter` creates the tree from text, `formatFilter` prints it, and `compileFilter` compiles it for
+ * ClickHouse.
  *
  * Strings are Unicode. A byte that is not UTF-8 (`\xe9` in the text) is the lone surrogate U+DC80 + (byte − 0x80), as in Python's
  * surrogateescape (PEP 383).
@@ -21,7 +22,7 @@ export type Condition =
 export type Conditions = readonly [Condition, ...Condition[]];
 
 export type Term =
-  /** Anywhere in the path, query, headers or bodies of the request or response. */
+  /** The text occurs anywhere in the path, query, headers or bodies of the request or response. */
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'contains'; readonly field: ContainsField; readonly text: string }
   | { readonly kind: 'matches'; readonly field: PatternField; readonly pattern: Pattern }
@@ -34,13 +35,13 @@ export type Term =
       readonly kind: 'compare';
       readonly field: NumberField;
       readonly comparison: Comparison;
-      /** For a status, the code, or 0 for no response. For a duration, microseconds. For a size, bytes. */
+      /** A status code (0 means that there is no response), a duration in microseconds, or a size in bytes. */
       readonly value: number;
     }
   /** Both ends are inclusive. */
   | { readonly kind: 'range'; readonly field: NumberField; readonly from: number; readonly to: number };
 
-/** Whether a match depends on headers or bodies, which make up most of the stored data. */
+/** Returns whether a match depends on headers or bodies, which make up most of the stored data. */
 export const readsContents = (filter: Filter): boolean => {
   if (filter.kind === 'and' || filter.kind === 'or') return filter.conditions.some(readsContents);
   if (filter.kind === 'not') return readsContents(filter.condition);
@@ -61,7 +62,7 @@ export type NumberField = 'status' | 'dur' | 'size' | 'req.size' | 'resp.size';
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<=';
 
-/** Limits for one search. Users do not type larger searches, and they would load the server. */
+/** Limits for one search. Users do not type larger searches, and larger searches would load the server. */
 export const FILTER_LIMITS = {
   /** The maximum number of characters. */
   textLengthMax: 2_000,

@@ -3,8 +3,8 @@ import { DURATION_UNITS, SIZE_UNITS } from './parse-number.ts';
 import { byteOfEscape } from './text-bytes.ts';
 
 /**
- * Returns the shortest text of a search, which `parseFilter` reads as the same tree. Used for links, chips, and for "filter in"
- * and "filter out", which add a term to the tree.
+ * Returns the shortest text that `parseFilter` reads as this search. The text is used for links, chips, and for "filter in" and
+ * "filter out", which add a term to the tree.
  */
 export const formatFilter = (filter: Filter): string => (filter.kind === 'everything' ? '' : formatCondition(filter));
 
@@ -72,7 +72,7 @@ const needsQuotes = /[\s()"\\]/;
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 const hex = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
 
-/** Escapes characters that a screen cannot show. */
+/** Escapes quotes, backslashes, characters that a screen cannot show, and, with `alsoStars`, stars. */
 const escape = (text: string, alsoStars: boolean): string =>
   Array.from(text, (char) => {
     if (char === '"' || char === '\\' || (char === '*' && alsoStars)) return `\\${char}`;
@@ -80,7 +80,10 @@ const escape = (text: string, alsoStars: boolean): string =>
     return CONTROL_ESCAPES[char] ?? (byte === undefined ? char : hex(byte));
   }).join('');
 
-/** Quotes free text that would otherwise look like a keyword, a negation or a field. */
+/**
+ * Quotes text that is empty or contains special characters. With `free`, also quotes text that would look like a keyword, a
+ * negation or a field.
+ */
 const formatText = (text: string, free: boolean): string => {
   const ambiguous = free && /^(-|AND$|OR$|NOT$|[A-Za-z_][^\s"()\\]*:)/.test(text);
   return text === '' || needsQuotes.test(text) || ambiguous || escape(text, false) !== text

@@ -130,7 +130,7 @@ class Parser {
   }
 }
 
-/** Joins conditions. Returns a single condition as it is, and merges groups of the same kind into this one. */
+/** Joins conditions. Returns a single condition unchanged, and merges groups of the same kind into this one. */
 const join = (kind: 'and' | 'or', conditions: Conditions): Condition => {
   if (conditions.length === 1) return conditions[0];
   const flat = conditions.flatMap((condition) => (condition.kind === kind ? condition.conditions : [condition]));

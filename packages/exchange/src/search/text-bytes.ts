@@ -3,20 +3,23 @@ const escaped = /[\udc80-\udcff]/;
 const nonAscii = /\P{ASCII}/u;
 const loneSurrogate = /\p{Cs}/u;
 
-/** Returns the text that stands for one byte. ASCII is itself, and any other byte is a lone surrogate (see `Filter`). */
+/**
+ * Returns the text that stands for one byte. An ASCII byte is its own character, and any other byte is a lone surrogate (see
+ * `Filter`).
+ */
 export const escapedByte = (byte: number): string => String.fromCharCode(byte < 0x80 ? byte : ESCAPE_BASE + byte);
 
 /** Returns the byte that a character in one of `Filter`'s strings stands for, if the character is such an escape. */
 export const byteOfEscape = (char: string): number | undefined =>
   char.length === 1 && escaped.test(char) ? char.charCodeAt(0) - ESCAPE_BASE : undefined;
 
-/** Whether the text can be encoded, because its only lone surrogates stand for bytes. */
+/** Returns whether the text can be encoded, because its only lone surrogates stand for bytes. */
 export const hasBytes = (text: string): boolean =>
   !Array.from(text).some((char) => loneSurrogate.test(char) && byteOfEscape(char) === undefined);
 
 const encoder = new TextEncoder();
 
-/** Returns the bytes of the text: UTF-8, with escaped bytes unchanged. */
+/** Returns the text as UTF-8, with escaped bytes unchanged. */
 export const utf8Bytes = (text: string): Uint8Array => {
   const bytes: number[] = [];
   for (const char of text) {
@@ -42,5 +45,5 @@ export const latin1Bytes = (text: string): Uint8Array | undefined => {
   return Uint8Array.from(bytes);
 };
 
-/** Converts only ASCII, like ClickHouse's `lower`. Other bytes stay unchanged. */
+/** Converts ASCII letters to lower case, like ClickHouse's `lower`. All other characters stay unchanged. */
 export const lowerAscii = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

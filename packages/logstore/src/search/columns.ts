@@ -1,7 +1,7 @@
 import type { ContainsField, NumberField, PatternField, Side } from '@standin/exchange/search';
 
 /**
- * A column for a field. The tables in this file are closed: no other part of a search becomes SQL. `frozen` means that the value
+ * A column for a field. The tables in this file are closed, so no other part of a search becomes SQL. `frozen` means that the value
  * is the same in both versions of a row (only the request, and the complete exchange), so that a condition on it can be checked
  * before the versions are merged.
  */
@@ -38,7 +38,7 @@ const headerLines = (column: string): string =>
 /** The path, the query and both heads, as shown to users. */
 const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_headers')}, '\\n', ${headerLines('response_headers')}))`;
 
-/** Cheap columns come first, because ClickHouse reads the next one only if these do not match. */
+/** Cheap columns come first, because ClickHouse reads a column only if the columns before it do not match. */
 export const TEXT_COLUMNS: readonly Column[] = [
   { sql: 'lower(request_body)', frozen: true },
   { sql: 'lower(response_body)', frozen: false },

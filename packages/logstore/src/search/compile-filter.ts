@@ -11,7 +11,7 @@ interface CompiledCondition {
 }
 
 export interface CompiledFilter {
-  /** All of them must be true. */
+  /** The conditions, all of which must be true. */
   readonly conditions: readonly CompiledCondition[];
   readonly params: Readonly<Record<string, string | number>>;
 }
@@ -168,7 +168,7 @@ const header = ({ side, name, pattern }: Extract<Term, { kind: 'header' }>, para
   return { sql: `(${quick} AND ${pair})`, frozen };
 };
 
-/** Status 0 means that there is no response. It is less than every status, but is not a status. */
+/** Returns the condition on a number. `status:<N` does not match 0, which means that there is no response. */
 const number = (term: Extract<Term, { kind: 'compare' | 'range' }>, params: Params): CompiledCondition => {
   const { sql, frozen } = NUMBER_COLUMNS[term.field];
   if (term.kind === 'range') {
