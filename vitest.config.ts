@@ -12,31 +12,32 @@ const ALONE = [
   'test/e2e/{dashboard-traffic-load,high-availability,key-regeneration,main-job}.test.ts',
   'test/integration/{images,kube-leader-election}.test.ts',
   'test/node/**/*.test.ts',
+  'test/torture/{01,13,29,34,43,44,45}-*.test.ts',
 ];
 
 /** A list instead of `exclude`: a project with its own `exclude` would ignore that of the command line. */
 const concurrentFiles = (): string[] => {
   const alone = new Set(globSync(ALONE, { cwd: import.meta.dirname }));
-  const all = globSync('test/{integration,e2e}/**/*.test.ts', { cwd: import.meta.dirname });
+  const all = globSync('test/{integration,e2e,torture}/**/*.test.ts', { cwd: import.meta.dirname });
   return all.filter((file) => !alone.has(file));
 };
 
 const INTEGRATION = {
   setupFiles: ['test/harness/setup.ts'],
   retry: RETRY,
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   hookTimeout: 120_000,
   // Vitest's default of one second is too short on a machine that runs a cluster and a browser.
   expect: { poll: { timeout: 15_000 } },
 };
 
-/** Vitest starts a group when the previous one has ended. Projects with one worker run last: on two cores, this includes `unit`, which has no retry. */
+/** Vitest starts a group when the previous one has ended. Projects with one worker run last. */
 const CONCURRENT = { maxWorkers: WORKERS, sequence: { groupOrder: 1 } };
 
 /**
  * Projects by their requirements. `unit` has none. `integration` needs the ClickHouse engine, real sockets and a real Kubernetes
  * API server, which test/harness starts. `clickhouse-cluster` repeats the reads and writes of the log on a ClickHouse cluster.
- * `torture` adds faults. `alone`, `growth` and `torture` run one file at a time, because they measure time and memory of processes.
+ * `alone` and `growth` run one file at a time, because they measure time and memory of processes.
  */
 export default defineConfig({
   test: {
@@ -46,6 +47,11 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // Loading the modules anew for each file would take longer than the tests.
+          isolate: false,
+          // Many unit tests wait for timers. They have no retry, so they do not run beside tests that load the machine.
+          maxWorkers: WORKERS + 1,
+          sequence: { groupOrder: 2 },
           // Vitest's default of five seconds is too short while other projects run.
           testTimeout: 20_000,
           include: [
@@ -65,7 +71,9 @@ export default defineConfig({
       {
         test: {
           name: 'clickhouse-cluster',
-          include: ['test/integration/{logstore,log-tail,search,replay-results,usage,settled-permits}.test.ts'],
+          include: [
+            'test/integration/{logstore,log-tail,search,replay-results,usage,settled-permits,purged-requests}.test.ts',
+          ],
           env: { STANDIN_TEST_CLICKHOUSE_CLUSTER: '1' },
           ...INTEGRATION,
           ...CONCURRENT,
@@ -73,17 +81,6 @@ export default defineConfig({
       },
       { test: { name: 'alone', include: ALONE, fileParallelism: false, ...INTEGRATION } },
       { test: { name: 'growth', include: ['test/growth/**/*.test.ts'], fileParallelism: false } },
-      {
-        test: {
-          name: 'torture',
-          include: ['test/torture/**/*.test.ts'],
-          setupFiles: ['test/harness/setup.ts'],
-          fileParallelism: false,
-          retry: RETRY,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
     ],
   },
 });

@@ -16,15 +16,14 @@ export const chartReadme = (): string => {
 
 <!-- Generated from charts/generate by \`npm run generate\`. -->
 
-Installs the operator, the gateways and the dashboard of Standin. [docs/install.md](../../docs/install.md) describes the installation,
-[docs/security.md](../../docs/security.md) lists every permission.
+Installs Standin's operator, gateways and dashboard. [docs/install.md](../../docs/install.md) describes the installation, and [docs/security.md](../../docs/security.md) lists every permission.
 
 \`\`\`console
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true    # for evaluation
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.url=http://clickhouse:8123
 \`\`\`
 
-Kubernetes 1.31 or newer, Helm 3.17 or newer. One release per namespace. Helm checks all values against \`values.schema.json\` and rejects unknown ones.
+Requires Kubernetes 1.31 or newer and Helm 3.17 or newer. Install one release per namespace. Helm checks all values against \`values.schema.json\` and rejects unknown ones.
 
 ## Values
 

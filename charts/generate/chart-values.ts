@@ -2,148 +2,36 @@ import { LIMITS } from '@standin/contract';
 import { isCidr, isTarget } from '@standin/egress';
 import { z } from 'zod';
 import { clickhouse } from './clickhouse-values.ts';
-import { settingsValues } from './settings-values.ts';
-import {
-  clickHouseSecret,
-  count,
-  digest,
-  dnsLabel,
-  enabled,
-  group,
-  httpRoute,
-  ingress,
-  kubernetesList,
-  podDisruptionBudget,
-  podValues,
-  port,
-  quantity,
-  resources,
-  service,
-  stringMap,
-  url,
-} from './value-types.ts';
+import { dashboard, gateway, operator } from './component-values.ts';
+import { count, digest, dnsLabel, enabled, group, kubernetesList, port, stringMap } from './value-types.ts';
 
 const OCTET = '(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])';
 /**
- * Matches what `isCidr` accepts, as far as Helm's regular expressions allow. For IPv6, it checks only the characters. The
- * processes check again.
+ * Matches what `isCidr` accepts, as far as Helm's regular expressions allow. For IPv6 addresses, the pattern checks only the
+ * characters. The processes check the values again.
  */
 const CIDR_PATTERN = `^(${OCTET}([.]${OCTET}){3}/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[0-9]{1,2}))$`;
 
 /** Matches what `isTarget` accepts. */
 const TARGET_PATTERN = String.raw`^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}$`;
 
-const operator = group({
-  replicas: z
-    .int()
-    .min(1)
-    .max(10)
-    .default(2)
-    .describe('Number of operators. One of them leads. If it fails, another takes over within 15 seconds.'),
-  settings: settingsValues('operator').default({}),
-  clickhouse: clickHouseSecret,
-  resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
-  podDisruptionBudget,
-  ...podValues,
-});
-
-const gateway = group({
-  replicas: z.int().min(1).max(100).default(2).describe('Number of gateways. Ignored if autoscaling is enabled.'),
-  url: url
-    .default('')
-    .describe(
-      'URL at which callers reach the gateways, shown in statuses. If empty, the URL of the Ingress, HTTPRoute or Service.',
-    ),
-  settings: settingsValues('gateway').default({}),
-  clickhouse: clickHouseSecret,
-  persistence: group({
-    enabled: enabled(
-      true,
-      'Use a StatefulSet with one volume per gateway. If false, use a Deployment with emptyDir, which loses undelivered rows when a pod is deleted or its node is lost.',
-    ),
-    size: quantity
-      .default('5Gi')
-      .describe(
-        'Size of each volume. Must exceed the sum of `spool.bytes` and `spool.reserveBytes`. An upgrade cannot change it. See docs/upgrade.md, Larger volumes.',
-      ),
-    storageClass: z
-      .string()
-      .default('')
-      .describe('StorageClass for the volumes. If empty, the cluster’s default. An upgrade cannot change it.'),
-    whenScaled: z
-      .enum(['Retain', 'Delete'])
-      .default('Retain')
-      .describe('Whether to keep the volume of a gateway that is scaled down. `Delete` loses undelivered rows.'),
-    annotations: stringMap.default({}).describe('Annotations for the claims. An upgrade cannot change them.'),
-  }),
-  terminationGracePeriodSeconds: count
-    .default(60)
-    .describe('Time to shut down. Set it to a few seconds more than `drainMs` + 2 × `drainTimeoutMs`.'),
-  resources: resources({ cpu: '250m', memory: '512Mi' }, { memory: '1536Mi' }),
-  autoscaling: group({
-    enabled: enabled(false, 'Scale gateways with a HorizontalPodAutoscaler.'),
-    minReplicas: z.int().min(1).default(2).describe('Minimum number of gateways.'),
-    maxReplicas: z.int().min(1).default(10).describe('Maximum number of gateways.'),
-    targetCPUUtilizationPercentage: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(70)
-      .describe('Target CPU utilization, as a percentage of the CPU request.'),
-  }),
-  podDisruptionBudget,
-  service: service({ port: 80 }),
-  ingress,
-  httpRoute,
-  ...podValues,
-});
-
-const dashboard = group({
-  enabled: enabled(true, 'Run the dashboard and the JSON API.'),
-  replicas: z.int().min(1).max(10).default(2).describe('Number of dashboards. Each one can handle any request.'),
-  url: url
-    .default('')
-    .describe(
-      'URL at which browsers reach the dashboard. If empty, the URL of the Ingress or HTTPRoute. Required for OIDC.',
-    ),
-  settings: settingsValues('dashboard').default({}),
-  session: group({
-    existingSecret: z
-      .string()
-      .default('')
-      .describe(
-        'Secret with `session-key` (at least 32 characters) and, during a key rotation, `previous-session-key`. If empty, the chart creates and keeps one. Required if Argo CD renders the chart.',
-      ),
-  }),
-  oidc: group({
-    existingSecret: z.string().default('').describe('Secret with `client-secret`, for confidential clients.'),
-  }),
-  clickhouse: clickHouseSecret,
-  resources: resources({ cpu: '50m', memory: '192Mi' }, { memory: '512Mi' }),
-  podDisruptionBudget,
-  service: service({ port: 80 }),
-  ingress,
-  httpRoute,
-  ...podValues,
-});
-
 const networkPolicy = group({
-  enabled: enabled(true, 'Restrict the traffic to and from each component.'),
-  gatewayFrom: kubernetesList.default([]).describe('Peers that may call the gateways. If empty, all peers.'),
-  dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard. If empty, all peers.'),
+  enabled: enabled(true, 'Restrict traffic to and from each component.'),
+  gatewayFrom: kubernetesList.default([]).describe('Peers that may call the gateways. If empty, all peers may.'),
+  dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard. If empty, all peers may.'),
   metricsFrom: kubernetesList
     .default([{ namespaceSelector: {} }])
-    .describe('Peers that may read metrics. Default: all pods in the cluster. If empty, no peers.'),
+    .describe('Peers that may read metrics. If empty, no peers may. By default, all pods in the cluster may.'),
   dnsPorts: z
     .array(port)
     .min(1)
     .default([53])
-    .describe('Ports on which the cluster’s DNS pods listen. OpenShift: 5353.'),
+    .describe('Ports on which the cluster’s DNS pods listen. On OpenShift, this is 5353.'),
   apiServerPorts: z.array(port).min(1).default([443, 6443]).describe('Ports of the Kubernetes API server.'),
   dashboardEgress: kubernetesList
     .default([])
     .describe(
-      'Additional egress rules for the dashboard, for example for an OIDC provider or for ClickHouse on a different port.',
+      'Additional egress rules for the dashboard, for example for an OIDC provider or a ClickHouse server on a different port.',
     ),
 });
 
@@ -165,7 +53,7 @@ const monitoring = group({
   }),
 });
 
-/** The issuer of the config stream’s certificates. */
+/** Values that select the issuer of the config stream's certificates. */
 const tls = group({
   certManager: group({
     enabled: enabled(
@@ -192,18 +80,18 @@ const tls = group({
 export const chartValues = z.strictObject({
   global: z
     .looseObject({
-      imageRegistry: z.string().default('').describe('Registry that is prepended to the image repositories.'),
+      imageRegistry: z.string().default('').describe('Registry to prepend to the image repositories.'),
     })
     .prefault({}),
   nameOverride: dnsLabel.default('').describe('Overrides the chart name.'),
   fullnameOverride: dnsLabel.default('').describe('Overrides the prefix of all names.'),
   commonLabels: stringMap.default({}).describe('Labels for all objects except the CRDs.'),
   image: group({
-    repository: z.string().min(1).default('standin').describe('Image for all components.'),
-    tag: z.string().default('').describe('Tag for all images. If empty, the chart’s appVersion.'),
+    repository: z.string().min(1).default('standin').describe('Image repository for all components.'),
+    tag: z.string().default('').describe('Tag for all images. If empty, the chart’s appVersion is used.'),
     digest: digest.default('').describe('Image digest, `sha256:…`. Replaces the tag.'),
     engine: group({
-      repository: z.string().min(1).default('standin-engine').describe('Image for `clickhouse.embedded`.'),
+      repository: z.string().min(1).default('standin-engine').describe('Image repository for `clickhouse.embedded`.'),
       digest: digest.default('').describe('Image digest, `sha256:…`. Replaces the tag.'),
     }),
     pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent').describe('Image pull policy.'),
@@ -218,7 +106,7 @@ export const chartValues = z.strictObject({
       .boolean()
       .default(true)
       .describe('Keep the CRDs, and therefore all custom resources, when the release is uninstalled.'),
-    // Helm adds this value, because these are the values of a subchart.
+    // Helm adds this value to the values of a subchart.
     global: z.looseObject({}).optional(),
   }),
   watch: group({
@@ -228,7 +116,7 @@ export const chartValues = z.strictObject({
       .meta({ uniqueItems: true })
       .default([])
       .describe(
-        'Existing namespaces of your teams. The operator and the dashboard get Roles in these namespaces, and no ClusterRole. If `rbac.people.create` and `crds.enabled` are also false, no cluster-wide permissions are required. If empty, all namespaces are watched.',
+        'Your teams’ existing namespaces. The operator and the dashboard get Roles in these namespaces, and no ClusterRole. If `rbac.people.create` and `crds.enabled` are also false, no cluster-wide permissions are required. If empty, all namespaces are watched.',
       ),
   }),
   openshift: group({
@@ -246,7 +134,7 @@ export const chartValues = z.strictObject({
     allow: z
       .array(z.string().refine(isCidr).meta({ pattern: CIDR_PATTERN }))
       .default([])
-      .describe('Private networks in CIDR notation that Forward and replays may reach.'),
+      .describe('Private networks, in CIDR notation, that Forward and replays may reach.'),
     allowPrivate: z
       .boolean()
       .default(false)
@@ -273,7 +161,7 @@ export const chartValues = z.strictObject({
         .boolean()
         .default(false)
         .describe(
-          'Aggregate them to the Kubernetes view, edit and admin roles. Anyone who can view a namespace can then read the requests to its endpoints.',
+          'Aggregate these roles to the Kubernetes view, edit and admin roles. Anyone who can view a namespace can then read the requests to its endpoints.',
         ),
     }),
   }),
@@ -296,7 +184,7 @@ export const chartValues = z.strictObject({
       ),
       quietSeconds: count
         .default(LIMITS.spoolQuietMs / 1_000)
-        .describe('Seconds that such a volume must be without a pod and without writes before it is drained.'),
+        .describe('Seconds for which such a volume must have no pod and no writes before it is drained.'),
     }),
   }),
 });

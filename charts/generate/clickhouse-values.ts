@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { enabled, group, quantity, resources, url } from './value-types.ts';
 
-/** Runs the engine of `standin dev` as a server in the cluster, so that you can try Standin without any other software. */
+/** Values for the engine of `standin dev`, which can run in the cluster, so that you can try Standin without other software. */
 const embedded = group({
   enabled: enabled(
     false,
-    'Run the engine of `standin dev` as one pod, to evaluate Standin. Not for production: there is one process, without replicas or backups. Replaces `clickhouse.url`.',
+    'Run the engine of `standin dev` as one pod, to evaluate Standin. Do not use it in production, because it is a single process without replicas or backups. Replaces `clickhouse.url`.',
   ),
   persistence: group({
     enabled: enabled(true, 'Use a volume for the data. If false, use an emptyDir, so the log is lost with the pod.'),
     size: quantity.default('10Gi').describe('Volume size.'),
-    storageClass: z.string().default('').describe('StorageClass for the volume. If empty, the cluster’s default.'),
+    storageClass: z
+      .string()
+      .default('')
+      .describe('StorageClass for the volume. If empty, the cluster’s default is used.'),
   }),
   resources: resources({ cpu: '250m', memory: '1Gi' }, { memory: '3Gi' }),
 });
@@ -18,15 +21,15 @@ const embedded = group({
 const migrationsJob = group({
   enabled: enabled(
     false,
-    'Create and update the tables in a Job before the rest is installed or upgraded. Replaces `clickhouse.migrate`, so other ClickHouse users do not need these privileges.',
+    'Create and update the tables in a Job before the other components are installed or upgraded. Replaces `clickhouse.migrate`, so other ClickHouse users do not need these privileges.',
   ),
   existingSecret: z
     .string()
     .default('')
-    .describe('Secret with the ClickHouse user for this Job. If empty, `clickhouse.existingSecret`.'),
+    .describe('Secret with the ClickHouse user for this Job. If empty, `clickhouse.existingSecret` is used.'),
 });
 
-/** Where the log is stored: your own server, or the embedded engine. */
+/** Values for ClickHouse, which stores the log. It is either your own server or the embedded engine. */
 export const clickhouse = group({
   url: url
     .default('')

@@ -19,7 +19,7 @@ const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}
 
 const COLUMNS = 118;
 
-const HEADER = ` Generated from charts/generate by \`npm run generate\`; README.md contains the same as a table. values.schema.json rejects unknown values.`;
+const HEADER = ` Generated from charts/generate by \`npm run generate\`; README.md shows the same values as a table. values.schema.json rejects unknown values.`;
 
 const wrap = (text: string, columns: number): string => {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Kubernetes checks these values itself. The chart passes them on unchanged. */
+/** An object that the chart passes on unchanged and Kubernetes checks itself. */
 const kubernetesMap = z.record(z.string(), z.any());
 export const kubernetesList = z.array(kubernetesMap);
 export const stringMap = z.record(z.string(), z.string());
@@ -8,7 +8,7 @@ export const stringMap = z.record(z.string(), z.string());
 /** A Kubernetes quantity, such as `500m`, `2Gi` or `0.5`. */
 export const quantity = z.union([z.string().regex(/^[0-9.]+([EPTGMk]i?|m)?$/), z.number().min(0)]);
 export const count = z.int().min(0);
-/** Empty, or a URL with its scheme. */
+/** A URL with its scheme, or an empty string if unset. */
 export const url = z.string().regex(/^(https?:\/\/.+)?$/);
 /** An image digest, or an empty string if unset. */
 export const digest = z.string().regex(/^(sha256:[0-9a-f]{64})?$/);
@@ -46,7 +46,9 @@ export const podValues = {
   affinity: kubernetesMap.default({}).describe('Affinity rules for the pods.'),
   topologySpreadConstraints: kubernetesList
     .default([])
-    .describe('Topology spread constraints for the pods. If empty, spread across nodes and zones if possible.'),
+    .describe(
+      'Topology spread constraints for the pods. If empty, pods are spread across nodes and zones if possible.',
+    ),
   priorityClassName: z.string().default('').describe('PriorityClass for the pods.'),
 };
 
@@ -54,7 +56,7 @@ export const clickHouseSecret = group({
   existingSecret: z
     .string()
     .default('')
-    .describe('Secret with the ClickHouse user for this component. If empty, `clickhouse.existingSecret`.'),
+    .describe('Secret with the ClickHouse user for this component. If empty, `clickhouse.existingSecret` is used.'),
 });
 
 export const podDisruptionBudget = group({
@@ -74,7 +76,7 @@ export const service = (byDefault: { readonly port: number }) =>
 
 export const ingress = group({
   enabled: enabled(false, 'Create an Ingress.'),
-  className: z.string().default('').describe('IngressClass. If empty, the cluster’s default.'),
+  className: z.string().default('').describe('IngressClass. If empty, the cluster’s default is used.'),
   annotations: stringMap.default({}).describe('Annotations for the Ingress.'),
   host: z.string().default('').describe('Host name. Required if the Ingress is enabled.'),
   tlsSecret: z
@@ -88,6 +90,6 @@ export const httpRoute = group({
   parentRefs: kubernetesList
     .default([])
     .describe('Gateways to attach the HTTPRoute to. Required if the HTTPRoute is enabled.'),
-  hostnames: z.array(z.string()).default([]).describe('Host names. If empty, the Gateway’s host names.'),
+  hostnames: z.array(z.string()).default([]).describe('Host names. If empty, the Gateway’s host names are used.'),
   annotations: stringMap.default({}).describe('Annotations for the HTTPRoute.'),
 });

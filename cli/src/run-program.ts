@@ -7,6 +7,7 @@ import { addKeyCommand } from './keys/key-command.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import { addMigrateCommand } from './migrate/migrate-command.ts';
 import { plainErrorOf } from './plain-error.ts';
+import { addPurgeCommand } from './purge/purge-command.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
 import { addShareCommand } from './share/share-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
@@ -45,6 +46,7 @@ export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Pro
   addMore?.(program, colour);
   addLogCommands(program, colour);
   addReplayCommand(program, colour);
+  addPurgeCommand(program);
   addShareCommand(program);
   addKeyCommand(program);
   addUsageCommand(program);

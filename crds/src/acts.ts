@@ -2,7 +2,7 @@ import { LIMITS, type ConditionType } from '@standin/contract';
 import type { PrinterColumn } from './definition.ts';
 import { integer } from './fields.ts';
 
-/** What every act has that runs once and ends: a Replay, a KeyRegeneration. */
+/** The parts that are common to all acts that run once and end, such as a Replay, a KeyRegeneration or a Purge. */
 
 /** The conditions that describe the progress of an act. An act has exactly one of them. */
 const PROGRESS: ReadonlySet<string> = new Set<ConditionType>(['Complete', 'Failed', 'Reconciling']);
@@ -12,22 +12,25 @@ export const ACT_CONDITIONS: readonly ConditionType[] = ['Accepted', 'Reconcilin
 
 /** The meanings of the conditions that only acts have, for `commonStatus`. Each of these conditions is present only while True. */
 export const ACT_MEANINGS = {
-  Reconciling: 'the act has not ended.',
-  Complete: 'the act has ended with success.',
-  Failed: 'the act has failed, was refused, or was cancelled.',
-  Stalled: 'the act has failed or was refused, which only a new object can change.',
+  Reconciling: 'the operation has not ended.',
+  Complete: 'the operation has succeeded.',
+  Failed: 'the operation has failed, was refused, or was cancelled.',
+  Stalled: 'the operation has failed or was refused. To try again, create a new object.',
 } as const;
 
-/** No default in the schema: operators of earlier versions refuse unknown fields. */
+/**
+ * Returns the schema of a field without a default. The API server would add a default to every object, and earlier versions of the
+ * operator reject unknown fields.
+ */
 export const ttlSecondsAfterFinished = () =>
   integer(0, 2 ** 31 - 1)
     .optional()
     .describe(
-      `How long the object is kept after it has ended. Default: ${LIMITS.actTtlSecondsDefault}, a day. ` +
-        'An object that Argo CD, Flux or Helm manages is not removed. Can be changed.',
+      `Number of seconds for which the object is kept after it has ended. Default: ${LIMITS.actTtlSecondsDefault}, which is one day. ` +
+        'Objects that Argo CD, Flux or Helm manages are not deleted. This field can be changed.',
     );
 
-/** The first condition besides Accepted describes the progress. */
+/** Shows the message of the first condition besides Accepted, which describes the progress. */
 export const ACT_MESSAGE_COLUMN: PrinterColumn = {
   name: 'Message',
   type: 'string',
@@ -35,6 +38,9 @@ export const ACT_MESSAGE_COLUMN: PrinterColumn = {
   priority: 1,
 };
 
-/** The progress of an act. Earlier versions wrote `Complete` with any status and reason. */
+/**
+ * Returns the condition that describes an act's progress, regardless of its status, because earlier versions wrote `Complete` with
+ * any status and reason.
+ */
 export const progressIn = <C extends { readonly type: string }>(conditions: readonly C[] = []): C | undefined =>
   conditions.find(({ type }) => PROGRESS.has(type));

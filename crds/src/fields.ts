@@ -1,6 +1,6 @@
 import type { ConditionType } from '@standin/contract';
 import { z } from 'zod';
-import { matches, withRules } from './rules.ts';
+import { matches, withRules, type Rule } from './rules.ts';
 
 /** Counts characters as code points, as Kubernetes does. zod counts UTF-16 units, so an emoji would count as two. */
 const codePoints = (text: string): number => {
@@ -20,14 +20,14 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
     .string()
     .superRefine((value, context) => {
       const length = codePoints(value);
-      // Like the API server, this does not check rules on a value of the wrong size.
+      // Like the API server, the schema does not check rules on a value of the wrong size.
       const refuse = (message: string): void => context.addIssue({ code: 'custom', message, continue: false });
       if (length > max) refuse(`Too long: may not be more than ${max} characters`);
       if (length < min) refuse(min === 1 ? 'must not be empty' : `should be at least ${min} characters long`);
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
 
-/** Returns the schema of an integer. `max` keeps it in the range that all JSON parsers read in the same way. */
+/** Returns the schema of an integer. `max` keeps the integer in the range that all JSON parsers read in the same way. */
 export const integer = (min: number, max: number) =>
   z
     .int()
@@ -55,7 +55,8 @@ export const reference = (noun: string, example: string) =>
 
 const TIME_OF_DAY = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?';
 const DATE = '(20[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
-export const INSTANT_PATTERN = `${DATE}T${TIME_OF_DAY}Z`;
+const INSTANT_PATTERN = `${DATE}T${TIME_OF_DAY}Z`;
+const INSTANT = new RegExp(`^${INSTANT_PATTERN}$`);
 
 /** Returns the schema of an RFC 3339 time in UTC, as users and programs write it in a spec. */
 export const instant = () =>
@@ -63,13 +64,30 @@ export const instant = () =>
     matches(INSTANT_PATTERN, 'must be an absolute time in UTC: 2026-11-21T09:00:00Z'),
   ]);
 
+interface TimeRange {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+const isInstant = (field: keyof TimeRange): string =>
+  `has(self.${field}) && self.${field}.matches('^${INSTANT_PATTERN}$')`;
+
+/** Requires that a time range is not empty. Accepts values that are not times, because other rules reject them. */
+export const rangeRule: Rule<TimeRange> = {
+  cel: `!(${isInstant('from')} && ${isInstant('to')}) || timestamp(self.from) < timestamp(self.to)`,
+  holds: ({ from = '', to = '' }) =>
+    [from, to].some((time) => !INSTANT.test(time)) || Date.parse(from) < Date.parse(to),
+  message: 'must be after from',
+  field: 'to',
+};
+
 /** Returns the schema of a log id, which is a UUID in lower case. */
 export const logId = () =>
   withRules(text({ min: 1, max: 36 }), [
-    matches('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'must be the id of a log entry, as the log shows it'),
+    matches('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'must be the id of a log entry: a UUID in lowercase'),
   ]);
 
-/** RFC 3339. */
+/** Returns the schema of a time in RFC 3339 format. */
 export const timestamp = () => z.string().max(64).meta({ format: 'date-time' });
 
 const conditionSchema = (types: readonly string[]) =>
@@ -78,9 +96,9 @@ const conditionSchema = (types: readonly string[]) =>
       type: text({ min: 1, max: 316 }).describe(`Type of the condition. Known types: ${types.join(', ')}.`),
       status: z.enum(['True', 'False', 'Unknown']).describe('Whether the condition applies.'),
       reason: text({ min: 1, max: 1_024 }).describe(
-        'Why the condition has this status, as one word for programs, for example ProjectNotFound. docs/conditions.md explains all of them.',
+        'Why the condition has this status, as one word for programs, for example ProjectNotFound. docs/conditions.md explains all reasons.',
       ),
-      message: text({ max: 32_768 }).describe('What is wrong and what to change, as a sentence for people.'),
+      message: text({ max: 32_768 }).describe('What is wrong and what to change, as a sentence for users.'),
       observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
         .optional()
         .describe(
@@ -90,12 +108,12 @@ const conditionSchema = (types: readonly string[]) =>
     })
     .describe('One aspect of the current state of the object.');
 
-/** Part of the status of objects with data that outlives them. */
+/** The status fields of objects whose data outlives them. */
 export const identityStatus = {
   id: text({ max: 64 })
     .optional()
     .describe(
-      'The identity of the object: the uid under which it was first seen. The log, the default URI and the quota follow it.',
+      "The object's identity: the uid under which it was first seen. The log, the default URI and the quota belong to this identity.",
     ),
 };
 
@@ -107,7 +125,7 @@ export const SERVED_MEANINGS = {
 } as const;
 
 /**
- * Status fields of every kind.
+ * Returns the status fields of every kind.
  *
  * @param conditions the conditions of the kind, each with the meaning of True
  */
@@ -129,8 +147,8 @@ export const commonStatus = (conditions: Readonly<Partial<Record<ConditionType, 
 };
 
 /**
- * Returns the initial status of an object, so that `kubectl get` shows whether no operator has processed it.
- * Gateway API does the same. Without Ready or Reconciling, kstatus considers a new object Current.
+ * Returns the initial status of an object, so that `kubectl get` shows whether no operator has processed it. The Gateway API also
+ * has initial conditions. Without Ready or Reconciling, kstatus considers a new object Current.
  */
 export const initialStatus = (types: readonly ConditionType[]) => ({
   conditions: types.map((type) => ({

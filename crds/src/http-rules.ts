@@ -1,11 +1,13 @@
+import { listText } from '@standin/contract';
 import { lacks, matches, type Rule } from './rules.ts';
 
 /** The characters of a path segment (RFC 3986 `pchar`), and `/`. */
 const PATH_CHARACTER = "([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})";
 
 /**
- * Rules for a path that reaches the gateway unchanged. Clients resolve `.` and `..` segments (also percent-encoded ones) before
- * they send a request, and some clients read `//` at the start of a target as a host, so no client could call such an endpoint.
+ * Rules for a path that reaches the gateway unchanged. Clients resolve `.` and `..` segments, including percent-encoded ones,
+ * before they send a request, and some clients read `//` at the start of a target as a host, so no client could call such an
+ * endpoint.
  */
 export const pathRules: readonly Rule<string>[] = [
   { cel: "self.startsWith('/')", holds: (self) => self.startsWith('/'), message: 'must begin with /' },
@@ -64,7 +66,7 @@ export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
   {
     cel: `!(self.name.lowerAscii() in [${RESERVED_HEADERS.map((name) => `'${name}'`).join(', ')}])`,
     holds: (self) => !(RESERVED_HEADERS as readonly string[]).includes(self.name.toLowerCase()),
-    message: `must not be one of ${RESERVED_HEADERS.join(', ')}: the gateway frames the response and manages the connection`,
+    message: `must not be ${listText(RESERVED_HEADERS, 'or')}: the gateway frames the response and manages the connection`,
     field: 'name',
   },
 ];

@@ -15,5 +15,6 @@ export type { AccountSpec, AccountStatus } from './v1alpha1/account.ts';
 export type { EndpointSpec, EndpointStatus } from './v1alpha1/endpoint.ts';
 export type { KeyRegenerationSpec, KeyRegenerationStatus } from './v1alpha1/key-regeneration.ts';
 export type { ProjectSpec, ProjectStatus } from './v1alpha1/project.ts';
+export type { PurgeSpec, PurgeStatus } from './v1alpha1/purge.ts';
 export type { ReplaySpec, ReplayStatus } from './v1alpha1/replay.ts';
 export type { ShareSpec, ShareStatus } from './v1alpha1/share.ts';

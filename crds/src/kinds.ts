@@ -4,6 +4,7 @@ import { account } from './v1alpha1/account.ts';
 import { endpoint } from './v1alpha1/endpoint.ts';
 import { keyRegeneration } from './v1alpha1/key-regeneration.ts';
 import { project } from './v1alpha1/project.ts';
+import { purge } from './v1alpha1/purge.ts';
 import { replay } from './v1alpha1/replay.ts';
 import { share } from './v1alpha1/share.ts';
 
@@ -14,4 +15,5 @@ export const DEFINITIONS = {
   Replay: replay,
   Share: share,
   KeyRegeneration: keyRegeneration,
+  Purge: purge,
 } satisfies Record<Kind, AnyKindDefinition>;

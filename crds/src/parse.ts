@@ -6,12 +6,13 @@ import type { AccountSpec } from './v1alpha1/account.ts';
 import type { EndpointSpec } from './v1alpha1/endpoint.ts';
 import type { KeyRegenerationSpec } from './v1alpha1/key-regeneration.ts';
 import type { ProjectSpec } from './v1alpha1/project.ts';
+import type { PurgeSpec } from './v1alpha1/purge.ts';
 import type { ReplaySpec } from './v1alpha1/replay.ts';
 import type { ShareSpec } from './v1alpha1/share.ts';
 
 /**
  * A problem with an object. `message` says what to change. If the API server would reject the object with a clear message,
- * `message` is the same.
+ * `message` is that message.
  */
 export interface Problem {
   /** For example, `spec.json.headers[0].name`. */
@@ -26,6 +27,7 @@ export interface Specs {
   readonly Replay: ReplaySpec;
   readonly Share: ShareSpec;
   readonly KeyRegeneration: KeyRegenerationSpec;
+  readonly Purge: PurgeSpec;
 }
 
 /** A valid object. `spec` matches `kind`, and defaults are filled in. */
@@ -59,10 +61,10 @@ export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Sp
     .filter(({ holds }) => !(holds as (self: Specs[K], oldSelf: Specs[K]) => boolean)(after, before))
     .map(({ field, message }) => ({ path: ['spec', ...(field === undefined ? [] : [field])].join('.'), message }));
 
-/** Deeper than any schema in this package. */
+/** More levels than any schema in this package has. */
 const DEPTH_MAX = 10;
 
-/** The API server treats a null field (an empty `plan:` in YAML) as missing. */
+/** Removes null fields, because the API server treats a null field (an empty `plan:` in YAML) as missing. */
 const withoutNulls = (value: unknown, depth = 0): unknown => {
   if (value === null && depth === 0) return undefined;
   if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return value;

@@ -36,6 +36,7 @@ it('builds the expected URLs', () => {
       "previewEndpoint": "/p/team-a/shop.v2/preview",
       "project": "/p/team-a/shop.v2",
       "projects": "/projects",
+      "purges": "/p/team-a/shop.v2/settings/purges",
       "replay": "/p/team-a/shop.v2/replays/replay-1",
       "replayExchange": "/p/team-a/shop.v2/traffic/0198/replay",
       "replayResult": "/p/team-a/shop.v2/replays/replay-1/results/0198",

@@ -50,12 +50,12 @@ export const paths = {
   /** The parent path of share links. The server creates the links with their tokens. */
   sharedPages: () => '/s',
   mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
-  /** `like` is an earlier Replay of the request whose edits are copied. */
+  /** `like` names an earlier Replay of this request, whose edits are copied. */
   replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
     withQuery(exchange(params, 'replay'), query),
   exchangeReplays: (params: RequestName) => exchange(params, 'replays'),
   replays: (params: ProjectName) => project(params, 'replays'),
-  /** `q`, `from` and `to` are the same as on the Traffic screen. */
+  /** `q`, `from` and `to` have the same meaning as on the Traffic screen. */
   newReplay: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'replays', 'new'), query),
   replay: (params: ReplayName, query: Query = {}) => withQuery(project(params, 'replays', params.replay), query),
   replayResult: (params: ReplayName & RequestName) => project(params, 'replays', params.replay, 'results', params.id),
@@ -63,12 +63,14 @@ export const paths = {
   apiKey: (params: ProjectName) => project(params, 'settings', 'api-key'),
   usage: (params: ProjectName) => project(params, 'settings', 'usage'),
   shares: (params: ProjectName) => project(params, 'settings', 'shares'),
+  /** `q`, `from` and `to` have the same meaning as on the Traffic screen. */
+  purges: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'settings', 'purges'), query),
   apiKeyValue: (params: ProjectName) => project(params, 'api-key'),
   navigation: (current?: ProjectName) => withQuery('/navigation', { ...current }),
   previewEndpoint: (params: ProjectName) => project(params, 'preview'),
   events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
   preferences: () => '/preferences',
-  /** `to` is the path to open afterwards. `reason` is why the login page is shown. */
+  /** `to` is the path to open after the user has signed in. `reason` explains why the login page is shown. */
   login: (query: { readonly to?: string; readonly reason?: string } = {}) => withQuery('/login', query),
   oidc: (query: { readonly to?: string } = {}) => withQuery('/login/oidc', query),
   oidcCallback: () => '/login/oidc/callback',

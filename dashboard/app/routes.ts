@@ -1,4 +1,4 @@
-/** Maps a URL to a module. The URL contains the state, so every page can be reloaded, bookmarked and shared. */
+/** A URL and its module. The URL contains the state of the page, so every page can be reloaded, bookmarked and shared. */
 interface RouteEntry {
   readonly path?: string;
   readonly index?: boolean;
@@ -40,9 +40,10 @@ export default [
       route('api-key', 'settings-api-key.tsx'),
       route('usage', 'settings-usage.tsx'),
       route('shares', 'settings-shares.tsx'),
+      route('purges', 'settings-purges.tsx'),
     ]),
   ]),
-  // Not nested, because these routes return data instead of pages.
+  // These routes are not nested, because they return data instead of pages.
   route('p/:namespace/:project/traffic/rows', 'traffic-rows.ts'),
   route('p/:namespace/:project/traffic/stream', 'traffic-stream.ts'),
   route('p/:namespace/:project/traffic/histogram', 'traffic-histogram.ts'),

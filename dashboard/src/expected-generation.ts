@@ -17,6 +17,6 @@ export const checkExpected = (
   if (generation === expected) return;
   throw new SourceError(
     'Conflict',
-    `its generation is now ${generation}, but you edited generation ${expected}. Reload the page and repeat the change`,
+    `${kind} "${name}" is now at generation ${generation}, but you edited generation ${expected}. Reload the page and repeat the change`,
   );
 };

@@ -2,8 +2,8 @@ import type { LogStore } from '@standin/logstore';
 import type { ProjectIdentity, ProjectLog } from './backend.ts';
 
 /**
- * Restricts the log to one project. No query returns entries from another project: the uid may come from a status, which users may
- * be able to edit, so namespace and name must match as well (ADR 024).
+ * Restricts the log to one project. No query returns entries from another project. The uid alone is not sufficient, because it may come
+ * from a status, which users may be able to edit. The namespace and the name must therefore also match (ADR 024).
  */
 export const projectLog = (
   store: Pick<LogStore, Exclude<keyof ProjectLog, 'projectUid'>>,
@@ -14,11 +14,10 @@ export const projectLog = (
     row.projectUid === projectUid && row.namespace === namespace && row.project === project;
   const ifOwn = <T extends typeof scope>(row: T | undefined): T | undefined =>
     row !== undefined && isOwn(row) ? row : undefined;
-  const ofReplays = { projectUid, namespace };
   return {
     projectUid,
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
-    follow: (options) => store.follow({ ...options, projectUid }),
+    follow: (options) => store.follow({ ...options, ...scope }),
     entries: (summaries) => store.entries(summaries.filter(isOwn)),
     get: async (id) => ifOwn(await store.get(id)),
     row: async (id) => ifOwn(await store.row(id)),
@@ -30,10 +29,10 @@ export const projectLog = (
     histogram: (filter, range) => store.histogram({ ...filter, ...scope }, range),
     distinct: (field, filter, options) => store.distinct(field, { ...filter, ...scope }, options),
     replays: {
-      answer: (replayUid, requestId) => store.replays.answer({ ...ofReplays, replayUid, requestId }),
-      results: (replayUid, options) => store.replays.results({ ...options, ...ofReplays, replayUid }),
-      ofRequest: (requestId, limit) => store.replays.ofRequest({ ...ofReplays, requestId }, limit),
-      counts: (replayUid) => store.replays.counts({ ...ofReplays, replayUid }),
+      answer: (replayUid, requestId) => store.replays.answer({ ...scope, replayUid, requestId }),
+      results: (replayUid, options) => store.replays.results({ ...options, ...scope, replayUid }),
+      ofRequest: (requestId, limit) => store.replays.ofRequest({ ...scope, requestId }, limit),
+      counts: (replayUid) => store.replays.counts({ ...scope, replayUid }),
     },
   };
 };

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { hostOf, isLoopbackHost } from '@standin/contract';
 import type { DashboardMode } from './backend.ts';
 
-/** Why a request is rejected. `message` is shown to the user. */
+/** The reason why a request is rejected. `message` is shown to the user. */
 export interface Refusal {
   readonly status: 403 | 421;
   readonly message: string;
@@ -12,22 +12,25 @@ type Head = Pick<IncomingMessage, 'method' | 'headers'>;
 
 const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Returns whether the caller is on this machine, or at the local end of a port-forward. */
+/** Returns whether the Host header names this machine, as for local callers and through a port-forward. */
 export const isAskedAsLoopback = ({ headers }: Head): boolean => isLoopbackHost(headers.host);
 
 /**
- * Checks every request before anything else.
+ * Checks every request before anything else, except requests to the JSON API (`checkApiRequest`).
  *
- * Local mode has no login and is protected by its address, so other websites must not reach it under their own name (DNS rebinding). In both modes, a
- * request that changes something must come from a page of the dashboard (CSRF). Browsers state this in `Origin`. Unlike cookies, origins distinguish
- * ports, so a page from a gateway on the same host has another origin.
+ * Local mode has no login and is protected by its address, so other websites must not reach it under their own name (DNS rebinding). In
+ * both modes, a request that changes something must come from a page of the dashboard (CSRF). Browsers state this in `Origin`. Unlike
+ * cookies, origins distinguish ports, so a page from a gateway on the same host has a different origin.
  */
 export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Refusal | undefined => {
   const host = hostOf(headers.host);
   if (host === undefined || (mode === 'local' && !isLoopbackHost(headers.host))) {
     return {
       status: 421,
-      message: 'This dashboard is available on localhost only. Open the URL that standin dev printed.',
+      message:
+        mode === 'local'
+          ? 'This dashboard is available on localhost only. Open the URL that standin dev printed.'
+          : 'The Host header of the request is invalid. Open the URL of the dashboard.',
     };
   }
   const { origin } = headers;
@@ -36,13 +39,15 @@ export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Re
   if (isOwnOrigin) return undefined;
   return {
     status: 403,
-    message: 'Request rejected because it came from another website. Use the dashboard itself.',
+    message:
+      'Request rejected because it did not come from a page of this dashboard. Use the dashboard itself, or its JSON API.',
   };
 };
 
 /**
- * Applies the same checks to the JSON API. Its clients are programs, which send no `Origin`. Cookies do not count. Browsers state where a request
- * comes from. In a cluster, the token decides.
+ * Checks a request to the JSON API. Its clients are programs, which send no `Origin`, and cookies are ignored. In local mode,
+ * rejects foreign host names, and requests that the headers from browsers identify as coming from other sites. In a cluster, only a
+ * valid Host header is required, because the token identifies the caller.
  */
 export const checkApiRequest = (
   { headers }: Head,

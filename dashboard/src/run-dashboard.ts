@@ -58,7 +58,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const { settings, service, access, buildDir, logger } = options;
   const { mode } = access;
   if (mode === 'local' && !isLoopbackAddress(settings.host)) {
-    throw new Error(`cannot listen on ${settings.host}: without a login, the dashboard listens on loopback only`);
+    throw new Error(`cannot listen on ${settings.host}: a dashboard without a login must listen on a loopback address`);
   }
   const stopping = new AbortController();
   const workers = startWorkers();
@@ -67,7 +67,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
-  // This must precede the guards for pages, because programs send no Origin and the API ignores cookies.
+  // The API must precede the guards for pages, because its clients send no Origin header, and it ignores cookies.
   app.use('/api', serveApi({ access, service, workers, logger, readBody, stopping: stopping.signal }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
@@ -153,12 +153,15 @@ const FORWARDING_HEADERS = [
 const setSecurityHeaders = (_: Request, response: Response, next: NextFunction): void => {
   const nonce = randomBytes(NONCE_BYTES).toString('base64');
   response.locals['nonce'] = nonce;
-  // Pages show the current state, so they are not cached. Assets override this.
+  // Pages show the current state, so they are not cached. Assets override this header.
   response.set({ ...securityHeaders(nonce), 'cache-control': 'no-store' });
   next();
 };
 
-/** Identifies the user. If a signed-in user follows a link from another site, their browser does not send the cookie at first. */
+/**
+ * Returns a handler that identifies the user. If a signed-in user follows a link from another site, their browser does not send the
+ * cookie. The handler then responds with a page that opens the link again.
+ */
 const identify =
   (access: Access): RequestHandler =>
   async (request, response, next) => {
@@ -205,7 +208,7 @@ const contextOf = ({ access, logger, workers, stopping }: PagesOptions) => {
   };
 };
 
-/** Distinguishes programs, which have a token but no user name. */
+/** Returns a digest that distinguishes programs, which have a token but no user name. */
 const tokenDigest = ({ headers }: Request): string =>
   createHash('sha256')
     .update(headers.authorization ?? '')

@@ -13,7 +13,9 @@ export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>> & {
   readonly trustedProxies?: readonly string[] | undefined;
 };
 
-/** A key of 256 bits has 64 characters in hexadecimal and 44 in base64. */
+/**
+ * The shortest secret that is accepted. A key of 256 bits is always long enough, with 64 characters in hexadecimal or 44 in base64.
+ */
 const SECRET_CHARS_MIN = 32;
 const secret = z
   .string()
@@ -56,14 +58,14 @@ export const clusterDashboardSettings = z
         namespaces: listSetting(z.string().min(1))
           .default([])
           .describe(
-            'Comma-separated namespaces with projects and shares. Set the same namespaces as in the operator. Empty: all.',
+            'Comma-separated namespaces with projects and shares. Must match the setting of the operator. Empty: all namespaces.',
           ),
       })
       .prefault({}),
     session: z
       .object({
         key: secret.describe(
-          'Key that encrypts session cookies, the same in all replicas. Generate one with openssl rand -base64 32.',
+          'Key that encrypts session cookies. Must be the same in all replicas. Generate one with openssl rand -base64 32.',
         ),
         previousKey: secret
           .optional()
@@ -79,7 +81,7 @@ export const clusterDashboardSettings = z
             'Maximum lifetime of a session, in milliseconds. It ends earlier if its token expires and cannot be renewed.',
           ),
       })
-      // With this default, validation fails at `key`, and the error names it.
+      // With this default, validation fails at `key`, and the error names this setting.
       .prefault({} as never),
     dangerouslyAllowHttp: booleanSetting
       .default(false)

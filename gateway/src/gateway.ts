@@ -9,6 +9,7 @@ import { Registry } from 'prom-client';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
 import { ConfigClient } from './config/config-client.ts';
 import { ConfigStore } from './config/config-store.ts';
+import type { Undelivered } from './config/operator-connection.ts';
 import { DiskCopy } from './config/disk-copy.ts';
 import { Delivery } from './deliver/delivery.ts';
 import type { LogSink } from './deliver/log-sink.ts';
@@ -30,11 +31,11 @@ export interface GatewayOptions {
   readonly logSink?: LogSink;
   /** The file system for the spool, instead of the machine's own. Tests inject faults here. */
   readonly spoolDisk?: SpoolDisk;
-  /** Targets that no endpoint may call, in addition to those that the gateway adds. */
+  /** Targets that no endpoint may call. The gateway adds its own targets to them. */
   readonly refused?: RefusedTargets;
-  /** More metrics to show on `/metrics`: those of the process, if the gateway owns the process. */
+  /** Additional metrics for `/metrics`, such as those of the process if the gateway owns it. */
   readonly registry?: Registry;
-  /** Called for each refused request. Must not throw. The metrics count refused requests in any case. */
+  /** Called for each refused request. Must not throw. The metrics count refused requests even without it. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
 
@@ -62,7 +63,7 @@ const openConfig = (
   { settings, logger }: GatewayOptions,
   instance: string,
   unsettled: Barrier,
-  undeliveredMs: () => number | undefined,
+  undelivered: () => Undelivered,
 ) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
@@ -73,7 +74,7 @@ const openConfig = (
     onRecall: (accountUid) => gate.recall(accountUid),
     onConnected: () => gate.connected(),
     settled: () => unsettled.passed(),
-    undeliveredMs,
+    undelivered,
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
@@ -83,7 +84,7 @@ const openConfig = (
   return { store, client, gate };
 };
 
-/** Returns the targets that no endpoint may call: Standin's own components, and those that the administrator specifies. */
+/** Adds Standin's own components and the targets in the settings to `refused`, the targets that no endpoint may call. */
 const refusedBy = ({ settings, refused = new RefusedTargets([]) }: GatewayOptions): RefusedTargets => {
   const { egress, clickhouse, operator } = settings;
   for (const target of egress.refuse.map(parseTarget)) refused.add(target);
@@ -96,7 +97,7 @@ const openEgress = ({ egress }: GatewaySettings, refused: RefusedTargets, logger
   return createEgress({ policy: egress, refused, logger, ...(ca !== undefined && { ca }) });
 };
 
-/** Opens a log sink for the ClickHouse server in the settings. */
+/** Opens a log sink for the ClickHouse server in the settings, and checks the server's log tables in the background. */
 const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink => {
   const store = openLogStore({ ...clickhouse, logger });
   const closing = new AbortController();
@@ -119,6 +120,12 @@ const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracin
   return new Tracing({ url, sampleRatio, name: settings.name, logger });
 };
 
+const undeliveredOf = (holders: readonly { readonly oldestReceivedMs: number }[], quarantined: number): Undelivered => {
+  const receivedMs = Math.min(...holders.map(({ oldestReceivedMs }) => oldestReceivedMs));
+  const ageMs = receivedMs === Infinity ? 0 : performance.now() - receivedMs;
+  return { ageMs: Number.isFinite(ageMs) ? ageMs : undefined, quarantined };
+};
+
 /** Resolves when the gateway is listening. `/readyz` reports whether it already has a configuration. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
@@ -130,7 +137,8 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const egress = openEgress(settings, refused, logger.child({ stage: 'forward' }));
 
   const unsettled = new Barrier();
-  const { store, client, gate } = openConfig(options, spool.incarnation, unsettled, () => delivery.undeliveredMs);
+  const undelivered = (): Undelivered => undeliveredOf([receiver, pipeline, delivery], delivery.quarantined);
+  const { store, client, gate } = openConfig(options, spool.incarnation, unsettled, undelivered);
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },

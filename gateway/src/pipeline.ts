@@ -29,7 +29,7 @@ export interface PipelineParts {
   readonly config: ConfigStore;
   readonly budget: ByteBudget;
   readonly gate: QuotaGate;
-  /** Admitted requests that are neither recorded nor refused yet. A revoked key and a recalled permit wait for them. */
+  /** Admitted requests that are neither recorded nor refused yet. The revocation of a key is acknowledged only after them. */
   readonly unsettled: Barrier;
   readonly recorder: Recorder;
   readonly egress: Egress;
@@ -61,8 +61,8 @@ export class Pipeline {
   readonly #captureBytesMax: number;
   /** If true, every response ends its connection. */
   isDraining = false;
-  /** The number of requests whose head has arrived and whose response has not ended. */
-  running = 0;
+  /** The requests whose head has arrived and whose response has not ended, oldest first. */
+  readonly #running = new Set<Exchange>();
   #onIdle: (() => void) | undefined;
 
   constructor(parts: PipelineParts) {
@@ -72,8 +72,18 @@ export class Pipeline {
 
   /** Handles one request. `target` is the request target as received, and `verdict` comes from the scanner. Never throws. */
   handle(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): void {
-    this.running++;
+    this.#running.add(exchange);
     void this.#run(exchange, target, verdict);
+  }
+
+  /** The number of running requests. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** The `performance.now()` time when the oldest running request was received. Infinity if no request is running. */
+  get oldestReceivedMs(): number {
+    return this.#running.values().next().value?.startedMs ?? Infinity;
   }
 
   /** Resolves when no request is running. */
@@ -93,7 +103,7 @@ export class Pipeline {
       exchange.destroy();
     } finally {
       this.#parts.budget.freeBody(exchange.headerBytes);
-      this.running--;
+      this.#running.delete(exchange);
       if (this.running === 0) this.#onIdle?.();
     }
   }
@@ -116,7 +126,7 @@ export class Pipeline {
     }
   }
 
-  /** receive → authenticate → match → read → admit. */
+  /** Takes the request through the stages receive, authenticate, match, read and admit. */
   async #accept(
     exchange: Exchange,
     target: string,
@@ -162,8 +172,8 @@ export class Pipeline {
   }
 
   /**
-   * Spends one permit and enters the barrier. The key may be replaced while this waits for a permit, as it may while a body
-   * arrives.
+   * Spends one permit and enters the barrier. Checks the key before and after waiting for a permit, because the key may be replaced
+   * while the body arrives and while this method waits.
    */
   #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {
     const { gate, unsettled } = this.#parts;
@@ -179,7 +189,7 @@ export class Pipeline {
     });
   }
 
-  /** Refuses a key that was replaced while the body arrived, which can take half a minute. */
+  /** Returns a refusal if the account's key was replaced after the request was authenticated, or if no configuration is active. */
   #revoked({ keySha256 }: Authenticated, { account }: Route): Refusal | undefined {
     const table = this.#parts.config.tableAt(performance.now());
     if (table === undefined) return retryLater('not_ready');
@@ -187,8 +197,9 @@ export class Pipeline {
   }
 
   /**
-   * Records the request: a mock with its response, a forwarded request before its upstream is called. After that it counts,
-   * whatever happens next. Returns false if it is not recorded, and therefore not accepted.
+   * Records the request. A request for a mock is recorded with its response, and a forwarded request is recorded before its
+   * upstream is called. A recorded request counts, whatever happens next. Returns false if the request is not recorded, and
+   * therefore not accepted.
    */
   async #record(accepted: Accepted): Promise<boolean> {
     const { recorder, gate } = this.#parts;

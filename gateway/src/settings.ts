@@ -7,14 +7,16 @@ const bytes = z.coerce.number().int().min(1_024);
 const milliseconds = z.coerce.number().int().min(0);
 const timeout = z.coerce.number().int().min(100);
 
-/** All gateway settings. docs/configuration.md is generated from them. */
+/** All gateway settings. docs/configuration.md is generated from this schema. */
 export const gatewaySettings = z.object({
   host: z.string().default('0.0.0.0').describe('Address to listen on for callers.'),
   port: portSetting.default(8080).describe('Port to listen on for callers. 0 selects a free port.'),
   admin: z
     .object({
-      host: z.string().default('0.0.0.0').describe('Address of /metrics, /healthz and /readyz.'),
-      port: portSetting.default(9090).describe('Port of /metrics, /healthz and /readyz. 0 selects a free port.'),
+      host: z.string().default('0.0.0.0').describe('Address on which /metrics, /healthz and /readyz are served.'),
+      port: portSetting
+        .default(9090)
+        .describe('Port on which /metrics, /healthz and /readyz are served. 0 selects a free port.'),
     })
     .prefault({}),
   name: z
@@ -27,7 +29,7 @@ export const gatewaySettings = z.object({
     .string()
     .min(1)
     .default('/var/lib/standin-gateway')
-    .describe('Folder for the configuration copy and the spool, on a separate volume.'),
+    .describe('Folder for the configuration copy and the spool. Use a separate volume.'),
   durability: z
     .enum(['disk', 'process'])
     .default('disk')
@@ -40,7 +42,9 @@ export const gatewaySettings = z.object({
         .string()
         .min(1)
         .optional()
-        .describe('Folder in which requests wait for ClickHouse. If unset, the spool folder in dataDir is used.'),
+        .describe(
+          'Folder that stores captured requests until they are written to ClickHouse. If unset, the spool folder in dataDir is used.',
+        ),
       bytes: bytes
         .default(LIMITS.spoolBytesMax)
         .describe(
@@ -90,7 +94,9 @@ export const gatewaySettings = z.object({
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
       timeoutMs: timeout
         .default(35_000)
-        .describe('Maximum time to wait for ClickHouse’s response to an insert before the same bytes are sent again.'),
+        .describe(
+          'Maximum time to wait for ClickHouse’s response to an insert. After that, the same bytes are sent again.',
+        ),
       cluster: z
         .string()
         .optional()
@@ -146,7 +152,7 @@ export const gatewaySettings = z.object({
         .int()
         .min(1)
         .default(20_000)
-        .describe('Maximum number of open connections, and of concurrent requests. Further ones are rejected.'),
+        .describe('Maximum number of open connections, and of concurrent requests. Additional ones are rejected.'),
       inFlightBytes: bytes
         .default(LIMITS.inFlightBytesMax)
         .describe(
@@ -166,7 +172,7 @@ export const gatewaySettings = z.object({
         ),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
-        .describe('Comma-separated private networks, in CIDR notation, that Forward may reach.'),
+        .describe('Comma-separated private networks, in CIDR notation, that upstreams may use.'),
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
@@ -177,7 +183,9 @@ export const gatewaySettings = z.object({
     .prefault({}),
   drainMs: milliseconds
     .default(5_000)
-    .describe('How long to keep serving new requests after a stop signal, so that load balancers notice it first.'),
+    .describe(
+      'How long to keep accepting new requests after a stop signal, so that load balancers can stop sending them first.',
+    ),
   drainTimeoutMs: milliseconds
     .default(20_000)
     .describe(
@@ -196,7 +204,7 @@ export const gatewaySettings = z.object({
         .max(1)
         .default(1)
         .describe(
-          'Fraction of requests without a traceparent header that get a span. With the header, the caller decides.',
+          'Fraction of requests without a traceparent header that get a span. For other requests, the header decides.',
         ),
     })
     .prefault({}),
@@ -207,7 +215,7 @@ export const gatewaySettings = z.object({
     .meta({ not: { exclusiveMinimum: 0, exclusiveMaximum: LIMITS.maxStalenessMsMin } })
     .default(0)
     .describe(
-      `How long to serve requests without contact with the operator. After that, requests are rejected with 503. Must be at least ${LIMITS.maxStalenessMsMin}, and longer than the 15 s that a leader election takes. With 0, the last configuration stays active.`,
+      `How long to serve requests without contact with the operator. After that, requests are rejected with 503. Must be at least ${LIMITS.maxStalenessMsMin}, and longer than the 15 s that a leader election takes. 0 means no limit: the last configuration stays active.`,
     ),
 });
 

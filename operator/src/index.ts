@@ -3,7 +3,7 @@ export type { OperatorParts } from './operator-parts.ts';
 export { certificateFile } from './publish/certificate-files.ts';
 export type { Certificates, ServerCertificate } from './publish/certificates.ts';
 export { ownCertificates, type CertificateSource, type CertificateStore } from './publish/certificate-renewal.ts';
-export { noGatewayPods } from './gateways/is-gateway-gone.ts';
+export { noGatewayPods } from './gateways/gateway-pods.ts';
 export { noGatewayMemory, type GatewayMemory } from './gateways/gateway-memory.ts';
 export { identifiedSource } from './identity/identified-source.ts';
 export { identitySecrets } from './identity/identity-secrets.ts';

@@ -9,7 +9,10 @@ import { GatewayController } from './gateways/gateway-controller.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { KeyChanges } from './keys/key-changes.ts';
+import { KeySecretOwners } from './keys/key-secret-owners.ts';
 import type { OperatorParts } from './operator-parts.ts';
+import { PurgeController } from './purge/purge-controller.ts';
+import { undelivered } from './purge/undelivered.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import { ConfigPublisher } from './publish/config-publisher.ts';
 import type { Term } from './publish/leadership.ts';
@@ -24,7 +27,7 @@ import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
 import type { Translator } from './translate/index.ts';
 
-/** The operator's parts, and what exists as long as it runs. */
+/** The operator's parts, and the objects that exist for as long as it runs. */
 export interface LeaderParts extends OperatorParts {
   readonly desired: DesiredState;
   readonly translator: Translator;
@@ -63,7 +66,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     key: (uid) => keys.known(uid),
     usage: (uid) => quota.usage(uid),
     audited: (uid) => (audit === undefined ? {} : audit.audited(uid)),
-    lastRequestAt: (uid) => lastRequests.at(uid),
+    lastRequestAt: (project) => lastRequests.at(project),
   });
   const regenerations = new KeyRegenerationController({
     ...context,
@@ -79,6 +82,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     keys,
     new ConfigPublisher({ ...context, log, server, gateways, quota }),
     new KeyChanges({ ...context, gateways }),
+    new KeySecretOwners({ ...context, owner: (uid) => keys.owner(uid) }),
     statuses,
     lastRequests,
     quota,
@@ -86,6 +90,11 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     new ShareController({ ...context, store, prepareStore, deliveredUpTo: () => gateways.deliveredUpTo }),
     new ReplayController({ ...context, ...parts.replays }),
     regenerations,
+    new PurgeController({
+      ...{ ...context, store, prepareStore },
+      acceptedOf: (uid) => translator.verdict(uid)?.accepted,
+      undelivered: (before) => undelivered(gateways, volumes, before),
+    }),
     new EndedActsController(context),
     volumes,
     audit,

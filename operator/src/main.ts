@@ -10,7 +10,7 @@ import { runOperator } from './operator.ts';
 import { certificateFolder } from './publish/certificate-files.ts';
 import { ownCertificates, type CertificateSource } from './publish/certificate-renewal.ts';
 import { certificateSecret } from './publish/certificate-secret.ts';
-import { gatewayPods } from './gateways/is-gateway-gone.ts';
+import { gatewayPods } from './gateways/gateway-pods.ts';
 import { gatewayConfigMap } from './gateways/gateway-memory.ts';
 import { identifiedSource } from './identity/identified-source.ts';
 import { identitySecrets } from './identity/identity-secrets.ts';

@@ -23,11 +23,11 @@ export class MemorySource implements ResourceSource {
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
   /** The marks written by `replaceSecret`. */
   readonly marks = new Map<string, string>();
-  /** Called before each call to the source; may throw, or wait. */
+  /** Called before each call to the source. May throw or wait. */
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
-  /** What `start` waits for. */
+  /** Returns the promise that `start` waits for. */
   starting: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
-  /** Whether the listener receives writes immediately. Otherwise, `deliver` passes them on. */
+  /** Whether the listener receives writes immediately. If not, `deliver` passes the writes on. */
   isQuick = true;
   readonly #stored = new Map<string, Stored>();
   readonly #undelivered: (() => void)[] = [];
@@ -67,6 +67,11 @@ export class MemorySource implements ResourceSource {
     const object = this.#stored.get(key)?.object;
     this.#stored.delete(key);
     if (object !== undefined) this.#later(() => this.#listener?.remove(object));
+  }
+
+  /** Returns all stored objects. */
+  objects(): readonly ResourceObject[] {
+    return Array.from(this.#stored.values(), ({ object }) => object);
   }
 
   has(kind: Kind, name: string): boolean {
@@ -137,6 +142,10 @@ export class MemorySource implements ResourceSource {
     if (this.marks.get(key) === mark) return;
     this.marks.set(key, mark);
     this.secrets.set(key, data);
+  }
+
+  async releaseSecret(_namespace: string, name: string): Promise<void> {
+    await this.disturb('releaseSecret', name);
   }
 
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { SpoolVolumes } from './drain/volume-controller.ts';
 import type { GatewayMemory } from './gateways/gateway-memory.ts';
-import type { IsGatewayGone } from './gateways/is-gateway-gone.ts';
+import type { IsGatewayGone } from './gateways/gateway-pods.ts';
 import type { CertificateSource } from './publish/certificate-renewal.ts';
 import type { Leadership } from './publish/leadership.ts';
 import type { LedgerStore } from './quota/ledger-store.ts';
@@ -13,19 +13,19 @@ import type { OperatorSettings } from './settings.ts';
 import type { StatusWritten } from './status/served-status.ts';
 import type { TranslateSettings } from './translate/index.ts';
 
-/** What an operator is made of. */
+/** The dependencies of an operator. */
 export interface OperatorParts {
   readonly settings: OperatorSettings;
   readonly translateSettings: TranslateSettings;
   readonly source: ResourceSource;
-  /** Undefined if there are no Services. Then `serviceRef` is not checked. */
+  /** Undefined if there are no Services. In that case, `serviceRef` is not checked. */
   readonly services?: ServiceSource | undefined;
-  /** Targets that replays must not reach, in addition to the operator's own. */
+  /** Targets that replays must not reach. The operator adds its own. */
   readonly refused?: RefusedTargets;
   readonly certificates: CertificateSource;
   readonly leadership: Leadership;
   readonly gatewayMemory: GatewayMemory;
-  /** Whether a disconnected gateway has stopped running. */
+  /** Returns whether a disconnected gateway and all its data are gone. */
   readonly isGatewayGone: IsGatewayGone;
   /** The permits granted from each account's quota. */
   readonly ledgers: LedgerStore;

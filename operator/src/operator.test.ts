@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { noGatewayMemory, type GatewayMemory } from './gateways/gateway-memory.ts';
-import { noGatewayPods } from './gateways/is-gateway-gone.ts';
+import { noGatewayPods } from './gateways/gateway-pods.ts';
 import { MemorySource } from './memory-source.testing.ts';
 import type { OperatorParts } from './operator-parts.ts';
 import { runOperator, type Operator } from './operator.ts';
@@ -34,7 +34,7 @@ class ManualLeadership implements Leadership {
     if (!callbacks.signal.aborted) await once(callbacks.signal, 'abort');
   }
 
-  /** Resolves with a function that ends the term, once the operator leads. */
+  /** Resolves as soon as the operator leads, with a function that ends the term. */
   async lead(): Promise<{ readonly term: Term; readonly done: Promise<void>; readonly end: () => Promise<void> }> {
     const callbacks = await vi.waitFor(() => {
       if (this.#callbacks === undefined) throw new Error('the operator is not taking part in the election');
@@ -130,7 +130,7 @@ const call = async (method: string, path: string, body?: unknown): Promise<Incom
   return response;
 };
 
-/** Connects a gateway that stores what it receives, and acknowledges it unless the test pauses it. */
+/** Connects a gateway that stores all objects that it receives, and acknowledges them unless the test pauses acknowledgements. */
 const connectGateway = async (name: string) => {
   const held = new Map<string, ConfigObject>();
   const gateway = { held, acks: true, response: await call('GET', `/v1/config?gateway=${name}&instance=i`) };
@@ -175,7 +175,7 @@ describe('a leader', () => {
     await vi.waitFor(() =>
       expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { total: 1, ready: 1 } }),
     );
-    // A key that is read again starts a short hold-off.
+    // When a key is read again, a short hold-off begins.
     await vi.waitFor(() => expect(operator.isSettled()).toBe(true));
     await end();
   });
@@ -201,7 +201,7 @@ describe('a leader', () => {
     await first.end();
     const written = source.statusWrites.length;
     await leadership.lead();
-    // All objects have been reconciled when the queue is empty, and again when the gateway has reconnected.
+    // All objects have been reconciled when the queue is empty. They are reconciled again when the gateway has reconnected.
     await vi.waitFor(async () => expect(await registry.metrics()).toMatch(/^workqueue_depth\{name="status".*\} 0$/m));
     await connectGateway('g');
     await vi.waitFor(() => expect(operator.isSettled()).toBe(true));
@@ -278,14 +278,14 @@ describe('when a key is replaced while a gateway is disconnected', () => {
       source.secrets.set('default/own-key', { 'api-key': NEW });
       await untilCondition('False PartiallyProgrammed');
       expect(messageOf()).toBe('Waiting for b.');
-      // Other changes and other Accounts do not wait for it.
+      // Other changes and other Accounts do not wait for gateway b.
       source.put('Account', 'team', { plan: 'Pro' });
       await vi.waitFor(() => {
         const { metadata, status } = source.object('Account', 'team');
         const ready = conditionsIn(status).find(({ type }) => type === 'Ready');
         expect(ready).toMatchObject({ status: 'True', observedGeneration: metadata.generation });
       });
-      // This Account still waits for it after the next write of its status.
+      // This Account still waits for gateway b after the next write of the Account's status.
       source.put('Account', 'own', { plan: 'Pro', apiKey: { secretName: 'own-key' } });
       await vi.waitFor(() => {
         const { metadata, status } = source.object('Account', 'own');

@@ -28,10 +28,10 @@ export const operatorSettings = z.object({
     .object({
       namespaces: listSetting(z.string().min(1))
         .default([])
-        .describe('Namespaces whose resources are reconciled, separated by commas. If empty, all namespaces.'),
+        .describe('Comma-separated list of namespaces to reconcile. If empty, all namespaces are reconciled.'),
     })
     .prefault({}),
-  kubeconfig: z.string().optional().describe('Path of a kubeconfig. If unset, the pod’s ServiceAccount is used.'),
+  kubeconfig: z.string().optional().describe('Path to a kubeconfig file. If unset, the pod’s ServiceAccount is used.'),
   stream: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address on which the config stream for gateways listens.'),
@@ -39,7 +39,9 @@ export const operatorSettings = z.object({
       url: z
         .url({ protocol: /^https$/ })
         .optional()
-        .describe('URL of this replica’s stream, which followers send to gateways. If unset, they send none.'),
+        .describe(
+          'URL of this replica’s config stream. While this replica leads, followers give gateways this URL. If unset, they cannot.',
+        ),
       certificateSecret: z
         .string()
         .min(1)
@@ -64,15 +66,19 @@ export const operatorSettings = z.object({
     .prefault({}),
   admin: z
     .object({
-      host: z.string().default('0.0.0.0').describe('Address of /metrics, /healthz and /readyz.'),
-      port: portSetting.default(9090).describe('Port of /metrics, /healthz and /readyz.'),
+      host: z.string().default('0.0.0.0').describe('Address on which /metrics, /healthz and /readyz are served.'),
+      port: portSetting.default(9090).describe('Port on which /metrics, /healthz and /readyz are served.'),
     })
     .prefault({}),
   gatewayUrl: httpUrlSetting
     .default('http://standin-gateway.standin-system.svc.cluster.local')
     .transform((url) => url.replace(/\/+$/, ''))
     .describe('Base URL at which callers reach the gateways. URLs in status fields start with it.'),
-  clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster, for serviceRef.'),
+  clusterDomain: z
+    .string()
+    .min(1)
+    .default('cluster.local')
+    .describe('The cluster’s DNS domain. serviceRef uses it to build the names of Services.'),
   egress: z
     .object({
       allowPrivate: booleanSetting
@@ -96,7 +102,9 @@ export const operatorSettings = z.object({
     .prefault({}),
   clickhouse: z
     .object({
-      url: httpUrlSetting.optional().describe('URL of ClickHouse’s HTTP interface. If unset, replays are unavailable.'),
+      url: httpUrlSetting
+        .optional()
+        .describe('URL of ClickHouse’s HTTP interface. If unset, replays and purges are unavailable.'),
       username: z
         .string()
         .default('default')
@@ -110,7 +118,7 @@ export const operatorSettings = z.object({
       migrate: booleanSetting
         .default(true)
         .describe(
-          'Create or update the tables before the first replay. Set to false if the ClickHouse user lacks the required privileges.',
+          'Create or update the tables before the log is first used. Set to false if the ClickHouse user lacks the required privileges.',
         ),
     })
     .prefault({}),
@@ -129,7 +137,7 @@ export const operatorSettings = z.object({
         .min(0)
         .default(100_000)
         .describe(
-          'Default monthly request quota for accounts on the Free plan that do not set monthlyQuota. With 0, it is unlimited.',
+          'Default monthly request quota for accounts on the Free plan that do not set monthlyQuota. 0 means unlimited.',
         ),
       pro: z.coerce
         .number()
@@ -137,7 +145,7 @@ export const operatorSettings = z.object({
         .min(0)
         .default(10_000_000)
         .describe(
-          'Default monthly request quota for accounts on the Pro plan that do not set monthlyQuota. With 0, it is unlimited.',
+          'Default monthly request quota for accounts on the Pro plan that do not set monthlyQuota. 0 means unlimited.',
         ),
     })
     .prefault({}),
@@ -179,7 +187,7 @@ export const operatorSettings = z.object({
         .min(0)
         .default(LIMITS.spoolQuietMs)
         .describe(
-          'Milliseconds that a volume beyond the StatefulSet’s replicas must be without a pod before it is drained.',
+          'Milliseconds for which a volume beyond the StatefulSet’s replica count must have no pod before it is drained.',
         ),
     })
     .prefault({}),
@@ -201,7 +209,7 @@ export const operatorSettings = z.object({
 
 export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;
 
-/** Targets that are never allowed as upstreams, in addition to the addresses on which this process listens. */
+/** Returns the targets that are never allowed as upstreams, in addition to the addresses on which this process listens. */
 export const refusedTargets = ({ egress, clickhouse }: OperatorSettings): readonly Target[] => [
   ...egress.refuse.map(parseTarget),
   ...(clickhouse.url === undefined ? [] : [targetOf(new URL(clickhouse.url))]),

@@ -11,7 +11,8 @@ import { ask, type ApiAnswer } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard, type Person } from './cluster-dashboard.ts';
 import { standin } from './dev-stand.ts';
 
-/** The API server's RBAC, ClickHouse and the dashboard's own process. Other files test the operator. */
+/** Tests the JSON API with the API server's RBAC, ClickHouse and the dashboard's own process. Other files test the operator. */
+
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let dashboard: ClusterDashboard;
@@ -19,6 +20,7 @@ let namespace: string;
 let editor: Person;
 let viewer: Person;
 let admin: Person;
+let purger: Person;
 let row: LogRow;
 
 beforeAll(async () => {
@@ -33,11 +35,12 @@ beforeAll(async () => {
   row = newLogRow({ namespace, project: 'shop', projectUid: uid.stdout });
   await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
   await store.close();
-  [dashboard, editor, viewer, admin] = await Promise.all([
+  [dashboard, editor, viewer, admin, purger] = await Promise.all([
     startClusterDashboard({ cluster, clickHouse }),
     createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
     createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
     createPerson(cluster, namespace, { name: 'admin', role: 'standin-admin' }),
+    createPerson(cluster, namespace, { name: 'purger', role: 'standin-purge' }),
   ]);
 });
 afterAll(async () => {
@@ -116,6 +119,43 @@ describe('API keys', () => {
       spec: { accountRef: { name: 'keys' } },
     });
     expect((await ask(`${url}/key`, { headers: bearer(viewer) })).json).toMatchObject({ status: 403 });
+  });
+});
+
+describe('purges', () => {
+  const create = (person: Person, name: string): Promise<ApiAnswer> => {
+    const headers = { ...bearer(person), 'content-type': 'application/json' };
+    const body = JSON.stringify({
+      name,
+      filter: { search: 'path:/leak', to: '2026-01-01T00:00:00Z' },
+      reason: 'a leak',
+    });
+    return ask(`${shop()}/purges`, { method: 'POST', headers, body });
+  };
+
+  test('are created only by users with the permission of their own, which is enough', async () => {
+    for (const person of [viewer, editor, admin]) {
+      const refused = await create(person, 'leak');
+      expect(refused.json).toMatchObject({ status: 403, code: 'forbidden' });
+      expect(JSON.stringify(refused.json)).toContain('cannot create resource');
+    }
+    expect((await create(purger, 'leak')).status).toBe(201);
+    expect((await create(purger, 'leak')).json).toMatchObject({ status: 409, code: 'conflict' });
+    for (const person of [viewer, purger])
+      expect((await ask(`${shop()}/purges/leak`, { headers: bearer(person) })).json).toMatchObject({
+        spec: { projectRef: { name: 'shop' }, reason: 'a leak' },
+      });
+    const list = await ask(`${shop()}/purges`, { headers: bearer(viewer) });
+    expect((list.json as { items: { name: string }[] }).items.map(({ name }) => name)).toEqual(['leak']);
+  });
+
+  test('are created by standin purge for users who cannot read the log', async () => {
+    const target = ['purge', 'shop', '-n', namespace, '--server', dashboard.url, '--token', purger.token];
+    const { code, stderr } = await standin([...target, '--all', '--reason', 'the end', '-y', '--timeout', '0s']);
+    // No operator is running.
+    expect(code).toBe(5);
+    expect(stderr).toContain('The number of matching requests is unknown: ');
+    expect(stderr).toContain('the operator');
   });
 });
 

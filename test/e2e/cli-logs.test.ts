@@ -26,7 +26,7 @@ describe('standin logs and standin tail', () => {
   let dev: DevRun;
   const start = (...args: string[]): RunningProcess =>
     startProcess({ name: args[0] ?? '', main: 'cli/src/main.ts', args: [...args, '--data', dev.data] });
-  /** A summary of each listed entry: `POST 201 create-order`. */
+  /** Returns a summary of each listed entry: `POST 201 create-order`. */
   const listed = async (...args: string[]): Promise<string[]> =>
     (await readLog(dev.data, ...args)).map(({ method, status, endpoint: name }) => `${method} ${status} ${name}`);
 
@@ -74,7 +74,7 @@ describe('standin logs and standin tail', () => {
     expect(await standin(['usage', '--data', dev.data])).toMatchObject({ code: 0, stderr: '' });
     const [entry] = await readLog(dev.data, '--limit', '1');
     const share = await standin(['share', entry?.id ?? '', '--data', dev.data]);
-    expect(share.stderr).toContain('runs without its dashboard');
+    expect(share.stderr).toContain('is running without its dashboard');
     const { api } = (await readRunFile(dev.data)) ?? {};
     const ask = async (headers: Record<string, string>): Promise<number> =>
       (await fetch(`${api?.url}/api/v1/projects`, { headers })).status;
@@ -109,7 +109,7 @@ describe('standin logs and standin tail', () => {
     [['--limit', '0'], "option '--limit <n>' argument '0' is invalid. must be a number from 1 to 10000."],
     [
       ['-m', 'HEAD'],
-      "option '-m, --method <method>' argument 'HEAD' is invalid. must be one of GET, POST, PUT, PATCH, DELETE.",
+      "option '-m, --method <method>' argument 'HEAD' is invalid. must be GET, POST, PUT, PATCH or DELETE.",
     ],
     [
       ['-s', 'ok'],
@@ -143,7 +143,7 @@ describe('standin logs and standin tail', () => {
     const command = `'${process.execPath}' cli/src/main.ts ${args} --data '${dev.data}' | head -1`;
     let hasEnded = false;
     const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
-    // A process notices that a pipe is closed when it writes to it.
+    // A process notices a closed pipe only when it writes to the pipe.
     if (args.startsWith('tail'))
       await eventually('the end of tail', () => call(dev, '/v1/orders').then(() => hasEnded));
     const { stdout, stderr } = await piped;

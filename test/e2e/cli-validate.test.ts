@@ -46,7 +46,7 @@ describe('standin validate', () => {
 
   test('requires referenced objects to be in the manifests, except with --partial', async () => {
     const strict = await standin(['validate', file('orders.json')]);
-    const hint = 'If the missing objects are in the cluster, --partial reports them as warnings.';
+    const hint = 'If the missing objects are in the cluster, use --partial to report them as warnings.';
     expect(strict.stdout).toBe(`${file('orders.json')}:1: error: ${MISSING}\n1 file: 1 error, 0 warnings\n${hint}\n`);
     expect(strict.code).toBe(1);
     const partial = await standin(['validate', '--partial', file('orders.json')]);

@@ -21,7 +21,8 @@ import {
 import { goto, hydrated, watched } from './dashboard-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
-/** A real API server with RBAC, the ClickHouse engine, and a browser. Other files test the operator. */
+/** Tests the dashboard in a browser, with the ClickHouse engine and a real API server with RBAC. Other files test the operator. */
+
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -213,7 +214,7 @@ describe('resources', () => {
     };
     expect(spec).toMatchObject({ displayName: 'Created here', accountRef: { name: 'team' }, retentionDays: 7 });
     expect(metadata.managedFields.map(({ manager }) => manager)).toEqual(['standin-dashboard']);
-    // The dashboard itself lacks this permission.
+    // The dashboard's own ServiceAccount lacks these permissions.
     const own = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT);
     for (const verb of ['create', 'update', 'patch', 'delete']) {
       const { stdout } = await cluster.kubectl(['auth', 'can-i', verb, 'mockprojects.standin.dev', '-A'], { as: own });
@@ -368,8 +369,8 @@ describe('the API key', () => {
     ];
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
     const page = await open(rotator, `/p/${namespace}/shop/settings/api-key`);
-    await page.getByText('6 of 6 left this hour').waitFor();
-    await page.getByRole('button', { name: 'Regenerate key …' }).click();
+    await page.getByText('6 of 6 left').waitFor();
+    await page.getByRole('button', { name: 'Regenerate key…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Regenerate key' }).click();
     const made = ['get', 'mkr', '-n', namespace, '-o', 'jsonpath={.items[*].spec.accountRef.name}'];
     await eventually('the regeneration', async () => (await cluster.kubectl(made)).stdout, {
@@ -427,7 +428,7 @@ describe('logs', () => {
     expect(refused.body).toContain('mockprojects/logs');
     const page = await open(onlooker);
     await page.getByRole('link', { name: `Shop of ${namespace}` }).waitFor();
-    await page.getByText('log unavailable').first().waitFor();
+    await page.getByText('no permission').first().waitFor();
     await leave(page);
   });
 });

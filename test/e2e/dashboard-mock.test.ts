@@ -49,7 +49,7 @@ const call = async (name: string) => {
   return { status, headers, text: await body.text() };
 };
 
-/** An endpoint that forwards, and the page of a request that it served. */
+/** Creates an endpoint that forwards. Returns the page of a request that it served. */
 const captured = async (
   name: string,
   manifest = endpoint(name, forward(`${upstream.url}/${name}`)),
@@ -100,7 +100,7 @@ describe('a captured response', () => {
     expect(status).toBe(201);
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'x-request-cost': '3' });
     expect(headers['content-encoding']).toBeUndefined();
-    // The file keeps the upstream, so changing a single word switches back.
+    // The file keeps the upstream, so users can switch back by changing a single word.
     expect(await readFile(fileOf('copied'), 'utf8')).toContain(`${upstream.url}/copied`);
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();
@@ -123,7 +123,9 @@ describe('a captured response', () => {
     const html = await captured('page');
     await onPage(html, async (tab) => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();
-      await tab.getByText('A mock must be a JSON document. The content type of this response is text/html.').waitFor();
+      await tab
+        .getByText('A mock must be a JSON document, but this response is not one. Its content type is text/html.')
+        .waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
     });
     const managed = JSON.parse(endpoint('fluxed', forward(`${upstream.url}/fluxed`))) as { metadata: object };
@@ -149,7 +151,7 @@ describe('a captured response', () => {
       const theirs = endpoint('raced', { ...forward(`${upstream.url}/other`), displayName: 'Theirs' });
       await writeFile(fileOf('raced'), theirs);
       await tab.getByRole('button', { name: 'Save as mock' }).click();
-      await tab.getByRole('alert').getByText('Changed by someone else').waitFor();
+      await tab.getByRole('alert').getByText('is now at generation').waitFor();
       expect(await readFile(fileOf('raced'), 'utf8')).toBe(theirs);
     });
   });

@@ -117,7 +117,7 @@ describe('a project', () => {
     await page.getByRole('button', { name: 'Create project' }).click();
     const refusal = page.getByRole('alert').getByText('Project "shop" already exists in namespace "default"');
     await refusal.waitFor();
-    // The page does the same when another user changes something.
+    // Reloads the page's data, as when another user changes an object.
     await page.evaluate('window.__remixRouter.revalidate()');
     await expect.poll(() => page.evaluate('window.__remixRouter.state.revalidation')).toBe('idle');
     expect(await refusal.isVisible()).toBe(true);
@@ -154,7 +154,7 @@ describe('settings that another user changes in the meantime', () => {
     }
     await page.getByRole('button', { name: 'Load latest version' }).click();
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
-    // Runs twice in a row: the form must not treat its own save as a change by another user.
+    // Runs twice in a row, because the form must not treat its own save as a change by another user.
     for (const name of ['Ours', 'Corner shop']) {
       await page.getByLabel('Name', { exact: true }).fill(name);
       await page.getByRole('button', { name: 'Save' }).click();
@@ -287,19 +287,19 @@ describe('the dashboard server', () => {
   });
 });
 
-/** This test runs last: it invalidates the key that standin dev printed. */
+/** This test runs last, because it invalidates the key that standin dev printed. */
 describe('a new API key', () => {
   test('is created on one page using only the keyboard, can be copied, and replaces the old key', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
-    await page.getByText('6 of 6 left this hour').waitFor();
-    await tabTo(page, 'Regenerate key …');
+    await page.getByText('6 of 6 left').waitFor();
+    await tabTo(page, 'Regenerate key…');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByText('get 401 until they send the new key').waitFor();
     await tabTo(page, 'Regenerate key');
     await page.keyboard.press('Enter');
     await page.getByText('The new key is active').waitFor();
-    await page.getByText('5 of 6 left this hour').waitFor();
+    await page.getByText('5 of 6 left').waitFor();
     await tabTo(page, 'Reveal', 'Shift+Tab');
     await page.keyboard.press('Enter');
     const key = await page.getByText(/^standin_[0-9A-Za-z]+$/).innerText();

@@ -17,7 +17,10 @@ let upstream: Upstream;
 let captured: string;
 let id: string;
 
-/** The order number exceeds the integer range of a double, so parsing it would hide the difference. */
+/**
+ * Makes the upstream respond with this order. The order number exceeds the integer range of a double, so parsing it would hide the
+ * difference.
+ */
 const answerWith = (order: string): void => {
   upstream.answer = ({ url }, response) => {
     const status = url.includes('fail') ? 503 : 200;
@@ -81,7 +84,7 @@ describe('one request', () => {
       await page.keyboard.press('Enter');
       await onReplay(page);
       await page.getByRole('heading', { name: 'Differences' }).waitFor();
-      // The target is one second on an idle machine. A machine that runs a whole suite gets more time.
+      // The target is one second on an idle machine. The test allows more time on a machine that runs a whole suite.
       expect(performance.now() - startedAt).toBeLessThan(5_000);
       const fields = await section(page, 'Body field differences');
       expect(fields).toContain('$.order');
@@ -200,10 +203,10 @@ describe('many requests', () => {
       await page.getByRole('link', { name: 'Replay these' }).click();
       await page.getByRole('heading', { name: 'No requests selected' }).waitFor();
       expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
-      // The page resolves the time range when it is chosen, and keeps it from then on.
+      // When the user chooses a relative time range, the page converts it to fixed times and keeps these times.
       await page.getByRole('link', { name: 'Use the last hour' }).click();
       await page.getByRole('heading', { name: /^\d+ requests to the original endpoint$/ }).waitFor();
-      const times = ['Received from', 'Until'].map((name) => page.getByLabel(name).inputValue());
+      const times = ['Start time', 'End time'].map((name) => page.getByLabel(name).inputValue());
       const [from = Number.NaN, to = Number.NaN] = (await Promise.all(times)).map(Date.parse);
       expect(to - from).toBe(3_600_000);
     });
@@ -213,7 +216,7 @@ describe('many requests', () => {
     await onPage(`${SHOP}/traffic?q=query:batch=`, async (page) => {
       await page.getByRole('link', { name: 'Replay these' }).click();
       await page.getByRole('heading', { name: `${COUNT} requests to the original endpoint` }).waitFor();
-      // The relative time range is fixed now: it does not include later requests.
+      // The relative time range is now fixed, so it does not include later requests.
       expect(new URL(page.url()).searchParams.get('to')).toMatch(/^\d{4}-.*Z$/);
       await page.getByRole('radio', { name: 'Original upstream' }).check();
       await page.getByLabel('Maximum requests per second').fill('100');

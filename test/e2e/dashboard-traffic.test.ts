@@ -34,7 +34,7 @@ afterAll(async () => {
   await Promise.all([browser.close(), run.process.kill()]);
 });
 
-/** Sends POST and GET alternately; `n` is in the query. */
+/** Sends a request with `n` in the query: a POST if `n` is even, otherwise a GET. */
 const send = async (n: number): Promise<void> => {
   const { statusCode, body } = await request(`${run.url}/v1/orders?n=${n}`, {
     method: n % 2 === 0 ? 'POST' : 'GET',
@@ -67,7 +67,7 @@ describe('the initial HTML', () => {
     const devtools = await context.newCDPSession(page);
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 });
     await devtools.send('Network.enable');
-    // The browser's own preset "Fast 4G".
+    // Nearly the preset "Fast 4G" of DevTools, but with a latency of 60 ms instead of 165 ms.
     await devtools.send('Network.emulateNetworkConditions', {
       offline: false,
       latency: 60,
@@ -103,7 +103,7 @@ describe('the tail', () => {
   test('shows 95% of requests within 1.5 seconds on an idle machine', async () => {
     await onPage(TRAFFIC, async (page) => {
       await live(page);
-      // The page itself notes the time at which the row appears.
+      // The page itself records the time at which the row appears.
       await page.evaluate(`{
         globalThis.seen = {};
         new MutationObserver(() => {
@@ -175,7 +175,7 @@ describe('the tail', () => {
       await live(page);
       await proxy.cut();
       await expect.poll(() => tail(page)).toBe('reconnecting');
-      await expect.poll(() => page.getByRole('status').allInnerTexts()).toContain('Reconnecting …');
+      await expect.poll(() => page.getByRole('status').allInnerTexts()).toContain('Reconnecting…');
       for (let n = 3_000; n < 3_020; n += 1) await send(n);
       await proxy.restore();
       const restoredAt = performance.now();

@@ -21,9 +21,10 @@ import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
 /**
- * The drill of docs/disaster-recovery.md: an installation with the objects of the version before identities is upgraded, backed up with the
- * commands of the page, deleted, and restored in another API server and another ClickHouse.
+ * Runs the drill in docs/disaster-recovery.md. An installation with objects from the version before identities is upgraded, backed
+ * up with the commands on the page, deleted, and restored in a different API server and a different ClickHouse.
  */
+
 const TEAM = 'team-a';
 const KEY = 'standin_a-key-of-an-earlier-version-0123456789';
 const QUOTA = 1_000;
@@ -85,7 +86,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs the n-th block of shell commands of the page. */
+/** Runs the n-th block of shell commands on the page. */
 const runDocumented = async ({ cluster }: Installation, n: number): Promise<void> => {
   const page = await readFile(path.join(import.meta.dirname, '../../docs/disaster-recovery.md'), 'utf8');
   const blocks = [...page.matchAll(/^( *)```bash\n([^`]*)```/gm)].map(([, indent = '', text = '']) =>
@@ -133,7 +134,7 @@ const untilAccepted = (installation: Installation, count: number): Promise<unkno
     accept: (accepted) => accepted === count,
   });
 
-/** Everything that must be the same after a restore. */
+/** Returns everything that must be the same after a restore. */
 const observe = async (installation: Installation) => {
   const { tenant, dashboard } = installation;
   const { status } = await tenant.get('Project', 'shop');
@@ -235,7 +236,7 @@ describe('an installation that is restored in another cluster', () => {
     before = await observe(old);
     expect(before.ids).toEqual([uids.project, uids.account]);
 
-    // A planned stop: the gateway returns its permits.
+    // In a planned stop, the gateway returns its permits.
     await gatewayOf(old).process.kill('SIGTERM');
     const tables = await Promise.all(
       TABLES.map((table) => query(old.clickHouse, `SELECT * FROM ${table} FORMAT Native`)),
@@ -289,6 +290,31 @@ test('a copied entry is a condition and stays, and the right one is accepted aga
   await setEntry('Project.shop', right);
   await tenant.untilReason('Endpoint', 'orders', 'Ready', UNTIL.timeoutMs);
   expect((await tenant.get('Project', 'shop')).status).toMatchObject({ url: before.url, id: uids.project });
+}, 90_000);
+
+test('a deleted installation key is created again, and another one is used without a restart', async () => {
+  const { tenant } = restored;
+  const secret = ['secret', 'standin-installation', '-n', SYSTEM_NAMESPACE];
+  const keyOf = () => kubectl(restored, 'get', ...secret, '--ignore-not-found', '-o', 'jsonpath={.data.identity-key}');
+  const setKey = (value: string) =>
+    kubectl(restored, 'patch', ...secret, '--type=merge', '-p', JSON.stringify({ data: { 'identity-key': value } }));
+  const [key, entry] = [await keyOf(), await entryOf('Project.shop')];
+  const conditions = () => tenant.get('Project', 'shop').then(({ status }) => status?.['conditions']);
+  const unchanged = await conditions();
+  await kubectl(restored, 'delete', ...secret);
+  await eventually('the key', keyOf, { ...UNTIL, accept: (found) => found === key });
+
+  await setKey(Buffer.alloc(32, 1).toString('base64'));
+  await eventually('another signature', () => entryOf('Project.shop'), {
+    ...UNTIL,
+    accept: (found) => found !== entry,
+  });
+  await setKey(key);
+  await eventually('the first signature', () => entryOf('Project.shop'), {
+    ...UNTIL,
+    accept: (found) => found === entry,
+  });
+  expect(await conditions()).toEqual(unchanged);
 }, 90_000);
 
 test('standin adopt moves the URL to another name, and the documented statement moves the log', async () => {

@@ -7,7 +7,7 @@ import { STREAM_SERVER_NAME } from '@standin/contract';
 import { resourcePath } from '@standin/kube';
 import { bodyBytesOf } from '@standin/exchange';
 import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
@@ -17,9 +17,11 @@ import { metricOf, post, Tenant } from './tenant.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
 /**
- * Two operators and three gateways run as processes with a real API server. They are killed, frozen, stopped and restarted in turn. The
- * tests build on each other, in order; each leaves everything running.
+ * Tests two operators and three gateways as processes with a real API server. The processes are killed, frozen, stopped and
+ * restarted in turn. The tests build on each other, in order. Each one starts with every process running, also after a test that
+ * failed.
  */
+
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -29,15 +31,21 @@ let key: string;
 let path: string;
 let gateways: readonly [DeployedGateway, DeployedGateway, DeployedGateway];
 
-/** Gateways reconnect to a new leader within this time, even on a busy machine. */
+/**
+ * The time after which operators forget a gateway that has lost its connection. Gateways reconnect to a new leader within this
+ * time, even on a busy machine.
+ */
 const FORGET_MS = 6_000;
 const FAILOVER_MS_MAX = 15_000;
 /** The timeout for steps that are not measured. Measured steps have their own limits. */
 const STEP_MS_MAX = 40_000;
-/** The leader releases the lease immediately. Candidates check it at least every 1.2 s and read all accounts before they serve. */
+/**
+ * The maximum time until another operator serves after the leader has received SIGTERM. The leader releases the lease immediately.
+ * Candidates check the lease at least every 1.2 s and read all accounts before they serve.
+ */
 const HANDOVER_MS_MAX = 4_000;
 const API_OUTAGE_MS = 30_000;
-/** More permits than the traffic uses until the API server and a leader are available again. */
+/** A number of permits that exceeds what the traffic uses until the API server and a leader are available again. */
 const OUTAGE_PERMITS = 8_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -45,7 +53,7 @@ beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
   store = openLogStore(clickHouse);
-  // The team's account, on the Free plan, has the default quota of the plan.
+  // Accounts on the Pro plan have no quota. The team's account is on the Free plan and has its default quota.
   const operatorEnv = { STANDIN_STREAM_GATEWAY_FORGET_MS: String(FORGET_MS), STANDIN_QUOTA_PRO: '0' };
   deployment = await deploy({ cluster, clickHouse, operators: 2, gateways: 3, operatorEnv });
   gateways = deployment.gateways as typeof gateways;
@@ -75,13 +83,19 @@ afterAll(async () => {
   await cluster.stop();
 });
 
+beforeEach(async () => {
+  const ended = [...deployment.operators, ...gateways].filter(({ process }) => process.hasEnded);
+  await Promise.all(ended.map(({ process }) => process.restart()));
+  await Promise.all(ended.map(({ process, adminUrl }) => process.waitForUrl(`${adminUrl}/readyz`)));
+});
+
 const leads = async ({ process, adminUrl }: DeployedOperator): Promise<boolean> => {
   if (process.hasEnded) return false;
   const status = await metricOf(adminUrl, 'leader_election_master_status').catch(() => new Map<string, number>());
   return status.get('name="standin-operator"') === 1;
 };
 
-/** The operator that leads, and the other one. */
+/** Returns the operator that leads, and the other one. */
 const roles = async (): Promise<{ leader: DeployedOperator; follower: DeployedOperator }> => {
   const [a, b] = deployment.operators;
   if (a === undefined || b === undefined) throw new Error('fewer than two operators are deployed');
@@ -93,7 +107,7 @@ const roles = async (): Promise<{ leader: DeployedOperator; follower: DeployedOp
   ) as Promise<{ leader: DeployedOperator; follower: DeployedOperator }>;
 };
 
-/** Returns the milliseconds until the operator serves gateways. */
+/** Returns the milliseconds from `since` until the operator serves gateways. */
 const untilServing = async ({ process }: DeployedOperator, since: number): Promise<number> => {
   const event = await process.waitForEvent(
     'the operator to serve',
@@ -133,8 +147,8 @@ const changeAndCheck = async (name: string, body: string): Promise<void> => {
 };
 
 /**
- * Waits until every gateway has served some requests, so that each holds permits of the quota and needs none while the operator is
- * unavailable.
+ * Starts traffic to all gateways and waits until every gateway has served some requests. Each then holds permits of the quota and
+ * needs no others while the operator is unavailable.
  */
 const steadyTraffic = async (): Promise<Traffic> => {
   const traffic = startTraffic(gateways, `${path}/steady`, key);
@@ -224,7 +238,7 @@ describe('operators', () => {
     });
     const { uid } = (await tenant.get('Account', 'team')).metadata;
     const year = { from: new Date(Date.now() - 300 * DAY_MS), to: new Date(Date.now() + DAY_MS) };
-    // No client sends requests, so the count no longer changes after every request is counted.
+    // No client sends requests, so the count stays the same after all requests are counted.
     await eventually(
       'the usage',
       async () => {
@@ -258,8 +272,12 @@ describe('gateways', () => {
     await untilAllConnected();
     await third.process.kill('SIGKILL');
     await tenant.mock('changed', '{"without": "gateway-2"}');
-    const waiting = await tenant.untilReason('Endpoint', 'changed', 'PartiallyProgrammed');
-    expect(waiting.message).toBe('Waiting for gateway-2.');
+    // The condition may first name the other gateways too, until they have acknowledged the change.
+    await eventually('gateway-2 in the condition', () => tenant.condition('Endpoint', 'changed'), {
+      accept: ({ reason, message }) => reason === 'PartiallyProgrammed' && message === 'Waiting for gateway-2.',
+      intervalMs: 20,
+      timeoutMs: FORGET_MS,
+    });
     expect(await answersOf('changed', [first, second])).toEqual([
       '{"without": "gateway-2"}',
       '{"without": "gateway-2"}',
@@ -321,7 +339,7 @@ describe('gateways', () => {
       await tenant.readSecret('unlimited-api-key'),
     ] as const;
     expect(await post(first, ...unlimited)).toEqual({ status: 200, body: '"all"' });
-    // The gateway holds no permit of a quota, and no operator can grant one.
+    // The gateway holds no permit of a quota, and no operator can grant a permit.
     const refused = await post(first, `${path}/changed`, key);
     expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('quota_unavailable')]);
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));

@@ -14,9 +14,10 @@ import { installStandin } from '../harness/install-standin.ts';
 import { startTlsUpstream, type TlsUpstream } from './tls-upstream.ts';
 
 /**
- * The main use case with real parts: API server, kubectl, ClickHouse engine, one operator and three gateways as processes. The tests build
- * on each other, in order, like a user's first session.
+ * Tests the main use case with real parts: API server, kubectl, ClickHouse engine, one operator and three gateways as processes.
+ * The tests build on each other, in order, like a user's first session.
  */
+
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -139,7 +140,7 @@ describe('the main use case', () => {
       expect(code).not.toBe(0);
       return stderr;
     };
-    expect(await refused({ action: 'JSON' })).toContain('is required by action JSON');
+    expect(await refused({ action: 'JSON' })).toContain('is required if action is JSON');
     expect(await refused({ ...json('{}'), slug: 'v1/orders' })).toContain('must begin with /');
     expect(await refused({ ...json('{}'), method: 'HEAD' })).toContain(
       'supported values: "GET", "POST", "PUT", "PATCH", "DELETE"',
@@ -226,7 +227,7 @@ describe('the main use case', () => {
     };
     const first = randomBytes(8).toString('hex');
     await call(0, '/v1/big', first);
-    // Waits for delivery, too, because the test measures whether the second request needs more memory.
+    // Waits until the first exchange is delivered, because the test measures how much more memory the second one needs.
     await eventually('the first row', () => entriesWith(first), { accept: (rows) => rows.length > 0 });
     const before = await rss();
     const marker = randomBytes(8).toString('hex');
@@ -294,7 +295,7 @@ describe('the main use case', () => {
   test('the operator recovers by itself from an API server outage', async () => {
     await cluster.stopApiServer('SIGKILL');
     expect((await call(0, '/v1/steady')).status).toBe(200);
-    // Long enough for the lease to expire and for every watch to fail.
+    // This delay is long enough for the lease to expire and for every watch to fail.
     await delay(10_000);
     expect((await call(1, '/v1/steady')).status).toBe(200);
     await cluster.startApiServer();

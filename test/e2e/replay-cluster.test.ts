@@ -11,7 +11,8 @@ import { installStandin } from '../harness/install-standin.ts';
 import { freePort } from '../harness/ports.ts';
 import { metricOf, post, Tenant, type SeenObject } from './tenant.ts';
 
-/** Replays with a real API server, two operators, a gateway and a ClickHouse engine. */
+/** Tests replays with a real API server, two operators, a gateway and a ClickHouse engine. */
+
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -22,7 +23,7 @@ let projectUid: string;
 
 const COUNT = 40;
 const NUMBERS = Array.from({ length: COUNT }, (_, n) => n);
-/** Covers the expiry of a lease and the start of the new leader. */
+/** The maximum time of a failover. It covers the expiry of a lease and the start of the new leader. */
 const FAILOVER_MS_MAX = 20_000;
 
 beforeAll(async () => {
@@ -64,9 +65,9 @@ const search = (text: string) => {
 };
 const find = (text: string): Promise<LogEntry[]> =>
   store.list({ projectUid, search: search(text), order: 'oldest-first', limit: 1_000 });
-/** The requests of callers. */
+/** Returns the requests that callers, not replays, sent. */
 const captured = (): Promise<LogEntry[]> => find('-header.standin-replay-of:*');
-/** The requests that replays sent through the gateway. */
+/** Returns the requests that replays sent through the gateway. */
 const repeated = (): Promise<LogEntry[]> => find('header.standin-replay-of:*');
 const numberOf = ({ request }: LogEntry): number => Number(/n=(\d+)/.exec(request.body)?.[1]);
 
@@ -78,7 +79,7 @@ const ended = (name: string, timeoutMs = 20_000): Promise<SeenObject> =>
   });
 const filter = { search: '-header.standin-replay-of:*', from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
 const PROJECT = { projectRef: { name: 'shop' } };
-/** In a week. */
+/** One week from now. */
 const EXPIRES_AT = new Date(Date.now() + 7 * 24 * 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
 
 test('the status contains the response to one request within a second, and the log contains the request with a marker', async () => {
@@ -100,7 +101,7 @@ test('the status contains the response to one request within a second, and the l
   expect(again[0]).toMatchObject({ method: 'POST', request: { body: entry.request.body } });
   const { metadata } = await tenant.get('Replay', 'one');
   const answer = await store.replays.answer({
-    ...{ projectUid, namespace: tenant.namespace },
+    ...{ projectUid, namespace: tenant.namespace, project: 'shop' },
     ...{ replayUid: metadata.uid, requestId: entry.id },
   });
   expect(answer).toMatchObject({ status: 200, response: { body: '"ok"' } });
@@ -135,7 +136,7 @@ test('a Replay finds no projects or requests in another namespace', async () => 
     await eventually('the reason', () => other.condition('Replay', 'theirs', 'Accepted'), {
       accept: ({ reason }) => reason === 'ProjectNotFound',
     });
-    // A project of the same name in another namespace does not give access to the first one's log.
+    // A project with the same name in another namespace does not give access to the log of the first project.
     await other.accountAndProject();
     await eventually('the rejection', () => other.condition('Replay', 'theirs', 'Accepted'), {
       accept: ({ reason }) => reason === 'RequestNotFound',
@@ -197,7 +198,7 @@ test('another operator continues the Replay of a killed one and sends each reque
   const order = await eventually('all of them in the log', sent, {
     accept: (found) => new Set(found).size === COUNT,
   });
-  // It goes back at most once: to the requests that were sent but not yet stored when the operator was killed.
+  // The order goes back at most once, to the requests that were sent but not yet stored when the operator was killed.
   const back = order.findIndex((n, index) => n !== (order[index - 1] ?? -1) + 1);
   const [firstPart, secondPart] = back === -1 ? [order, []] : [order.slice(0, back), order.slice(back)];
   expect(firstPart).toEqual(NUMBERS.slice(0, firstPart.length));

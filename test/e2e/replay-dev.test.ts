@@ -9,7 +9,8 @@ import { eventually } from '../harness/eventually.ts';
 import { ALL_DAY, DevReplay } from './dev-replays.ts';
 import { call, endpoint, readLog, standin, startDev, type DevRun } from './dev-stand.ts';
 
-/** Replays with `standin dev`: through `standin replay` and as manifests in its data folder. */
+/** Tests replays with `standin dev`, through `standin replay` and as manifests in its data folder. */
+
 interface Received {
   readonly at: number;
   readonly method: string;
@@ -146,11 +147,11 @@ describe('standin replay with a filter', () => {
 
     const sent = await replay(...BULK, '--to', `${upstreamUrl()}/ordered`, '--ordered', '--rate', '20', '--yes');
     expect(sent).toMatchObject({ code: 0 });
-    expect(sent.stdout).toContain(`Sent ${COUNT} of ${COUNT}: ${COUNT} answered 200.`);
+    expect(sent.stdout).toContain(`Sent ${COUNT} of ${COUNT}: ${COUNT} returned 200.`);
     expect(numbersAt('/ordered')).toEqual(ALL);
     const times = received.filter(({ url }) => url.startsWith('/ordered')).map(({ at }) => at);
     const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
-    // 23 intervals of 50 ms. Timers may fire slightly early.
+    // The replay takes 23 intervals of 50 ms. Timers may fire slightly early.
     expect(spanMs).toBeGreaterThan(0.95 * (COUNT - 1) * 50);
   });
 
@@ -226,7 +227,7 @@ describe('a Replay in the data folder', () => {
     expect(status).toMatchObject({ phase: 'Succeeded', planned: COUNT, sent: COUNT, failed: 0 });
     const all = numbersAt('/killed');
     const again = all.slice(before.length);
-    // Requests without a stored result are sent again. None is skipped, and the order stays the same.
+    // Requests without a stored result are sent again. No request is skipped, and the order stays the same.
     expect(again).toEqual(ALL.slice(again[0]));
     expect(again[0]).toBeLessThanOrEqual(before.length);
     expect(again[0]).toBeGreaterThan(0);

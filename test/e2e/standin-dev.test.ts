@@ -329,7 +329,7 @@ describe('standin dev with text output', () => {
     const anonymous = banner.replace(/localhost:\d+/, 'GATEWAY').replace(/localhost:\d+/, 'DASHBOARD');
     expect(anonymous.replace(line, 'LINE').replace(refused, 'REFUSED')).toBe(
       [
-        'Starting ClickHouse, operator and gateway …',
+        'Starting ClickHouse, operator and gateway…',
         '',
         `Ready. 3 endpoints from ${manifests} at http://GATEWAY`,
         'Dashboard: http://DASHBOARD',
@@ -342,8 +342,8 @@ describe('standin dev with text output', () => {
         'Try it:',
         `  curl -i -X POST -H 'x-api-key: KEY' -d '{"try": true}' 'http://URL/v1/orders'`,
         '',
-        'Forward can reach localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.',
-        `Changes to manifests apply immediately. Requests appear below; npx standin logs --data ${data} lists them. Press Ctrl-C to stop.`,
+        'Endpoints can forward to localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.',
+        `Changes to resources apply immediately. Requests appear below; npx standin logs --data ${data} lists them. Press Ctrl-C to stop.`,
         '',
         'LINE',
         'REFUSED',

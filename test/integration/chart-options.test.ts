@@ -2,7 +2,7 @@ import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
 
-/** Tests the consistency of the chart's larger options: the embedded ClickHouse, the migration Job, cert-manager. */
+/** Tests that the objects that the chart's major options render fit together. */
 
 interface EnvVariable {
   readonly name: string;
@@ -46,7 +46,10 @@ const podOf = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec
 const envOf = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
   new Map((podOf(object).containers[0].env ?? []).map((variable) => [variable.name, variable]));
 const secretOf = (object: RenderedObject, name: string) => envOf(object).get(name)?.valueFrom?.secretKeyRef;
-/** Returns the login that the engine reads from files. Its arguments and environment do not contain it. */
+/**
+ * Returns the Secret from which the engine's login is mounted, and its keys for the user name and the password. Checks that the
+ * engine's arguments and environment do not contain the login.
+ */
 const loginOf = (engine: RenderedObject) => {
   const { containers, volumes } = podOf(engine);
   const [{ command, volumeMounts, env }] = containers;
@@ -111,7 +114,7 @@ describe('the embedded ClickHouse', () => {
   });
 
   it.for([
-    ['clickhouse.url=http://clickhouse:8123', 'clickhouse.url and clickhouse.embedded.enabled exclude each other'],
+    ['clickhouse.url=http://clickhouse:8123', 'clickhouse.url and clickhouse.embedded.enabled are mutually exclusive'],
     ['clickhouse.cluster=main', 'clickhouse.cluster requires your own server'],
     ['clickhouse.migrate=false', 'Set clickhouse.migrate to true'],
     ['clickhouse.migrationsJob.enabled=true', 'Set clickhouse.migrate to true'],

@@ -6,9 +6,10 @@ import { DEGRADED_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-
 import { queryOf } from '../harness/clickhouse-query.ts';
 
 /**
- * Features of a ClickHouse cluster with more than one replica. The project `clickhouse-cluster` also runs the other log tests on such a
- * cluster.
+ * Tests features of a ClickHouse cluster with more than one replica. The project `clickhouse-cluster` also runs the other log tests
+ * on such a cluster.
  */
+
 let clickHouse: TestClickHouse;
 let store: LogStore;
 
@@ -38,5 +39,12 @@ test('counts the permits of every replica, each once', async () => {
 test('does not count permits while a replica is unavailable, because it may have rows that the others lack', async () => {
   const degraded = openLogStore({ ...clickHouse, cluster: DEGRADED_CLUSTER });
   await expect(degraded.permits(BLOCKS)).rejects.toThrow('code 279');
+  await degraded.close();
+});
+
+test('deletes nothing while a replica is unavailable', async () => {
+  const degraded = openLogStore({ ...clickHouse, cluster: DEGRADED_CLUSTER });
+  const filter = { projectUid: 'project', namespace: 'default', project: 'shop', until: new Date() };
+  await expect(degraded.purges.requests(filter)).rejects.toThrow('code 279');
   await degraded.close();
 });

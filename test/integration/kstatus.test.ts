@@ -12,6 +12,7 @@ import {
   statusOf as regenerationStatus,
   WRITING,
 } from '../../operator/src/keys/regeneration-report.ts';
+import * as purge from '../../operator/src/purge/purge-report.ts';
 import {
   NO_PLACE,
   PAUSED,
@@ -35,9 +36,11 @@ import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
 /**
- * What kstatus, the library of Flux and of `kubectl apply --wait` successors, makes of every state of every kind. The API server gives the
- * initial status, the operator's own functions every other.
+ * Tests how kstatus, the library that Flux uses to wait for objects, interprets every state of every kind. The API server sets the
+ * initial status, and the operator's own functions set all other statuses.
  */
+
+const { statusOf: purgeStatus } = purge;
 const NOW = '2026-11-21T12:00:00Z';
 const EXAMPLES = path.join(import.meta.dirname, '../../crds/examples');
 const FILES: Readonly<Record<Kind, string>> = {
@@ -47,6 +50,7 @@ const FILES: Readonly<Record<Kind, string>> = {
   Replay: 'acts/replay-one.yaml',
   Share: 'acts/share.yaml',
   KeyRegeneration: 'acts/regenerate-key.yaml',
+  Purge: 'acts/purge.yaml',
 };
 const KINDS_TESTED = Object.keys(FILES) as Kind[];
 type KStatus = 'InProgress' | 'Current' | 'Failed';
@@ -157,7 +161,7 @@ const ACTS: readonly State[] = [
     'Failed',
     replay({ phase: 'Failed', progress: { type: 'Failed', reason: 'Failed', message: '' } }),
   ],
-  // Its spec asks for that.
+  // A cancelled replay is Current, because its spec requests the cancellation.
   [
     'Replay',
     'that was cancelled',
@@ -189,6 +193,11 @@ const ACTS: readonly State[] = [
     'Failed',
     (context) => regenerationStatus(refused('LimitReached', 'no'), context),
   ],
+  ['Purge', 'of a missing project', 'InProgress', (context) => purgeStatus(purge.pending(NOT_FOUND), context)],
+  ['Purge', 'that waits for a gateway', 'InProgress', (context) => purgeStatus(purge.waiting(['gateway a']), context)],
+  ['Purge', 'that deletes requests', 'InProgress', (context) => purgeStatus(purge.running('', 3), context)],
+  ['Purge', 'that succeeded', 'Current', (context) => purgeStatus(purge.completed(3), context)],
+  ['Purge', 'that was refused', 'Failed', (context) => purgeStatus(purge.refused(NOT_FOUND), context)],
   ['Share', 'that works', 'Current', share(WORKING)],
   ['Share', 'whose request may appear', 'InProgress', share(requestNotFound(ENTRY, true))],
   ['Share', 'whose request does not exist', 'Failed', share(requestNotFound(ENTRY, false))],
@@ -249,7 +258,7 @@ describe('kstatus', () => {
   });
 });
 
-/** Stores the status of a state, as the operator would. */
+/** Creates an object and stores the state's status in it, as the operator would. Returns the object as `SHORT-NAME/NAME`. */
 const store = async ([kind, , , statusOf]: State, namespace: string): Promise<string> => {
   const { metadata, status } = await create(kind, namespace);
   const name = `${RESOURCES[kind].shortNames[0]}/${metadata.name}`;

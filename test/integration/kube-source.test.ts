@@ -17,7 +17,7 @@ import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-s
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** Behavior of the Kubernetes source only. source-conformance.test.ts covers the behavior that both sources share. */
+/** Tests behavior that only the Kubernetes source has. source-conformance.test.ts covers the behavior that both sources share. */
 
 const silent = pino({ level: 'silent' });
 
@@ -61,6 +61,20 @@ describe('the Kubernetes source', () => {
     ]);
     const described = await cluster.kubectl(['describe', 'mac', 'a', '-n', namespace]);
     expect(described.stdout).toContain('spec.plan: no');
+  });
+
+  it('increases the count of an event that another operator recorded', async () => {
+    const namespace = await useNamespace(cluster);
+    await applyAccount(namespace, 'a');
+    for (let operator = 0; operator < 2; operator++) {
+      const source = kubernetesSource({ client, namespaces: [], logger: silent });
+      const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+      if (object === undefined) throw new Error('no object');
+      await source.recordEvent(object, { type: 'Warning', reason: 'NoGateway', message: 'no gateway' });
+    }
+    const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', namespace, '-o', 'json']);
+    const { items } = JSON.parse(stdout) as { items: { reason: string; series?: { count: number } }[] };
+    expect(items.map(({ reason, series }) => [reason, series?.count])).toEqual([['NoGateway', 2]]);
   });
 
   it('logs a missing permission and continues when it is granted', async () => {
@@ -112,9 +126,12 @@ describe('the Kubernetes source', () => {
     const owner = { apiVersion: 'standin.dev/v1alpha1', kind: 'Account', name: 'a', uid: object.metadata.uid };
     const patch = JSON.stringify({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
     await cluster.kubectl(['patch', 'secret', 'a-api-key', '-n', namespace, '--type=merge', '-p', patch]);
-    expect(await ownersOf()).not.toBe('');
     expect(Buffer.from((await source.readSecret(namespace, 'a-api-key', 'api-key')) ?? []).toString()).toBe('x');
+    expect(await ownersOf()).not.toBe('');
+    await source.releaseSecret(namespace, 'a-api-key');
     expect(await ownersOf()).toBe('');
+    expect(Buffer.from((await source.readSecret(namespace, 'a-api-key', 'api-key')) ?? []).toString()).toBe('x');
+    await source.releaseSecret(namespace, 'missing');
   });
 
   it("keeps kubectl's last-applied annotation", async () => {

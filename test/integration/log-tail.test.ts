@@ -20,7 +20,7 @@ const POLL_MS = 50;
 const MINUTE_MS = 60_000;
 const ROWS = 4_000;
 
-/** The proxy buffers bodies and does not announce inserts. */
+/** Headers that the proxy removes, because it buffers bodies and does not announce inserts. */
 const NOT_PASSED: ReadonlySet<string> = new Set(['transfer-encoding', 'x-standin-insert-mark']);
 
 let clickHouse: TestClickHouse;
@@ -43,7 +43,10 @@ const forward = async (
   return { response, body: await buffer(response), sql: url.searchParams.get('query') ?? sent.toString('latin1') };
 };
 
-/** A proxy in front of ClickHouse that records what statements read. It does not announce inserts, so the log polls, as with a server. */
+/**
+ * Starts a proxy in front of ClickHouse that records what statements read. The proxy does not announce inserts, so the log store
+ * polls, as with a ClickHouse server.
+ */
 beforeAll(async () => {
   clickHouse = await startClickHouse();
   front = createServer((incoming, answer) => {
@@ -87,7 +90,7 @@ const insertStamped = (projectUid: string, rows: number, agoMs: number): Promise
     SELECT generateUUIDv4(), 2, now64(6, 'UTC'), now() + 86400, '${projectUid}', randomPrintableASCII(1000),
       now64(3, 'UTC') - toIntervalMillisecond(${agoMs}) FROM numbers(${rows})`);
 
-/** Follows the log until the test ends. Returns the entries shown so far. */
+/** Follows the log until the test ends. Returns an array to which the ids of the entries are added as they appear. */
 const follow = (projectUid: string): string[] => {
   const seen: string[] = [];
   const filter = { projectUid, since: new Date(Date.now() - 60 * MINUTE_MS) };
@@ -144,6 +147,24 @@ test('ten readers of a project need no more polls than one', async () => {
   expect(tails).toEqual(tails.map(() => [id]));
 });
 
+test('rows of the same uid under other names do not wake a tail', async () => {
+  const own = { projectUid: newProject(), namespace: 'team', project: 'shop' };
+  const seen: string[] = [];
+  const read = async (): Promise<void> => {
+    const filter = { ...own, since: new Date(Date.now() - 60 * MINUTE_MS) };
+    for await (const { id } of tailSummaries(store, filter, stop.signal, { pollIntervalMs: POLL_MS })) seen.push(id);
+  };
+  void read();
+  await eventually('the first list', () => listed().length === 1);
+  await insertOne(newLogRow({ ...own, namespace: 'other' }));
+  await insertOne(newLogRow({ ...own, project: 'other' }));
+  await nextPolls(5);
+  expect(listed()).toHaveLength(1);
+  const id = await insertOne(newLogRow(own));
+  await shows(seen, 1);
+  expect(seen).toEqual([id]);
+});
+
 test('late rows are shown once: from a slow insert, a skewed clock or a lagging replica', async () => {
   const projectUid = newProject();
   const seen = follow(projectUid);
@@ -152,7 +173,7 @@ test('late rows are shown once: from a slow insert, a skewed clock or a lagging 
   await shows(seen, 1);
   await insertStamped(projectUid, 3, 2_000);
   await shows(seen, 4);
-  // First rows older than the range of a poll, then a row with a time one minute ahead.
+  // Inserts rows that are older than the range of a poll, then a row with a time one minute ahead.
   await insertStamped(projectUid, 3, 50_000);
   await shows(seen, 7);
   await insertStamped(projectUid, 1, -MINUTE_MS);

@@ -16,6 +16,7 @@ afterAll(async () => {
   await clickHouse.stop();
 });
 
+const OWNER = { projectUid: 'project', namespace: 'default', project: 'shop' };
 const NOW_US = Date.now() * 1_000;
 const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
@@ -27,6 +28,7 @@ const result = (replayUid: string, changes: Partial<ReplayResult> = {}): ReplayR
   sentAtUs: NOW_US,
   expiresAtS: Math.floor(NOW_US / 1e6) + 3_600,
   namespace: 'default',
+  project: 'shop',
   replay: 'again',
   target: 'Upstream',
   url: 'https://api.example.com/orders?a=\xe9',
@@ -53,8 +55,7 @@ test('stores a result byte for byte', async () => {
   await store.replays.insert([row]);
   expect(
     await store.replays.answer({
-      projectUid: 'project',
-      namespace: 'default',
+      ...OWNER,
       replayUid: 'one',
       requestId: row.requestId,
     }),
@@ -90,14 +91,13 @@ test('stores an edited body, even an empty one', async () => {
   ];
   await store.replays.insert([some, none]);
   const bodyOf = async ({ requestId }: ReplayResult) =>
-    (await store.replays.answer({ projectUid: 'project', namespace: 'default', replayUid: 'edited', requestId }))
-      ?.request.body?.body;
+    (await store.replays.answer({ ...OWNER, replayUid: 'edited', requestId }))?.request.body?.body;
   expect([await bodyOf(some), await bodyOf(none)]).toEqual(['x', '']);
 });
 
 test('counts the last of two attempts at a request', async () => {
   const requestId = randomUUID();
-  const key = { projectUid: 'project', namespace: 'default', replayUid: 'twice' };
+  const key = { ...OWNER, replayUid: 'twice' };
   await store.replays.insert([
     result('twice', { requestId, status: 0, error: 'no connection' }),
     result('twice', { requestId, sentAtUs: NOW_US + 1 }),
@@ -114,7 +114,7 @@ test('counts the last of two attempts at a request', async () => {
 
 test('returns results in the order of their requests, and the ids of completed requests', async () => {
   const rows = [3, 1, 2].map((second) => result('order', { requestReceivedAtUs: NOW_US + second * 1_000_000 }));
-  const key = { projectUid: 'project', namespace: 'default', replayUid: 'order' };
+  const key = { ...OWNER, replayUid: 'order' };
   await store.replays.insert(rows);
   const ids = (await store.replays.results({ ...key, limit: 10 })).map(({ requestId }) => requestId);
   expect(ids).toEqual([rows[1], rows[2], rows[0]].map((row) => row?.requestId));
@@ -129,17 +129,19 @@ test('returns the replays of a request, newest first, from its project only', as
     result('second', { requestId, sentAtUs: NOW_US + 1 }),
     result('other', { requestId, projectUid: 'other' }),
     result('elsewhere', { requestId, namespace: 'other' }),
+    result('of-another-name', { requestId, project: 'other' }),
+    result('earlier-version', { requestId, sentAtUs: NOW_US - 1, project: '' }),
   ]);
-  const request = { projectUid: 'project', namespace: 'default', requestId };
+  const request = { ...OWNER, requestId };
   const found = await store.replays.ofRequest(request, 10);
-  expect(found.map(({ replayUid }) => replayUid)).toEqual(['second', 'first']);
+  expect(found.map(({ replayUid }) => replayUid)).toEqual(['second', 'first', 'earlier-version']);
   expect(await store.replays.ofRequest({ ...request, requestId: 'not an id' }, 10)).toEqual([]);
 });
 
 test('does not return expired results', async () => {
   const row = result('expired', { expiresAtS: Math.floor(NOW_US / 1e6) - 10 });
   await store.replays.insert([row]);
-  const key = { projectUid: 'project', namespace: 'default', replayUid: 'expired' };
+  const key = { ...OWNER, replayUid: 'expired' };
   expect(await store.replays.answer({ ...key, requestId: row.requestId })).toBeUndefined();
   expect(await store.replays.counts(key)).toEqual([]);
 });

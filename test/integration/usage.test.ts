@@ -73,17 +73,22 @@ test('is empty for an account without requests', async () => {
 });
 
 test("knows each project's last request", async () => {
-  const last = new Map([
-    ['p', new Date('2026-12-01T00:00:00Z')],
-    ['q', new Date('2026-11-21T12:00:00Z')],
-  ]);
-  expect(await store.lastRequests()).toEqual(last);
-  expect(await store.lastRequests(3_600_000)).toEqual(last);
+  const { project } = newLogRow();
+  const last = [
+    { uid: 'p', namespace: 'default', name: project, receivedAt: new Date('2026-12-01T00:00:00Z') },
+    { uid: 'p', namespace: 'other', name: project, receivedAt: new Date('2026-11-21T12:00:00Z') },
+    { uid: 'q', namespace: 'default', name: 'other', receivedAt: new Date('2026-11-21T12:00:00Z') },
+  ];
+  const found = async (insertedWithinMs?: number) => new Set(await store.lastRequests(insertedWithinMs));
+  expect(await found()).toEqual(new Set(last));
+  expect(await found(3_600_000)).toEqual(new Set(last));
 });
 
 test('counts only requests that were inserted within the given time', async () => {
-  await eventually('the end of the window', () => store.lastRequests(500), { accept: ({ size }) => size === 0 });
+  await eventually('the end of the window', () => store.lastRequests(500), { accept: ({ length }) => length === 0 });
   const rows = encodeRow(row('2026-11-02T00:00:00Z', { projectUid: 'late' }));
   await store.insert({ rows, rowCount: 1, token: 'late' });
-  expect([...(await store.lastRequests(60_000))]).toContainEqual(['late', new Date('2026-11-02T00:00:00Z')]);
+  expect(await store.lastRequests(60_000)).toContainEqual(
+    expect.objectContaining({ uid: 'late', receivedAt: new Date('2026-11-02T00:00:00Z') }),
+  );
 });

@@ -1,15 +1,12 @@
 /**
- * `npm run check`: generated files, types, lint, format, unused code and unit tests, with one line for each. It needs no servers and is
- * minutes faster than `npm test`.
+ * `npm run check`: generated files, types, lint, format, unused code and unit tests, with one line for each check. The command
+ * needs no servers and is minutes faster than `npm test`.
  */
-import { checkLine, runStaticCheck, STATIC_CHECKS } from './static-checks.ts';
+import { checkLine, runStaticChecks } from './static-checks.ts';
 import { runVitest } from './vitest-run.ts';
 
-let failed = 0;
-for (const check of STATIC_CHECKS) {
-  const { passed } = await runStaticCheck(check);
-  if (!passed) failed += 1;
-}
+const checks = await runStaticChecks();
+const failed = checks.filter(({ passed }) => !passed).length;
 
 const started = performance.now();
 const tests = await runVitest({

@@ -35,7 +35,7 @@ export interface Prepared {
 /** The size of Go's module and build caches after a first build. */
 const DISK_BYTES_NEEDED = 5e9;
 
-/** Returns the needs of the test files that vitest's `filters` select (none: all). */
+/** Returns the needs of the test files that vitest's `filters` select. Without filters, all files are selected. */
 export const findNeeds = async (filters: readonly string[]): Promise<Needs> => ({
   cluster: await findClusterNeeds(filters),
   node: await findNodeNeeds(filters),
@@ -48,7 +48,7 @@ export const filesThatWait = ({ cluster, node, docker }: Needs): readonly string
   ...new Set([...cluster.shared, ...cluster.own, ...cluster.helm, ...cluster.kubectl, ...node, ...docker]),
 ];
 
-/** Returns whether programs must be built first, which takes minutes. False if that is impossible. */
+/** Returns whether programs must be built first, which takes minutes. Returns false if a build is impossible. */
 export const takesMinutes = async ({ cluster }: Needs, useContainers: boolean): Promise<boolean> =>
   needsProgram(cluster, useContainers).length > 0 && (await lacksGoProgram('cluster'));
 
@@ -62,16 +62,19 @@ export const preparePrograms = async (needs: Needs, useContainers: boolean, repo
   return typeof engine === 'string' ? { notRun: [...notRun, { files: images, reason: engine }] } : { notRun, engine };
 };
 
-/** Prepares a browser and the dashboard's build, whose time would otherwise count towards a test. */
+/** Prepares a browser and builds the dashboard, because the build time would otherwise count towards a test. */
 export const prepareDashboard = async ({ browser }: Needs): Promise<readonly NotRun[]> => {
   if (browser.length === 0) return [];
   const reason = await prepareBrowser(console.log);
   if (reason !== undefined) return [{ files: browser, reason }];
-  await ensureDashboardBuild(() => console.log('Building the dashboard (once, about 10 seconds) …'));
+  await ensureDashboardBuild(() => console.log('Building the dashboard (once, about 10 seconds)…'));
   return [];
 };
 
-/** The user's cluster or containers replace the shared cluster, but never a cluster that a test starts itself. */
+/**
+ * Returns the test files that need the cluster program. The user's cluster or containers replace the shared cluster, but never a
+ * cluster that a test starts itself.
+ */
 const needsProgram = ({ own, shared }: ClusterNeeds, useContainers: boolean): readonly string[] =>
   useContainers || isSharedGiven() ? own : [...own, ...shared];
 

@@ -1,7 +1,8 @@
 /**
- * `npm test` checks the requirements on this machine, builds the cluster program and helm if they are not cached, then runs everything:
- * static checks, unit, integration, end-to-end and torture tests. Arguments go to vitest: `npm test -- gateway` runs the files with that in
- * their path. With `--containers`, Kubernetes and ClickHouse run from Docker images instead of this repository's programs.
+ * `npm test` checks the requirements on this machine, builds the cluster program and helm if they are not cached, then runs all
+ * static checks and all unit, integration, end-to-end and torture tests. Arguments go to vitest. For example, `npm test -- gateway`
+ * runs the test files with `gateway` in their path. With `--containers`, Kubernetes and ClickHouse run from Docker images instead
+ * of this repository's programs.
  */
 import { CONTAINERS_VARIABLE } from '../harness/environment.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type Needs,
   type NotRun,
 } from './preparation.ts';
-import { runStaticCheck, STATIC_CHECKS, type CheckOutcome } from './static-checks.ts';
+import { runStaticChecks, type CheckOutcome } from './static-checks.ts';
 import { addCounts, NO_TESTS, runVitest, type TestCounts } from './vitest-run.ts';
 
 const FAILURES_SHOWN = 20;
@@ -22,7 +23,7 @@ const FLAGS_WITH_VALUE: readonly string[] = ['-t', '--testNamePattern', '--proje
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 interface Choice {
-  /** Parts of the paths of test files. None selects all files. */
+  /** Parts of the paths of test files. Without filters, all files are selected. */
   readonly filters: readonly string[];
   /** All other arguments for vitest. */
   readonly flags: readonly string[];
@@ -78,13 +79,12 @@ const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: reado
   const waiting = filesThatWait(needs);
   const meanwhile = await takesMinutes(needs, useContainers);
   const preparing = preparePrograms(needs, useContainers, meanwhile ? reportStepsOnly : console.log);
-  // The promise is awaited below, which reports the error.
+  // The error is reported when the promise is awaited below.
   preparing.catch(() => undefined);
   if (!meanwhile) await preparing;
 
-  const checks: CheckOutcome[] = [];
   if (filters.length > 0) console.log('Static checks are skipped because files are selected.');
-  else for (const check of STATIC_CHECKS) checks.push(await runStaticCheck(check));
+  const checks = filters.length > 0 ? [] : await runStaticChecks();
 
   let tests = NO_TESTS;
   if (meanwhile) {
@@ -97,7 +97,7 @@ const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: reado
   }
   const { notRun: unprepared, engine } = await preparing;
   const notRun = [...withoutBrowser, ...unprepared];
-  // Filters come first, because a flag with an optional value, such as -u, would take the first of them.
+  // Filters come first, because a flag with an optional value, such as -u, would take the first filter as its value.
   const args = [...(meanwhile ? waiting : filters), ...flags, ...exclude(filesOf(notRun))];
   tests = addCounts(tests, await runVitest({ args }).finally(() => engine?.stop()));
   return { checks, tests, notRun };
@@ -107,7 +107,7 @@ const filesOf = (notRun: readonly NotRun[]): readonly string[] => notRun.flatMap
 
 const exclude = (files: readonly string[]): readonly string[] => files.flatMap((file) => ['--exclude', file]);
 
-/** Omits the indented progress lines of a step, because vitest already shows progress. */
+/** Prints a line unless it is an indented progress line of a step, because vitest already shows progress. */
 const reportStepsOnly = (line: string): void => {
   if (!line.startsWith(' ')) console.log(line);
 };

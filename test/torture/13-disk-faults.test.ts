@@ -13,8 +13,9 @@ import { ask, RawClient } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
 /** Torture tests 4 and 13 to 20: disk, volume, client and signal faults on a gateway under load. */
+
 const RATE_PER_SECOND = 200;
-/** Covers the requests in flight and the process itself. */
+/** The maximum peak memory of a gateway. It covers the requests in flight and the process itself. */
 const MEMORY_MIB_MAX = 512;
 
 let stand: Stand;
@@ -55,13 +56,13 @@ const segments = async (): Promise<string[]> => {
     .sort();
 };
 
-/** Returns the peak memory of a process. */
+/** Returns the peak memory of a process since its start. */
 const peakMiB = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
 /**
  * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are only on disk. Returns
- * their files.
+ * the files of these records.
  */
 const leaveRecordsOnDisk = async (): Promise<string[]> => {
   const before = new Set(await segments());
@@ -116,7 +117,7 @@ test('14: occasional write failures lose no acknowledged request, and the gatewa
 test('15: a flipped bit damages only one record, which is quarantined, and an incomplete last record loses no answered request', async () => {
   const files = await leaveRecordsOnDisk();
   const [file = '', last = file] = [files[0], files.at(-1)];
-  // An incomplete record that was never acknowledged, as after a power failure.
+  // The last file ends with an incomplete record that was never acknowledged, as after a power failure.
   const whole = await readFile(last);
   await writeFile(last, Buffer.concat([whole, whole.subarray(28, 28 + 200)]));
   const damaged = await readFile(file);
@@ -207,7 +208,7 @@ test('20: a gateway stopped under load loses nothing and leaves undelivered reco
 
 test('4: standin drain delivers the records of a gateway that never comes back, and empties its folder', async () => {
   await leaveRecordsOnDisk();
-  // Test 15 left this folder. Removing it stands for the administrator's cleanup.
+  // Test 15 left this folder. Removing the folder stands for the administrator's cleanup.
   await rm(path.join(spoolDir(), 'quarantine'), { recursive: true, force: true });
   const drain = (...args: readonly string[]): RunningProcess =>
     startProcess({
@@ -221,10 +222,10 @@ test('4: standin drain delivers the records of a gateway that never comes back, 
   expect(early.logTail().at(-1)).toContain('their gateway may still be writing');
   const late = drain(spoolDir(), '--quiet-seconds', '0');
   expect((await late.ended()).code).toBe(0);
-  expect(late.logTail().at(-1)).toMatch(/^\d+ rows delivered/);
+  expect(late.logTail().at(-1)).toMatch(/^\d+ rows? delivered/);
   await oracle.verifyStored();
   expect(await segments()).toEqual([]);
-  // The volume of a gateway that never started, and no volume at all.
+  // These runs cover the volume of a gateway that never started, and a volume that does not exist.
   expect((await drain(path.join(spoolDir(), 'none')).ended()).code).toBe(0);
   expect((await drain(path.join(spoolDir(), 'none/at/all')).ended()).code).toBe(1);
 }, 120_000);

@@ -17,7 +17,7 @@ import { isLongRun } from './oracle.ts';
 
 /** Torture test 45: captured bodies of 10 MiB that are most expensive to read, opened by many clients at once, on every page. */
 
-/** CPU time. */
+/** The maximum CPU time for which the event loop may be blocked. */
 const BLOCKED_MS_MAX = 100;
 const OPENINGS = 20;
 
@@ -71,7 +71,7 @@ const capture = async ({ headers, bytes }: HostileBody): Promise<LogRow> => {
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
 const shareList = z.object({ items: z.array(z.object({ name: z.string(), state: z.string() })) });
 let links = 0;
-/** Resolves when the operator has accepted the Share. An earlier request would count as a guess. */
+/** Creates a link. Resolves when the operator has accepted the Share, because an earlier request would count as a guess. */
 const share = async (requestId: string): Promise<{ readonly name: string; readonly url: string }> => {
   const name = `link-${(links += 1)}`;
   const token = randomBytes(32).toString('base64url');
@@ -116,7 +116,7 @@ const post = async (url: string, body: string): Promise<number> => {
   return answer.statusCode;
 };
 
-/** Returns the slowest response time of /healthz while `work` runs, in milliseconds. */
+/** Returns the longest response time of /healthz while `work` runs, in milliseconds. */
 const slowestHealth = async (work: Promise<unknown>): Promise<number> => {
   let isOver = false;
   let slowest = 0;
@@ -230,6 +230,7 @@ describe('45: every page and route that reads a captured body', () => {
           requestReceivedAtUs: Date.now() * 1_000,
           sentAtUs: Date.now() * 1_000,
           namespace: 'default',
+          project: 'shop',
           replay: 'again',
         },
         ...{

@@ -2,7 +2,7 @@ import { configKey, type ConfigKey, type ConfigObject } from '@standin/contract'
 import type { Logger } from 'pino';
 import { GatewayController } from '../../operator/src/gateways/gateway-controller.ts';
 import { noGatewayMemory } from '../../operator/src/gateways/gateway-memory.ts';
-import { noGatewayPods } from '../../operator/src/gateways/is-gateway-gone.ts';
+import { noGatewayPods } from '../../operator/src/gateways/gateway-pods.ts';
 import { planCertificates, serverCertificate } from '../../operator/src/publish/certificates.ts';
 import { ConfigLog } from '../../operator/src/publish/config-log.ts';
 import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';

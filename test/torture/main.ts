@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 /**
- * `npm run torture -- [--minutes N] [--seed N] [FILE…]` runs the long form. Every oracle loads its gateway for N minutes (default 1), gateways
- * are killed 200 times and an operator 100 times. The seed is new unless it is given, and is printed.
+ * `npm run torture -- [--minutes N] [--seed N] [FILE…]` runs the long form. Every oracle loads its gateway for N minutes (default
+ * 1). Gateways are killed 200 times, and an operator is killed 100 times. Without `--seed`, the seed is new. The seed is printed.
  */
+
 const { values, positionals } = parseArgs({
   options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' } },
   allowPositionals: true,
@@ -20,5 +21,7 @@ const env = {
   STANDIN_TEST_TORTURE_MINUTES: values.minutes,
   ...(values.seed !== undefined && { STANDIN_TEST_SEED: values.seed }),
 };
-const args = ['run', '--project', 'torture', '--retry', '0', ...positionals];
+const files = positionals.length === 0 ? [''] : positionals;
+const filters = files.map((file) => `test/torture/${file}`);
+const args = ['run', '--no-file-parallelism', '--retry', '0', ...filters];
 process.exitCode = spawnSync('vitest', args, { stdio: 'inherit', env }).status ?? 1;

@@ -3,7 +3,7 @@
 {{- $clickhouse := .Values.clickhouse -}}
 {{- if $clickhouse.embedded.enabled -}}
 {{- if $clickhouse.url -}}
-{{- fail "clickhouse.url and clickhouse.embedded.enabled exclude each other: use your own server, or the one that the chart runs" -}}
+{{- fail "clickhouse.url and clickhouse.embedded.enabled are mutually exclusive: use your own server, or the one that the chart runs" -}}
 {{- end -}}
 {{- if $clickhouse.cluster -}}
 {{- fail "clickhouse.cluster requires your own server: clickhouse.embedded.enabled runs one process" -}}

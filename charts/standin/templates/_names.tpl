@@ -53,7 +53,7 @@ labels:
 {{- end -}}
 {{- end -}}
 
-{{/* The labels for all components. */}}
+{{/* The image for all components. */}}
 {{- define "standin.image" -}}
 {{- include "standin.imageOf" (dict "root" . "image" .Values.image) -}}
 {{- end -}}

@@ -46,7 +46,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       'require a token, which is part of the printed dashboard URL; for machines with other users',
     )
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
-    .option('-o, --output <format>', 'text, or json: one event per line', outputArgument, 'text')
+    .option('-o, --output <format>', 'output format: text or json (one event per line)', outputArgument, 'text')
     .option('--deny-private-upstreams', 'do not forward to loopback and private addresses, as in a cluster')
     .addOption(
       new Option(
@@ -64,7 +64,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
-      // A young generation of 8 MiB instead of 64 MiB, which saves memory on the user's own machine.
+      // Limits V8's young generation to 8 MiB instead of 64 MiB, which saves memory on the user's own machine.
       setFlagsFromString('--optimize-for-size');
       // Loaded on demand, because the other commands need neither the operator nor the gateway.
       const { runDev } = await import('./run-dev.ts');

@@ -31,7 +31,7 @@ export interface LocalBackendOptions {
   readonly store: LogStore;
 }
 
-/** Creates the dashboard's backend for `standin dev`. It uses this process's source and log, without a login. */
+/** Creates the dashboard's backend for `standin dev`. The backend uses this process's source and log, without a login. */
 export const localBackend = (options: LocalBackendOptions): Backend => ({
   mode: 'local',
   resources: localResources(options),
@@ -43,7 +43,7 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
   },
 });
 
-/** Opens a log, which may outlive its project. */
+/** Opens a log by name. Resolves with undefined if there is neither a project with this name nor a request from a former one. */
 const openByName = async (
   { observed, store }: LocalBackendOptions,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -73,11 +73,11 @@ const namedLog = (
       ? found
       : undefined;
   return {
-    // Histograms, previews and replay results belong to a project that exists.
+    // Histograms, previews and replay results are empty, because they require a project that exists.
     ...projectLog(store, { namespace: '', name: '', uid: NO_UID }),
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     count: (filter) => store.count({ ...filter, ...scope }),
-    follow: (options) => store.follow({ ...options, projectUid: EVERY_PROJECT }),
+    follow: (options) => store.follow({ ...options, ...scope }),
     entries: (summaries) => store.entries(summaries),
     get: async (id) => ifNamed(await store.get(id)),
     row: async (id) => ifNamed(await store.row(id)),

@@ -1,6 +1,6 @@
 import type { ObjectRef, ResourceObject, ResourceSource, SourceListener } from '@standin/contract';
 
-/** What a source has reported to its listener so far. */
+/** The objects that a source has reported to its listener so far. */
 export interface Observation {
   /** Yields every object in its current state. */
   objects(): Iterable<ResourceObject>;
@@ -45,6 +45,7 @@ export const observeSource = (
       writeStatus: (ref, status, resourceVersion) => inner.writeStatus(ref, status, resourceVersion),
       readSecret: (namespace, name, dataKey) => inner.readSecret(namespace, name, dataKey),
       createSecret: (owner, name, data) => inner.createSecret(owner, name, data),
+      releaseSecret: (namespace, name) => inner.releaseSecret(namespace, name),
       replaceSecret: (owner, name, data, mark) => inner.replaceSecret(owner, name, data, mark),
       recordEvent: (object, event) => inner.recordEvent(object, event),
     },

@@ -20,8 +20,8 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
   const warn = (...parts: string[]): void =>
     line([styled('yellow', '!'), ` ${parts.filter((part) => part !== '').join(': ')}`]);
   return {
-    starting: () => line('Starting ClickHouse, operator and gateway …'),
-    building: (what) => line(`Building ${what} (once, about 10 seconds) …`),
+    starting: () => line('Starting ClickHouse, operator and gateway…'),
+    building: (what) => line(`Building ${what} (once, about 10 seconds)…`),
     ready: (ready) => {
       for (const text of readyLines(ready, data)) line(text);
     },
@@ -56,9 +56,9 @@ const readyLines = (ready: Ready, data: string): Line[] => {
       : ['Try it:', [styled('cyan', `  ${curlOf(example)}`)]]),
     '',
     privateUpstreams
-      ? 'Forward can reach localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.'
-      : 'Forward cannot reach localhost and private addresses, as in a cluster.',
-    `Changes to manifests apply immediately. Requests appear below; ${logs} lists them. Press Ctrl-C to stop.`,
+      ? 'Endpoints can forward to localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.'
+      : 'As in a cluster, endpoints cannot forward to localhost or private addresses.',
+    `Changes to resources apply immediately. Requests appear below; ${logs} lists them. Press Ctrl-C to stop.`,
     '',
   ];
 };

@@ -1,6 +1,6 @@
-import { parseDuration } from '@standin/contract';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { parseTimeout } from '../logs/parse-arguments.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 
 const optionsSchema = z.object({
@@ -11,12 +11,6 @@ const optionsSchema = z.object({
   data: z.string(),
   ...serverOptions,
 });
-
-const parseTimeout = (text: string): number => {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
-  return ms;
-};
 
 export const addKeyCommand = (program: Command): void => {
   const key = program.command('key').description('manage account API keys');
@@ -37,7 +31,9 @@ export const addKeyCommand = (program: Command): void => {
     )
     .option('-y, --yes', 'regenerate without confirmation')
     .addOption(
-      new Option('-o, --output <format>', 'text (only the key) or json').choices(['text', 'json']).default('text'),
+      new Option('-o, --output <format>', 'output format; text prints only the key')
+        .choices(['text', 'json'])
+        .default('text'),
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (account: string | undefined, raw: unknown) => {

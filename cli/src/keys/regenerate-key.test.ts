@@ -40,7 +40,7 @@ test.each<[KeyRegenerationStatus, string]>([
   ],
   [
     { phase: 'Running', acknowledged: '1/3', waitingFor: ['a', 'b'] },
-    '1 of 3 gateways have the new key; waiting for a, b',
+    '1 of 3 gateways have the new key; waiting for a and b',
   ],
   [{ phase: 'Running', acknowledged: '3/3' }, '3 of 3 gateways have the new key'],
 ])('progress: %j', (status, text) => {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { listText } from '@standin/contract';
 import { progressIn, type KeyRegenerationStatus } from '@standin/crds';
 import { PlainError } from '../plain-error.ts';
-import { ServerError } from '../server/api-client.ts';
-import type { AccountChoice, AccountRef } from '../server/choose-account.ts';
+import type { AccountChoice } from '../server/choose-account.ts';
+import { EXIT_TIMEOUT, followAct, persistently } from '../server/follow-act.ts';
 import { isConfirmed, stderr, stdout } from '../terminal.ts';
 import type { KeyClient } from './key-client.ts';
 
@@ -15,9 +15,7 @@ export interface RegenerateOptions extends AccountChoice {
 }
 
 /** Exit codes of `standin key regenerate` besides 0 and 1; docs/accounts.md lists them. */
-const EXIT = { limitReached: 3, managedElsewhere: 4, timeout: 5 } as const;
-
-const POLL_MS = 100;
+const EXIT = { limitReached: 3, managedElsewhere: 4, timeout: EXIT_TIMEOUT } as const;
 
 /**
  * Replaces an account's key, waits until no gateway accepts the old one, and prints the new one on stdout. Rejects with a
@@ -28,19 +26,25 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   const title = `${ref.namespace}/${ref.name}`;
   const account = await client.account(ref);
   const left =
-    account === undefined ? '' : ` (${account.regenerations.left} of ${account.regenerations.max} left this hour)`;
+    account === undefined
+      ? ''
+      : ` (${account.regenerations.left} of ${account.regenerations.max} left; limit per 60 minutes)`;
   const question = `All callers of account ${title} get 401 until they send the new key. Regenerate it${left}?`;
   if (
     !options.yes &&
     !(await isConfirmed(question, 'cannot ask for confirmation without a terminal: add --yes to regenerate the key'))
   )
-    throw new PlainError('nothing was changed');
+    throw new PlainError('the key was not changed');
 
   const name = `regenerate-${randomBytes(4).toString('hex')}`;
   const deadline = performance.now() + options.timeoutMs;
   await persistently(deadline, () => client.create(ref, name));
   stderr.line(`KeyRegeneration ${ref.namespace}/${name} of account ${title}`);
-  const status = await follow(client, { ref, name, deadline });
+  const status = await followAct(deadline, {
+    read: () => client.status(ref, name),
+    hasEnded: (now) => outcomeOf(now).kind !== 'under-way',
+    format: formatProgress,
+  });
   const outcome = outcomeOf(status);
   if (outcome.kind === 'refused') throw new PlainError(outcome.message, { exitCode: outcome.exitCode });
   if (outcome.kind === 'under-way') throw new PlainError(timedOut(name, options, status), { exitCode: EXIT.timeout });
@@ -58,39 +62,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
 const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyRegenerationStatus): string =>
   `the key was not regenerated within ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted; ${name} continues`;
 
-interface Followed {
-  readonly ref: AccountRef;
-  readonly name: string;
-  /** In `performance.now()` time. */
-  readonly deadline: number;
-}
-
-/** Prints each change in progress until the regeneration has ended or the timeout is reached. */
-const follow = async (client: KeyClient, { ref, name, deadline }: Followed): Promise<KeyRegenerationStatus> => {
-  for (let said = ''; ;) {
-    const status = await persistently(deadline, () => client.status(ref, name));
-    if (outcomeOf(status).kind !== 'under-way' || performance.now() >= deadline) return status;
-    const progress = formatProgress(status);
-    if (progress !== said) stderr.line(progress);
-    said = progress;
-    await delay(POLL_MS);
-  }
-};
-
-/** Retries after transient failures, such as a dashboard restart, until the deadline. */
-const persistently = async <T>(deadline: number, work: () => Promise<T>): Promise<T> => {
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof ServerError && error.isPassing)) throw error;
-      if (performance.now() < deadline) await delay(POLL_MS);
-      else throw new PlainError(error.message, { cause: error, exitCode: EXIT.timeout });
-    }
-  }
-};
-
-/** Returns the state of a regeneration, for a command that waits for it. */
+/** The state of a regeneration, for a command that waits for it. */
 type RegenerationOutcome =
   | { readonly kind: 'under-way' }
   | { readonly kind: 'completed'; readonly message: string }
@@ -110,7 +82,7 @@ export const outcomeOf = (status: KeyRegenerationStatus): RegenerationOutcome =>
 export const formatProgress = (status: KeyRegenerationStatus): string => {
   const { acknowledged, waitingFor = [], phase } = status;
   const [have, known] = acknowledged?.split('/') ?? [];
-  const waits = waitingFor.length > 0 ? `; waiting for ${waitingFor.join(', ')}` : '';
+  const waits = waitingFor.length > 0 ? `; waiting for ${listText(waitingFor)}` : '';
   if (have !== undefined && known !== undefined) return `${have} of ${known} gateways have the new key${waits}`;
   return progressIn(status.conditions)?.message ?? `${phase ?? 'Pending'}: the operator has not processed it yet`;
 };

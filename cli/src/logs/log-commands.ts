@@ -1,4 +1,4 @@
-import { METHODS } from '@standin/contract';
+import { listText, METHODS } from '@standin/contract';
 import { LIST_LIMIT_MAX } from '@standin/logstore';
 import type { Filter } from '@standin/exchange/search';
 import { InvalidArgumentError, type Command } from 'commander';
@@ -35,7 +35,7 @@ const choice =
   <T extends string>(values: readonly T[], normalise: (text: string) => string = (text) => text) =>
   (text: string): T => {
     const found = values.find((value) => value === normalise(text));
-    if (found === undefined) throw new InvalidArgumentError(`must be one of ${values.join(', ')}.`);
+    if (found === undefined) throw new InvalidArgumentError(`must be ${listText(values, 'or')}.`);
     return found;
   };
 
@@ -79,7 +79,7 @@ const withFilter = (command: Command): Command =>
     .option('--since <time>', 'only requests since this time: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
     .option(
       '-o, --output <format>',
-      'text; json: one full entry per line; curl: commands that repeat the requests (docs/dashboard.md)',
+      'output format: text, json (one full entry per line) or curl (commands that repeat the requests)',
       choice(LOG_OUTPUTS),
       'text',
     )

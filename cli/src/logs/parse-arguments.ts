@@ -2,7 +2,7 @@ import { parseDuration, printable } from '@standin/contract';
 import { parseFilter, type Filter, type FilterProblem } from '@standin/exchange/search';
 import { InvalidArgumentError } from 'commander';
 
-/** How many characters of a long search are shown before and after the marks. */
+/** The number of characters of a long search that are shown before and after the marks. */
 const SHOWN_BEFORE = 40;
 const SHOWN_BEHIND = 30;
 
@@ -40,4 +40,11 @@ export const parseStatus = (text: string): { readonly min: number; readonly max:
   const [, hundreds, from, to] = match;
   if (hundreds !== undefined) return { min: Number(hundreds) * 100, max: Number(hundreds) * 100 + 99 };
   return { min: Number(from), max: Number(to ?? from) };
+};
+
+/** Parses how long a command waits, and returns milliseconds. */
+export const parseTimeout = (text: string): number => {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
+  return ms;
 };

@@ -81,9 +81,9 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
       LIMITS.replayRatePerSecondDefault,
     )
     .option('--ordered', 'send one at a time, in the order in which they were received')
-    .option('--dry-run', 'show the plan and send nothing')
+    .option('--dry-run', 'show the plan without sending anything')
     .option('-y, --yes', 'send without confirmation')
-    .addOption(new Option('-o, --output <format>', 'text, or json').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin')
     .action(async (id: string | undefined, raw: unknown) => {
       const options = optionsSchema.parse(raw);

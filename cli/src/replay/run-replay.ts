@@ -42,12 +42,12 @@ const say = (lines: readonly Line[], colour = false): void => {
   for (const line of lines) stderr.line(line, colour);
 };
 
-/** Sends one captured request again and shows the response. Resolves with true if there was a response. */
+/** Sends one captured request again and shows the response. Resolves with true if there was a response or with `dryRun`. */
 export const replayOne = async (client: ReplayClient, options: OneOptions): Promise<boolean> => {
   const { id, edit, to, rate, dryRun, output, colour } = options;
   const entry = await client.request(id);
   if (entry === undefined)
-    throw new PlainError(`there is no request ${id} in the log: standin logs -o json shows the ids`);
+    throw new PlainError(`there is no request ${id} in the log: list the ids with standin logs -o json`);
   const project = { namespace: entry.namespace, name: entry.project };
   const spec = checkSpec({
     projectRef: { name: entry.project },
@@ -116,7 +116,7 @@ const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySp
   const { signal } = stop;
   const cancelled = Promise.withResolvers<undefined>();
   signal.addEventListener('abort', () => {
-    say(['cancelling; requests in flight will finish (Ctrl-C again exits without waiting)']);
+    say(['cancelling; requests in flight will finish (press Ctrl-C again to exit without waiting)']);
     client.setState(path, 'Cancelled').then(() => cancelled.resolve(undefined), cancelled.reject);
   });
   try {

@@ -17,7 +17,7 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The JSON API of a dashboard (docs/api.md). All methods reject with `ServerError`, or with the signal's reason. */
+/** The JSON API of a dashboard (docs/api.md). All methods reject with `ServerError`, or with the signal's reason when it aborts. */
 export interface ApiClient {
   /** The server's address, for error messages. */
   readonly server: string;
@@ -32,13 +32,13 @@ export interface ApiClient {
 
 /** Set if the server is `standin dev`. */
 interface LocalServer {
-  /** False if it was started with --no-dashboard, or its dashboard could not be built. */
+  /** Whether the server has pages. False if it was started with --no-dashboard, or if its dashboard could not be built. */
   readonly hasPages: boolean;
-  /** Rejects with a `PlainError` if it has ended. */
+  /** Rejects with a `PlainError` if `standin dev` has ended. */
   checkRunning(): Promise<void>;
 }
 
-/** The reason why a dashboard rejected a request. */
+/** The reason why a request to a dashboard failed. */
 export class ServerError extends PlainError {
   /** Status of the response, or 0 if there was no response. */
   readonly status: number;
@@ -78,9 +78,9 @@ export interface AnswerLimits {
 }
 
 export const ANSWER_LIMITS: AnswerLimits = {
-  // Two bodies of 10 MiB, up to six times as large in JSON, and some room.
+  // Two bodies of 10 MiB, which can be six times as large in JSON, plus a margin.
   answerBytesMax: 256 * 1024 * 1024,
-  // A dashboard gives up on ClickHouse earlier.
+  // A dashboard stops waiting for ClickHouse earlier.
   headMsMax: 60_000,
 };
 
@@ -131,7 +131,7 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
       const response = await send(request);
       const result = schema.safeParse(parseJson(await textOf(base, response, answerBytesMax)));
       if (result.success) return result.data;
-      throw new ServerError(`unexpected response from ${base.host}, which does not seem to be a Standin dashboard`, {
+      throw new ServerError(`unexpected response from ${base.host}: it does not seem to be a Standin dashboard`, {
         status: response.status,
         code: '',
       });
@@ -173,7 +173,7 @@ async function* linesOf(base: URL, body: ReadableStream | null, lineBytesMax: nu
   if (last !== '') yield last;
 }
 
-/** Reads the whole body. Leaving the loop ends the connection. */
+/** Reads a whole body of at most `bytesMax`. For a longer body, ends the connection and rejects. */
 const textOf = (base: URL, { body }: Response, bytesMax: number): Promise<string> =>
   reach(base, async () => {
     const chunks: Uint8Array[] = [];
@@ -220,11 +220,9 @@ const refusalOf = async (base: URL, response: Response, bytesMax: number): Promi
   const problem = problemSchema.safeParse(parseJson(await textOf(base, response, bytesMax)));
   if (problem.success)
     return new ServerError(`${base.host}: ${problem.data.detail}`, { status, code: problem.data.code });
-  return new ServerError(
-    `unexpected response (${status}) from ${base.host}, which does not seem to be a Standin dashboard`,
-    {
-      status,
-      code: '',
-    },
-  );
+  const cause =
+    status >= 500
+      ? 'the dashboard or a proxy in front of it is unavailable'
+      : 'it does not seem to be a Standin dashboard';
+  return new ServerError(`unexpected response (${status}) from ${base.host}: ${cause}`, { status, code: '' });
 };

@@ -13,8 +13,8 @@ export interface ApiOptions extends ServerOptions {
 }
 
 /**
- * Resolves with the JSON API that a command uses: that of `--server`, or of `standin dev` for the data
- * folder. Rejects with a `PlainError` if there is none.
+ * Resolves with the JSON API that a command uses, which is that of `--server`, or that of `standin dev` for the data folder.
+ * Rejects with a `PlainError` if there is none.
  */
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
   const api = openServer(options) ?? (await awaitLocal(options.data));
@@ -23,8 +23,8 @@ export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
 };
 
 /**
- * Returns the server, or `undefined` without `--server`: the command then works on this machine. Throws a `PlainError` for an
- * invalid URL, and for plain http to another machine.
+ * Returns the server, or `undefined` without `--server`, in which case the command works on this machine. Throws a `PlainError` for
+ * an invalid URL, and for plain HTTP to another machine.
  */
 export const openServer = (
   { server, token, trustServer = false, dangerouslyAllowHttp = false }: ServerOptions,
@@ -58,17 +58,20 @@ const awaitLocal = async (data: string): Promise<ApiClient | undefined> => {
     const api = await findLocal(data);
     if (api !== undefined || (await findRunning(path.resolve(data))) === undefined) return api;
     if (performance.now() > deadline)
-      throw new PlainError(`standin dev is not responding for ${data}: try again when it is ready`);
+      throw new PlainError(`standin dev for ${data} is not responding: try again when it is ready`);
     await delay(START_POLL_MS);
   }
 };
 
-/** Resolves with the API of `standin dev` for a data folder. Resolves with undefined if it is not running or is still starting. */
+/**
+ * Resolves with the API of `standin dev` for a data folder, or with undefined if `standin dev` is not running or is still starting.
+ */
 export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
   const dataDir = path.resolve(data);
   const run = await readRunFile(dataDir);
   if (run?.api === undefined) return undefined;
-  // A killed process leaves its run file, and another one may have its port. ClickHouse may be unavailable while the process runs.
+  // A killed process leaves its run file behind, and another process may be using its port. ClickHouse may be unavailable while the
+  // process runs.
   const isOurs = isAlive(run.pid) || (await findRunning(dataDir)) !== undefined;
   return isOurs && (await isServed(run.api)) ? localClient(dataDir, run.api) : undefined;
 };
@@ -90,7 +93,7 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
     local: {
       hasPages,
       checkRunning: async () => {
-        // A killed process leaves its run file.
+        // A killed process leaves its run file behind.
         const now = await readRunFile(dataDir);
         if (now?.api?.url !== url || !isAlive(now.pid)) throw new PlainError('standin dev has ended');
       },

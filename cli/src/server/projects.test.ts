@@ -33,12 +33,12 @@ describe('the error for a missing project', () => {
       [SHOP, { namespace: 'team-a', name: 'shop' }],
       'there is no project "nope"; available projects: default/shop, team-a/shop',
     ],
-    ['none exist', { project: 'nope' }, [], 'there is no project "nope"; no projects exist'],
+    ['none exist', { project: 'nope' }, [], 'there is no project "nope"; no projects are available'],
     [
       'the name contains control characters',
       { project: 'a\u001b[2J' },
       [],
-      'there is no project "a\\u001b[2J"; no projects exist',
+      'there is no project "a\\u001b[2J"; no projects are available',
     ],
   ])('names the existing projects: %s', (_, wanted, known, message) => {
     expect(missingProject(known, wanted)?.message).toBe(message);
@@ -57,7 +57,7 @@ describe('the error for a missing project', () => {
   });
 });
 
-/** A `standin dev` whose API answers every request with this status and the project shop, and `/healthz` always with 200. */
+/** Starts a simulated `standin dev`, which answers `/healthz` with 200 and other requests with this status and the project shop. */
 const openLocal = async (status = 200): Promise<ApiClient> => {
   const server = createServer(({ url }, response) => {
     response.writeHead(url === '/healthz' ? 200 : status, { 'content-type': 'application/json' });

@@ -32,13 +32,13 @@ const localPath = ({ namespace = ANY_NAME, project = ANY_NAME }: ProjectChoice):
   projectPath(namespace, project);
 
 /**
- * Resolves with the API path of the selected requests. In a cluster, they belong to one project: the named or the only visible
- * one.
+ * Resolves with the API path of the selected requests. In a cluster, they belong to one project: the specified project or, if none
+ * is specified, the only visible one.
  */
 export const requestsPath = async (api: ApiClient, choice: ProjectChoice): Promise<string> =>
   `${api.local === undefined ? await chooseProject(api, choice) : localPath(choice)}/requests`;
 
-/** Resolves with the API path of the selected project: the named or the only visible one. */
+/** Resolves with the API path of the selected project: the specified project or, if none is specified, the only visible one. */
 export const chooseProject = async (api: ApiClient, { namespace, project }: ProjectChoice): Promise<string> => {
   if (namespace !== undefined && project !== undefined) return projectPath(namespace, project);
   const items = await listProjects(api, namespace);
@@ -82,7 +82,7 @@ export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry 
  * @param asked the requested namespace
  */
 const whatThereIs = (projects: readonly ProjectName[], asked: string | undefined): string => {
-  if (projects.length === 0) return 'no projects exist';
+  if (projects.length === 0) return 'no projects are available';
   const namespaces = new Set([...(asked === undefined ? [] : [asked]), ...projects.map(({ namespace }) => namespace)]);
   const names = projects
     .map(({ namespace, name }) => (namespaces.size === 1 ? name : `${namespace}/${name}`))

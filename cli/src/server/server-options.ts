@@ -9,7 +9,7 @@ export interface ServerOptions {
   readonly token?: string | undefined;
   /** Allows sending the kubeconfig's token to a server that has not received it before. */
   readonly trustServer?: boolean | undefined;
-  /** Allows plain http to the server. */
+  /** Allows plain HTTP to the server. */
   readonly dangerouslyAllowHttp?: boolean | undefined;
 }
 
@@ -35,7 +35,10 @@ export const withServer = (command: Command): Command =>
         .env('STANDIN_TOKEN')
         .default(undefined, 'the current kubeconfig’s token'),
     )
-    .option('--trust-server', 'send the current kubeconfig’s token to this server without asking, now and later')
+    .option(
+      '--trust-server',
+      'send the current kubeconfig’s token to this server without asking, now and in the future',
+    )
     .option(
       '--dangerously-allow-http',
       'use plain http: anyone on the network path can read the token and the traffic',

@@ -17,7 +17,7 @@ export const createShare = async (
 ): Promise<Omit<z.infer<typeof createdShareSchema>, 'path'> & { readonly url: string }> => {
   const api = await openApi(options);
   if (api.local?.hasPages === false)
-    throw new PlainError('this standin dev runs without its dashboard, which serves share links');
+    throw new PlainError('standin dev is running without its dashboard, which serves share links');
   const project = api.local === undefined ? await chooseProject(api, options) : await findProject(api, requestId);
   const body = { requestId, expiresIn };
   const request = { method: 'POST', path: `${project}/shares`, body } as const;
@@ -28,6 +28,7 @@ export const createShare = async (
 /** Resolves with the API path of a request's project. */
 const findProject = async (api: ApiClient, id: string): Promise<string> => {
   const entry = await findRequest(api, id);
-  if (entry === undefined) throw new PlainError(`there is no request ${id} in the log`);
+  if (entry === undefined)
+    throw new PlainError(`there is no request ${id} in the log: list the ids with standin logs -o json`);
   return projectPath(entry.namespace, entry.project);
 };

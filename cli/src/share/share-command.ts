@@ -20,7 +20,7 @@ export const addShareCommand = (program: Command): void => {
     .option('--expires <duration>', 'how long the link works, such as 1h, 24h or 7d; at most 30d', '24h')
     .option('-n, --namespace <name>', "with --server: the project's namespace")
     .option('-p, --project <name>', "with --server: the request's project")
-    .addOption(new Option('-o, --output <format>', 'text, or json').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (id: string, raw: unknown) => {
     const { expires: expiresIn, output, ...options } = optionsSchema.parse(raw);

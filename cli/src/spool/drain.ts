@@ -9,12 +9,12 @@ import { stderrLogger } from '../stderr-logger.ts';
 import { stdout } from '../terminal.ts';
 
 export interface DrainOptions extends ClickHouseOptions {
-  /** A gateway that has not written anything for this long is no longer running. */
+  /** A gateway counts as stopped if it has not written anything for this long. */
   readonly quietSeconds: number;
   /** Whether the command fails if any rows are left. */
   readonly expectEmpty: boolean;
   readonly migrate: boolean;
-  /** Config stream URLs, separated by commas. */
+  /** Comma-separated config stream URLs. */
   readonly operatorUrls?: string | undefined;
   /** Folder with a gateway's certificate for that stream. */
   readonly operatorTls: string;
@@ -72,12 +72,14 @@ const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported
   if (leftBytes > 0)
     throw new PlainError('files remain because their gateway may still be writing: run the command again later');
   if (unreported > 0 && isReported)
-    throw new PlainError('the operator was not notified: the gateway’s unused quota is not available again yet');
+    throw new PlainError(
+      'the operator was not notified, so the gateway’s unused quota has not been released: run the command again',
+    );
 };
 
 const describe = ({ rows, quarantined, leftBytes, gaveUp }: Drained): string =>
   [
-    `${rows} rows delivered`,
+    `${rows} ${rows === 1 ? 'row' : 'rows'} delivered`,
     ...(quarantined > 0 ? [`${quarantined} in quarantine (standin quarantine shows them)`] : []),
     ...(leftBytes > 0 && !gaveUp
       ? [`${leftBytes} delivered bytes kept for now because their gateway may still be writing`]

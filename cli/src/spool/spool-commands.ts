@@ -23,7 +23,8 @@ const quarantineSchema = z.object({ output: z.enum(['text', 'json']) });
 
 const secondsArgument = (text: string): number => {
   const seconds = Number(text);
-  if (!Number.isInteger(seconds) || seconds < 0) throw new InvalidArgumentError('must be a whole number of seconds.');
+  if (!Number.isInteger(seconds) || seconds < 0)
+    throw new InvalidArgumentError('must be a whole number of seconds, 0 or more.');
   return seconds;
 };
 
@@ -36,16 +37,16 @@ export const addSpoolCommands = (program: Command): void => {
   addClickHouseOptions(drain)
     .option(
       '--quiet-seconds <n>',
-      'a gateway that has not written anything for this long has stopped, so its last file is also removed',
+      'treat a gateway as stopped if it has not written anything for this long, and also remove its last file',
       secondsArgument,
       600,
     )
-    .option('--no-migrate', 'do not migrate the log tables; for ClickHouse users that may only insert')
-    .option('--expect-empty', 'exit 1 if anything is left, or the operator was not notified', false)
+    .option('--no-migrate', 'do not migrate the log tables; for ClickHouse users that can only insert rows')
+    .option('--expect-empty', 'exit 1 if anything is left or the operator was not notified', false)
     .addOption(
       new Option(
         '--operator-urls <urls>',
-        'config stream URLs, separated by commas; notifies the operator, which makes the gateway’s unused quota available again',
+        'comma-separated config stream URLs; notifies the operator, which makes the gateway’s unused quota available again',
       ).env('STANDIN_OPERATOR_URLS'),
     )
     .addOption(
@@ -59,7 +60,7 @@ export const addSpoolCommands = (program: Command): void => {
     .description('show rows and files that cannot be delivered; exit 1 if there are any')
     .argument(DIR, DIR_TEXT)
     .addOption(
-      new Option('-o, --output <format>', 'text, or json: one full entry per line')
+      new Option('-o, --output <format>', 'output format; json prints one full entry per line')
         .choices(['text', 'json'])
         .default('text'),
     )

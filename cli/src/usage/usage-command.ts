@@ -16,7 +16,7 @@ export const addUsageCommand = (program: Command): void => {
     .argument('[ACCOUNT]', 'required if you can see more than one account')
     .option('-n, --namespace <name>', "the account's namespace")
     .addOption(
-      new Option('-o, --output <format>', 'text, or json, which includes every day')
+      new Option('-o, --output <format>', 'output format; json includes every day')
         .choices(['text', 'json'])
         .default('text'),
     )

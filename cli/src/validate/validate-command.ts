@@ -22,7 +22,7 @@ export const addValidateCommand = (program: Command): void => {
     .option('--partial', 'report missing references as warnings, because the objects may be in the cluster')
     .option('--allow-private-upstreams', 'allow upstreams with loopback and private addresses, as standin dev does')
     .addOption(
-      new Option('-o, --output <format>', 'text, or json: one finding per line')
+      new Option('-o, --output <format>', 'output format; json prints one finding per line')
         .choices(['text', 'json'])
         .default('text'),
     )
@@ -62,7 +62,7 @@ const readPath = async (name: string): Promise<ManifestFile[]> => {
 };
 
 const readFolder = async (name: string): Promise<ManifestFile[]> => {
-  // Loaded on demand, because it would slow down every command.
+  // Loaded on demand, because a static import would slow down every command.
   const { MANIFEST_FILES_MAX, ManifestFolder } = await import('@standin/operator');
   const folder = new ManifestFolder(name, undefined);
   const { files, tooMany } = await folder.scan();
@@ -88,10 +88,10 @@ export const formatFindings = (findings: readonly ManifestFinding[], files: numb
   const summary = `${plural(files, 'file')}: ${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')}`;
   const hints = [
     ...(findings.some(isMissingReference)
-      ? ['If the missing objects are in the cluster, --partial reports them as warnings.']
+      ? ['If the missing objects are in the cluster, use --partial to report them as warnings.']
       : []),
     ...(findings.some(isPrivateUpstream)
-      ? ['standin dev allows private upstreams. --allow-private-upstreams allows them here, too.']
+      ? ['standin dev allows private upstreams. To allow them here, use --allow-private-upstreams.']
       : []),
   ];
   return [...lines, summary, ...hints];

@@ -12,7 +12,7 @@ import {
   SERVED_MEANINGS,
 } from '../fields.ts';
 
-/** The account's Secret is named `<name>-api-key`. */
+/** Leaves room for the name of the account's Secret, which is `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
 
 const spec = z
@@ -20,34 +20,32 @@ const spec = z
     plan: z
       .enum(PLANS)
       .default('Free')
-      .describe('The plan of the account. It decides the default of monthlyQuota, and only Pro allows Shares.'),
+      .describe("The account's plan. It determines the default of monthlyQuota. Only Pro allows Shares."),
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
-        'Maximum number of requests that are accepted in a calendar month (UTC), for example 500000. Further requests get 429. 0 accepts none. ' +
-          'Default: the quota of the plan in the settings of the operator.',
+        'Maximum number of requests that are accepted in a calendar month (UTC), for example 500000. Further requests are rejected with 429. With 0, all requests are rejected. ' +
+          "Default: the plan's quota in the operator's settings.",
       ),
     apiKey: z
       .strictObject({
         secretName: objectName('a Secret').describe(
-          'Name of a Secret in the same namespace, for example team-a-key. It has the key under "api-key": 32 to 512 visible ASCII characters.',
+          'Name of a Secret in the same namespace, for example team-a-key. The Secret contains the key under "api-key": 32 to 512 visible ASCII characters.',
         ),
       })
       .optional()
-      .describe(
-        'An API key of your own. Default: the operator generates a key and stores it in the Secret NAME-api-key.',
-      ),
+      .describe('Your own API key. Default: the operator generates a key and stores it in the Secret NAME-api-key.'),
   })
-  .describe('The desired state: the plan, the quota and the API key of the account.');
+  .describe("The desired state: the account's plan, quota and API key.");
 
 const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the spec is valid, and no older Account has the same API key.',
-      ResolvedRefs: 'the Secret exists and has an API key.',
+      ResolvedRefs: 'the Secret exists and contains an API key.',
       ...SERVED_MEANINGS,
-      QuotaAvailable: 'less than 80 % of the quota of this month are used (present only with a quota).',
-      QuotaMismatch: 'the log has more requests than the quota granted (present only while True).',
+      QuotaAvailable: "less than 80 % of this month's quota is used (present only with a quota).",
+      QuotaMismatch: 'the log contains more requests than were granted (present only while True).',
     }),
     ...identityStatus,
     apiKey: z
@@ -57,24 +55,26 @@ const status = z
           .describe('Name of the Secret that holds the API key under "api-key", for example default-api-key.'),
         fingerprint: text({ max: 64 })
           .optional()
-          .describe('A short text that identifies the key and does not reveal it. The log shows the same one.'),
+          .describe('A short text that identifies the key without revealing it. The log shows the same text.'),
         issuedAt: timestamp().optional().describe('When this key became active, for example 2026-11-21T09:00:00Z.'),
         regenerations: z
           .array(timestamp().describe('When the key was regenerated, for example 2026-11-21T09:00:00Z.'))
           .max(64)
           .optional()
           .meta({ 'x-kubernetes-list-type': 'atomic' })
-          .describe('The regenerations of the key within the last hour. Six are allowed.'),
+          .describe("The key's regenerations within the last hour. Six are allowed."),
         regenerating: z
           .strictObject({
-            name: text({ max: NAME_LENGTH_MAX }).describe('Its metadata.name.'),
-            uid: text({ max: 64 }).describe('Its metadata.uid.'),
+            name: text({ max: NAME_LENGTH_MAX }).describe("The KeyRegeneration's metadata.name."),
+            uid: text({ max: 64 }).describe("The KeyRegeneration's metadata.uid."),
           })
           .optional()
           .describe('The KeyRegeneration that is in progress.'),
         windowResetsAt: timestamp()
           .optional()
-          .describe('When the oldest of these regenerations stops counting, for example 2026-11-21T10:00:00Z.'),
+          .describe(
+            'When the oldest of these regenerations no longer counts toward the limit, for example 2026-11-21T10:00:00Z.',
+          ),
       })
       .optional()
       .describe('The active API key. It contains neither the key nor its digest.'),
@@ -90,7 +90,7 @@ const status = z
           .describe('Number of requests that may be accepted in this month.'),
       })
       .optional()
-      .describe('The usage of the monthly quota.'),
+      .describe('Usage of the monthly quota.'),
   })
   .describe('The observed state, written by the operator.');
 

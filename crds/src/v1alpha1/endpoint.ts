@@ -22,7 +22,7 @@ const header = withRules(
     ),
   }),
   mockHeaderRules,
-).describe('One header of the response.');
+).describe('A response header.');
 
 interface Mock {
   readonly body?: string | undefined;
@@ -41,7 +41,7 @@ const mockRules: readonly Rule<Mock>[] = [
   {
     cel: `!(${BODYLESS}) || !has(self.body) || self.body == ''`,
     holds: ({ body = '', status }) => !BODYLESS_STATUSES.includes(status) || body === '',
-    message: `must be omitted: a response with status ${BODYLESS_STATUSES.join(', ')} has no body (RFC 9110)`,
+    message: 'must be omitted: a response with status 204, 205 or 304 has no body (RFC 9110)',
     field: 'body',
   },
   {
@@ -63,8 +63,8 @@ const json = withRules(
     body: text({ max: LIMITS.mockBodyBytesMax })
       .optional()
       .describe(
-        'Body of the response: a JSON document as text, for example {"id": 1001}. It is returned verbatim: spaces, the order of keys, 1.0 and big integers are preserved. ' +
-          'Omit it with status 204, 205 or 304.',
+        'The response body: a JSON document as text, for example {"id": 1001}. It is returned verbatim: spaces, key order, 1.0 and large integers are preserved. ' +
+          'Omit it if status is 204, 205 or 304.',
       ),
     status: integer(200, 599).default(200).describe('HTTP status of the response, for example 201.'),
     headers: z
@@ -73,7 +73,7 @@ const json = withRules(
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
-        'Headers of the response, in this order. A name may occur several times. Without content-type, content-type: application/json is added.',
+        'Response headers, in the order in which they are sent. A name can occur several times. If content-type is missing, content-type: application/json is added.',
       ),
   }),
   mockRules,
@@ -86,11 +86,11 @@ const serviceRef = z.strictObject({
       'must be the name of a Service: lowercase letters, digits and -, beginning and ending with a letter or digit',
     ),
   ]).describe('Name of a Service in the same namespace, for example warehouse.'),
-  port: integer(1, 65_535).describe('Number of a TCP port of the Service, for example 8080.'),
+  port: integer(1, 65_535).describe('A TCP port of the Service, for example 8080.'),
   path: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules)
     .default('/')
-    .describe('Path of the requests to the Service, for example /api/stock.'),
-  scheme: z.enum(['http', 'https']).default('http').describe('Protocol of the requests to the Service.'),
+    .describe('Path for requests to the Service, for example /api/stock.'),
+  scheme: z.enum(['http', 'https']).default('http').describe('Protocol for requests to the Service.'),
 });
 
 const timeoutRules: readonly Rule<string>[] = [
@@ -112,15 +112,15 @@ const forward = withRules(
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
       .describe(
-        'URL of the upstream, http or https, for example https://api.example.com/orders. The query string of the caller is appended as received.',
+        "The upstream's URL, http or https, for example https://api.example.com/orders. The caller's query string is appended as received.",
       ),
     serviceRef: serviceRef
       .optional()
-      .describe('The upstream is a Service in the same namespace. Only one of url and serviceRef can be set.'),
+      .describe('The Service in the same namespace that is the upstream. Only one of url and serviceRef can be set.'),
     timeout: withRules(text({ max: 24 }), timeoutRules)
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
       .describe(
-        `Maximum time to wait for the first byte of the response of the upstream, and between two parts of it, for example 2s, 500ms or 1m30s. From ${FORWARD_TIMEOUT_MS_MIN}ms to ${LIMITS.forwardTimeoutMsMax / 60_000}m.`,
+        `Maximum time to wait for the first byte of the upstream's response, and between two parts of it, for example 2s, 500ms or 1m30s. Allowed range: ${FORWARD_TIMEOUT_MS_MIN}ms to ${LIMITS.forwardTimeoutMsMax / 60_000}m.`,
       ),
   }),
   [
@@ -134,14 +134,12 @@ const forward = withRules(
 
 const spec = withRules(
   z.strictObject({
-    projectRef: reference('a Project', 'shop').describe('The project of the endpoint. It cannot be changed.'),
-    displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe(
-      'A name for people, for example Create order.',
-    ),
+    projectRef: reference('a Project', 'shop').describe("The endpoint's project. It cannot be changed."),
+    displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe('Display name, for example Create order.'),
     slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules).describe(
-      'Path of the endpoint below the URL of the project, for example /v1/orders. Requests match if their path is the same, byte for byte, with any query.',
+      "Path of the endpoint below the project's URL, for example /v1/orders. A request matches if its path is the same, byte for byte. The query is ignored.",
     ),
-    method: z.enum(METHODS).describe('HTTP method of the requests that the endpoint responds to.'),
+    method: z.enum(METHODS).describe('HTTP method that the endpoint responds to.'),
     action: z
       .enum(ACTIONS)
       .describe(
@@ -149,40 +147,40 @@ const spec = withRules(
       ),
     json: json
       .optional()
-      .describe('The mock response. Required if action is JSON; it may also be set with action Forward.'),
+      .describe('The mock response. Required if action is JSON. It can also be set if action is Forward.'),
     forward: forward
       .optional()
-      .describe('The upstream. Required if action is Forward; it may also be set with action JSON.'),
+      .describe('The upstream. Required if action is Forward. It can also be set if action is JSON.'),
   }),
   [
     {
       cel: "self.action != 'JSON' || has(self.json)",
       holds: (self) => self.action !== 'JSON' || self.json !== undefined,
-      message: 'is required by action JSON: specify the mock, at least its body',
+      message: 'is required if action is JSON: specify the mock, at least its body',
       field: 'json',
       required: true,
     },
     {
       cel: "self.action != 'Forward' || has(self.forward)",
       holds: (self) => self.action !== 'Forward' || self.forward !== undefined,
-      message: 'is required by action Forward: specify the upstream as url or serviceRef',
+      message: 'is required if action is Forward: specify the upstream as url or serviceRef',
       field: 'forward',
       required: true,
     },
   ],
-).describe('The desired state: the method, the path and the response of the endpoint.');
+).describe("The desired state: the endpoint's method, path and response.");
 
 const status = z
   .strictObject({
     ...commonStatus({
-      Accepted: 'the spec is valid, and no older Endpoint of the project has the same method and slug.',
-      ResolvedRefs: 'the Project is ready, and the Service of forward.serviceRef exists and has the port.',
+      Accepted: 'the spec is valid, and no older Endpoint in the project has the same method and slug.',
+      ResolvedRefs: 'the Project is ready, and the Service in forward.serviceRef exists and has the port.',
       ...SERVED_MEANINGS,
     }),
     url: text({ max: 4_096 })
       .optional()
       .describe(
-        'URL of the endpoint, for example https://mocks.example.com/k3v9x2m7q4hd8w1n/v1/orders. Requests need the header x-api-key.',
+        "The endpoint's URL, for example https://mocks.example.com/k3v9x2m7q4hd8w1n/v1/orders. Requests require the x-api-key header.",
       ),
   })
   .describe('The observed state, written by the operator.');
@@ -192,7 +190,7 @@ export type EndpointStatus = z.output<typeof status>;
 
 export const endpoint = defineKind({
   kind: 'Endpoint',
-  description: 'Responds to one method on one path of a project: with a mock, or with the response of an upstream.',
+  description: "Responds to one method on one path of a project, with a mock or with an upstream's response.",
   spec,
   status,
   nameRules: [],

@@ -34,15 +34,15 @@ const status = z
       .max(GATEWAYS_NAMED_MAX)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('The gateways that have not replaced the key yet, at most 32 of them.'),
+      .describe('Up to 32 of the gateways that have not replaced the key yet.'),
     completedAt: timestamp()
       .optional()
-      .describe('When all gateways had begun to refuse the old key, for example 2026-11-21T09:00:00Z.'),
+      .describe('When the last gateway began to reject the old key, for example 2026-11-21T09:00:00Z.'),
     refusedAt: timestamp().optional().describe('When the regeneration was refused, for example 2026-11-21T09:00:00Z.'),
     windowResetsAt: timestamp()
       .optional()
       .describe(
-        'When the next regeneration is possible, for example 2026-11-21T10:00:00Z. Present if this one was refused because there were six within an hour.',
+        'When the next regeneration is possible, for example 2026-11-21T10:00:00Z. Present if this one was refused because there had been six within an hour.',
       ),
   })
   .describe('The observed state, written by the operator.');
@@ -53,7 +53,7 @@ export type KeyRegenerationStatus = z.output<typeof status>;
 export const keyRegeneration = defineKind({
   kind: 'KeyRegeneration',
   description:
-    "Replaces an Account's generated API key. The old key stops working everywhere at once. Runs once, and is removed a day after its end.",
+    "Replaces an Account's generated API key. The old key stops working on all gateways. Runs once, and is deleted a day after it ends.",
   spec,
   status,
   conditions: ACT_CONDITIONS,

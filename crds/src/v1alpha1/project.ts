@@ -8,7 +8,7 @@ const spec = z
   .strictObject({
     displayName: text({ min: 1, max: LIMITS.displayNameLengthMax })
       .optional()
-      .describe('A name for people, for example Web shop. Default: metadata.name.'),
+      .describe('Display name, for example Web shop. Default: metadata.name.'),
     accountRef: reference('an Account', 'default').describe(
       'The account whose API key callers send. It cannot be changed.',
     ),
@@ -20,17 +20,17 @@ const spec = z
     ])
       .optional()
       .describe(
-        'The first path segment of the URLs of all endpoints of the project, for example k3v9x2m7q4hd8w1n. Set it when you create the project, ' +
-          'to have the same URLs in every cluster. If you set it later, all URLs of the project change, unless it is the value of status.uri. ' +
+        "The first path segment of the URLs of all the project's endpoints, for example k3v9x2m7q4hd8w1n. Set it when you create the project, " +
+          "to use the same URLs in every cluster. If you set it later, the project's URLs change, unless you set it to the value of status.uri. " +
           'Once set, it cannot be changed or removed. Default: derived from status.id.',
       ),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
       .describe(
-        'Number of days that log entries are kept, for example 7. The installation may allow less: see status.retentionDays.',
+        'Number of days for which log entries are kept, for example 7. The installation may have a lower maximum: see status.retentionDays.',
       ),
   })
-  .describe('The desired state: the account, the URI and the retention of the project.');
+  .describe("The desired state: the project's account, URI and retention.");
 
 const status = z
   .strictObject({
@@ -48,14 +48,14 @@ const status = z
       .describe('The beginning of the URLs of all endpoints, for example https://mocks.example.com/k3v9x2m7q4hd8w1n.'),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .optional()
-      .describe('Number of days that log entries are kept now.'),
+      .describe('Number of days for which log entries are currently kept.'),
     endpoints: z
       .strictObject({
-        total: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Endpoints of the project.'),
-        ready: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of those that are Ready.'),
+        total: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Endpoints in the project.'),
+        ready: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Endpoints that are Ready.'),
       })
       .optional()
-      .describe('The Endpoints of the project, counted.'),
+      .describe("Counts of the project's Endpoints."),
     lastRequestAt: timestamp()
       .optional()
       .describe(
@@ -69,7 +69,7 @@ export type ProjectStatus = z.output<typeof status>;
 
 export const project = defineKind({
   kind: 'Project',
-  description: 'Groups endpoints under one unguessable first path segment, its URI.',
+  description: 'Groups endpoints under its URI, a first path segment that cannot be guessed.',
   spec,
   status,
   nameRules: [],
@@ -83,7 +83,7 @@ export const project = defineKind({
     {
       cel: '!has(oldSelf.uri) || (has(self.uri) && self.uri == oldSelf.uri)',
       holds: (self, oldSelf) => oldSelf.uri === undefined || self.uri === oldSelf.uri,
-      message: 'cannot be changed or removed once it is set, because callers have its URLs: create another Project',
+      message: 'cannot be changed or removed once it is set, because callers use its URLs: create another Project',
       field: 'uri',
     },
   ],

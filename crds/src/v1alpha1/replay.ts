@@ -2,7 +2,7 @@ import { LIMITS, METHODS, REPLAY_ORDERS, REPLAY_PHASES, REPLAY_STATES, REPLAY_TA
 import { z } from 'zod';
 import { ACT_CONDITIONS, ACT_MEANINGS, ACT_MESSAGE_COLUMN, ttlSecondsAfterFinished } from '../acts.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
-import { commonStatus, INSTANT_PATTERN, instant, integer, logId, reference, text, timestamp } from '../fields.ts';
+import { commonStatus, instant, integer, logId, rangeRule, reference, text, timestamp } from '../fields.ts';
 import { headerNameRules, headerValueRules, upstreamUrlRules } from '../http-rules.ts';
 import { immutable, lacks, matches, withRules, type Rule } from '../rules.ts';
 
@@ -46,7 +46,7 @@ const header = z
       'Value of the header, for example application/json. It is sent as ISO-8859-1.',
     ),
   })
-  .describe('One header of the request.');
+  .describe('A request header.');
 
 const edit = withRules(
   z.strictObject({
@@ -60,7 +60,7 @@ const edit = withRules(
     ])
       .optional()
       .describe(
-        'Path and query, for example /k3v9x2m7q4hd8w1n/v1/orders?page=2. If target.kind is Endpoint, it begins with the URI of the project; otherwise only the query is sent. ' +
+        "Path and query, for example /k3v9x2m7q4hd8w1n/v1/orders?page=2. If target.kind is Endpoint, it begins with the project's URI. Otherwise, only the query is used. " +
           'Default: the captured ones.',
       ),
     headers: z
@@ -69,32 +69,25 @@ const edit = withRules(
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
-        'All headers, in this order, in place of the captured ones. A replay always removes some headers, for example connection, also from this list. Default: the captured ones.',
+        'The complete list of headers to send, in order. It replaces the captured headers. Some headers, such as connection, are always removed, even if listed. Default: the captured ones.',
       ),
     body: text({ max: LIMITS.replayEditBytesMax })
       .optional()
-      .describe('Body of the request, as text or base64. Default: the captured one.'),
+      .describe('Request body, as text or base64. Default: the captured one.'),
     bodyEncoding: z
       .enum(['utf8', 'base64'])
       .default('utf8')
-      .describe('Encoding of the field body. Use base64 for bytes that are not UTF-8.'),
+      .describe('Encoding of the body field. Use base64 for bytes that are not UTF-8.'),
   }),
   editRules,
 );
-
-const INSTANT = new RegExp(`^${INSTANT_PATTERN}$`);
-
-interface Range {
-  readonly from: string;
-  readonly to: string;
-}
 
 const filter = withRules(
   z.strictObject({
     search: text({ max: LIMITS.replaySearchLengthMax })
       .optional()
       .describe(
-        'A search in the language of the log, for example status:5xx method:POST. Default: all requests of the time range.',
+        "A search in the log's search language, for example status:5xx method:POST. Default: all requests in the time range.",
       ),
     from: instant().describe(
       'Start of the time range: requests received at this time or later, for example 2026-11-21T09:00:00Z.',
@@ -106,15 +99,7 @@ const filter = withRules(
       .default(LIMITS.replayRequestsMax)
       .describe('Maximum number of matching requests that are sent, oldest first, for example 1000.'),
   }),
-  [
-    {
-      cel: `!self.from.matches('^${INSTANT_PATTERN}$') || !self.to.matches('^${INSTANT_PATTERN}$') || timestamp(self.from) < timestamp(self.to)`,
-      holds: ({ from, to }: Range) =>
-        [from, to].some((time) => !INSTANT.test(time)) || Date.parse(from) < Date.parse(to),
-      message: 'must be after from',
-      field: 'to',
-    },
-  ],
+  [rangeRule],
 );
 
 const target = withRules(
@@ -122,19 +107,19 @@ const target = withRules(
     kind: z
       .enum(REPLAY_TARGETS)
       .describe(
-        'Where requests are sent. Endpoint: to the gateway, which captures them again. Upstream: to the upstream in spec.forward of their Endpoint. URL: to the field url.',
+        "Where requests are sent. Endpoint: to the gateway, which captures them again. Upstream: to the upstream in their Endpoint's spec.forward. URL: to the URL in the url field.",
       ),
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
       .describe(
-        'URL, http or https, for example https://staging.example.com/orders. The query of each request is appended. Required if kind is URL.',
+        "An http or https URL, for example https://staging.example.com/orders. Each request's query is appended. Required if kind is URL.",
       ),
   }),
   [
     {
       cel: "(self.kind == 'URL') == has(self.url)",
       holds: ({ kind, url }) => (kind === 'URL') === (url !== undefined),
-      message: 'is required by kind URL, and not allowed for other kinds',
+      message: 'is required if kind is URL, and not allowed otherwise',
       field: 'url',
     },
   ],
@@ -149,7 +134,7 @@ const spec = withRules(
         'Id of one captured request, for example 0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe. Only one of requestId and filter can be set.',
       ),
     filter: filter.optional().describe('Selects captured requests by time and search.'),
-    edit: edit.optional().describe('Changes to the request before it is sent. Only with requestId.'),
+    edit: edit.optional().describe('Changes to the request before it is sent. Can only be set with requestId.'),
     target: target.describe('The destination of the requests.'),
     ratePerSecond: integer(1, LIMITS.replayRatePerSecondMax)
       .default(LIMITS.replayRatePerSecondDefault)
@@ -164,7 +149,7 @@ const spec = withRules(
       .enum(REPLAY_STATES)
       .default('Running')
       .describe(
-        'Suspended pauses the replay, Running continues it, Cancelled ends it for good. Only this field can be changed.',
+        'Suspended pauses the replay, Running continues it, Cancelled ends it permanently. Only this field can be changed.',
       ),
     ttlSecondsAfterFinished: ttlSecondsAfterFinished(),
   }),
@@ -202,16 +187,16 @@ const status = z
     sent: count().describe('Number of requests that were sent, with or without a response.'),
     answered: count().describe('Number of requests that got a response, with any status.'),
     failed: count().describe(
-      'Number of requests without a response: refused by the address policy, not connected, or timed out.',
+      'Number of requests without a response, because the address policy blocked them, the connection failed, or they timed out.',
     ),
     byStatus: z
       .array(
         z
           .strictObject({
-            status: integer(0, 999).describe('HTTP status of the responses, for example 201. 0: no response.'),
+            status: integer(0, 999).describe('HTTP status of the responses, for example 201. 0 means no response.'),
             count: integer(0, COUNT_MAX).describe('Number of requests with this status.'),
           })
-          .describe('The requests with one status.'),
+          .describe('The number of requests with one status.'),
       )
       .max(64)
       .optional()
@@ -220,7 +205,7 @@ const status = z
     cursor: text({ max: 128 })
       .optional()
       .describe(
-        'Position in the log. All requests up to it are sent, and their responses are stored. A new operator continues here.',
+        'Position in the log. All requests up to this position have been sent, and their responses have been stored. A new operator continues here.',
       ),
     startedAt: timestamp()
       .optional()
@@ -228,16 +213,18 @@ const status = z
     completedAt: timestamp().optional().describe('When the replay ended, for example 2026-11-21T09:05:00Z.'),
     result: z
       .strictObject({
-        status: integer(0, 999).optional().describe('HTTP status of the response, for example 201. 0: no response.'),
+        status: integer(0, 999)
+          .optional()
+          .describe('HTTP status of the response, for example 201. 0 means no response.'),
         durationMs: integer(0, COUNT_MAX)
           .optional()
           .describe('Milliseconds from sending the request to the last byte of the response, for example 12.'),
         error: text({ max: LIMITS.conditionMessageLengthMax })
           .optional()
-          .describe('Why there is no response, as a sentence for people.'),
+          .describe('Why there is no response, as a sentence for users.'),
       })
       .optional()
-      .describe('The response, if requestId is set. The log has all of it.'),
+      .describe('The response, if requestId is set. The stored result contains the complete response.'),
   })
   .describe('The observed state, written by the operator.');
 
@@ -247,7 +234,7 @@ export type ReplayStatus = z.output<typeof status>;
 export const replay = defineKind({
   kind: 'Replay',
   description:
-    'Sends captured requests of a project again: to their endpoints, their upstreams or a URL. Runs once, and is removed a day after its end.',
+    "Sends a project's captured requests again, to their endpoints, their upstreams or a URL. Runs once, and is deleted a day after it ends.",
   spec,
   status,
   conditions: ACT_CONDITIONS,

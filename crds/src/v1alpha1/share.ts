@@ -8,7 +8,10 @@ import { immutable, matches, withRules } from '../rules.ts';
 const names = <T extends z.ZodType<string>>(item: T) =>
   z.array(item).max(LIMITS.redactedNamesMax).optional().meta({ 'x-kubernetes-list-type': 'atomic' });
 
-/** Allows names, indexes, `*` and `..`, but no filters, so that readers can tell what a path hides (see `parseJsonPath` in the log store). */
+/**
+ * Allows names, indexes, `*` and `..`, but no filters, so that readers can tell what a path hides (see `parseJsonPath` in
+ * packages/exchange).
+ */
 const JSON_PATH = '[$]([.]{1,2}[A-Za-z_*][A-Za-z0-9_*-]*|\\[[0-9]{1,6}\\]|\\[[*]\\]|([.][.])?\\["[^"\\\\]{1,128}"\\])*';
 
 const redact = z.strictObject({
@@ -16,24 +19,24 @@ const redact = z.strictObject({
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), headerNameRules).describe(
       'Name of a header, for example x-session-*. Case-insensitive; * matches any characters.',
     ),
-  ).describe('Names of headers of request and response whose values are hidden.'),
+  ).describe('Names of request and response headers whose values are hidden.'),
   query: names(
     text({ min: 1, max: LIMITS.redactedNameLengthMax }).describe(
       'Decoded name, for example token. Case-insensitive; * matches any characters.',
     ),
-  ).describe('Names of query parameters, form fields and values in text that are hidden.'),
+  ).describe('Names of query parameters, form fields and pairs in text whose values are hidden.'),
   jsonPaths: names(
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), [
       matches(JSON_PATH, 'must be a path such as $.card.number, $.items[*].id, $..token or $["first name"]'),
     ]).describe(
       'A path without filters, for example $.card.number. Case-insensitive; $..token matches token at any depth.',
     ),
-  ).describe('Paths of values in JSON bodies of request and response that are hidden.'),
+  ).describe('Paths of the values that are hidden in JSON request and response bodies.'),
 });
 
 const spec = z
   .strictObject({
-    projectRef: reference('a Project', 'shop').describe('The project of the log entry.'),
+    projectRef: reference('a Project', 'shop').describe("The log entry's project."),
     requestId: logId().describe('Id of the log entry that is shown, for example 0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe.'),
     tokenSha256: withRules(text({ min: 64, max: 64 }), [
       matches('[0-9a-f]{64}', 'must be a SHA-256 in lower-case hex: the token itself is never stored'),
@@ -42,7 +45,7 @@ const spec = z
     redact: redact
       .optional()
       .describe(
-        'What is hidden in addition to API keys, authorization, cookies and addresses of callers. Default: every field whose name is typical of secrets.',
+        "What is hidden in addition to API keys, authorization, cookies and callers' addresses. Default: every field whose name is typical of secrets.",
       ),
   })
   .describe(
@@ -55,8 +58,9 @@ const status = z
       Accepted: "the spec is valid, the account's plan includes sharing, and expiresAt has not passed.",
       Ready: 'the link works.',
       Reconciling:
-        'the operator looks for the request, which may still be on its way to the log (present only while True).',
-      Stalled: 'the link does not work, which only a new object or another plan can change (present only while True).',
+        'the operator is looking for the request, which may still be on its way to the log (present only while True).',
+      Stalled:
+        'the link does not work, and only a new object or a different plan can change that (present only while True).',
     }),
   })
   .describe('The observed state, written by the operator.');
@@ -67,7 +71,7 @@ export type ShareStatus = z.output<typeof status>;
 export const share = defineKind({
   kind: 'Share',
   description:
-    'A public link to one log entry, with parts of it hidden, until it expires. Deleting it revokes the link.',
+    'A public link to one log entry, with parts of the entry hidden. The link works until it expires. To revoke the link, delete the Share.',
   spec,
   status,
   conditions: ['Accepted', 'Ready'],

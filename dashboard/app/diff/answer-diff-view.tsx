@@ -20,7 +20,7 @@ interface RowProps {
   readonly isSame?: boolean;
 }
 
-/** One row: the name, the captured value and the current value. On a phone, the cells are stacked. */
+/** A row with the name, the captured value and the current value. On a phone, the cells are stacked. */
 const Row = ({ name, before, after, isSame = false }: RowProps) => (
   <tr
     data-same={isSame}
@@ -160,7 +160,11 @@ export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
           <HeaderRow key={change.name} change={change} />
         ))}
       </Table>
-      <Body body={body} />
+      {status.before === 0 || status.after === 0 ? (
+        <p className="text-muted">The bodies are not compared, because at least one response is missing.</p>
+      ) : (
+        <Body body={body} />
+      )}
     </section>
   );
 };

@@ -28,7 +28,7 @@ export const Answer = ({ view: { answer }, mock, timeout }: AnswerProps) => (
             , with a timeout of <code>{timeout}</code>
           </>
         )}
-        . Requests and responses are recorded.
+        .
       </p>
     ) : (
       <>

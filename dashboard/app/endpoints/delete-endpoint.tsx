@@ -28,7 +28,8 @@ export const DeleteEndpoint = ({ title, method, slug, action }: DeleteEndpointPr
             <code>
               {method} {slug}
             </code>{' '}
-            will return 404. Its captured requests stay in the log.
+            will return 404 or, if another endpoint has this path, 405. Captured requests stay in the log until they
+            expire.
           </>
         }
       >

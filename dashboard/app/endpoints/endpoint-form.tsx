@@ -14,7 +14,7 @@ import { useEndpointPreview } from './use-endpoint-preview.ts';
 
 export interface EndpointFormProps {
   readonly values: EndpointValues;
-  /** The errors in the last submission. */
+  /** The errors from the last submission. */
   readonly errors: FormErrors | undefined;
   /** The manifest for `values`. */
   readonly yaml: string;
@@ -23,16 +23,19 @@ export interface EndpointFormProps {
   readonly projectUrl: string | undefined;
   readonly existing?: { readonly endpoint: string; readonly generation: number };
   readonly isSaving: boolean;
-  /** Shown next to the submit button. */
+  /** Content next to the submit button. */
   readonly children: ReactNode;
 }
 
 const ACTIONS = [
   { value: 'JSON', label: 'Mock', hint: 'Returns a JSON document, byte for byte.' },
-  { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream and records requests and responses.' },
+  { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream and returns its responses.' },
 ];
 
-/** Returns the errors to show for a field: the draft's errors if the user has edited the field since the last save, otherwise those of the last save. */
+/**
+ * Returns the errors to show for a field. If the user has edited the field since the last save, they are the draft's errors.
+ * Otherwise, they are the errors from the last save.
+ */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
   return (name: string): readonly string[] =>
     (touched.has(name) ? draft.fields[name] : (sent?.fields[name] ?? [])) ?? [];

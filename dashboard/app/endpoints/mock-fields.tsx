@@ -28,7 +28,7 @@ interface Row extends HeaderValues {
 const HeaderRows = ({ values, errorsOf }: FieldsProps) => {
   const [rows, setRows] = useState<readonly Row[]>(() => [
     ...values.headers.map((header, key) => ({ ...header, key })),
-    // An empty row to fill in, even without scripts.
+    // The list ends with an empty row, so that users without scripts can enter a header.
     { name: '', value: '', key: values.headers.length },
   ]);
   const add = (): void =>
@@ -95,7 +95,7 @@ export const MockFields = ({ values, errorsOf }: FieldsProps) => (
     <HeaderRows values={values} errorsOf={errorsOf} />
     <Field
       label="Body"
-      hint="A JSON document, returned byte for byte: whitespace, key order and number formats are preserved. Leave it empty for status 204."
+      hint="A JSON document, returned byte for byte: whitespace, key order and number formats are preserved. Leave it empty for status 204, 205 or 304."
       errors={[...errorsOf('spec.json.body'), ...errorsOf('spec.json')]}
     >
       <CodeEditor name="spec.json.body" label="Body" language="json" defaultValue={values['spec.json.body']} />

@@ -6,7 +6,7 @@ import { Input, Select } from '../ui/input.tsx';
 import type { FieldsProps } from './mock-fields.tsx';
 
 export interface RouteFieldsProps extends FieldsProps {
-  /** False if the object exists, because its name cannot change. */
+  /** False if the object exists. The name of an existing object cannot change. */
   readonly isNew: boolean;
   /** The common prefix of the project's URLs. */
   readonly projectUrl: string | undefined;
@@ -50,7 +50,7 @@ export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFields
           label="Path"
           hint={
             <span className="break-all">
-              Appended to <code>{projectUrl ?? 'the project’s URL'}</code>
+              Appended to {projectUrl === undefined ? 'the project’s URL' : <code>{projectUrl}</code>}
             </span>
           }
           errors={errorsOf('spec.slug')}

@@ -36,7 +36,7 @@ export interface BodySectionProps {
   readonly body: BodyView;
 }
 
-/** Shows a body in the view from the URL, or in the view that suits its type. */
+/** Shows a body in the view that the URL selects, or in the best view if the body does not support the selected one. */
 export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   const [params] = useSearchParams();
   const views = useMemo(() => bodyViewsOf(body), [body]);
@@ -46,7 +46,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
     <section aria-labelledby={`${part}-body`} className="flex flex-col gap-1.5">
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <SectionHeading id={`${part}-body`}>
-          Body <span className="font-normal text-muted">{view === undefined ? 'empty' : formatBytes(body.bytes)}</span>
+          Body <span className="font-normal text-muted">{body.bytes === 0 ? 'empty' : formatBytes(body.bytes)}</span>
         </SectionHeading>
         <SizeBadges body={body} />
         {view !== undefined && (
@@ -72,7 +72,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   );
 };
 
-/** Shows how much of the body was captured and is on the page. */
+/** Shows how much of the body was captured and how much of it is on the page. */
 const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly body: BodyView }) => (
   <>
     {bytesCaptured < bytes && (

@@ -14,9 +14,9 @@ import { formatBytes } from '../requests/traffic-row.ts';
 import { bodyBytes, isBinary } from './body-views.ts';
 import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
 
-/** More parts would be slow to render. The body download contains all of them. */
+/** The maximum number of parts on the page, because more parts would be slow to render. The downloaded body contains all parts. */
 const ITEMS_SHOWN_MAX = 100;
-/** Maximum characters of a part's text. The download contains the rest. */
+/** The maximum number of characters shown of a part's text. The downloaded body contains the whole text. */
 const TEXT_SHOWN_MAX = 2_000;
 
 export interface PartsViewProps {
@@ -68,7 +68,7 @@ const Item = ({ item: { headers, name, fileName, isWhole }, content, download }:
           <bdi className="font-mono text-small font-medium">{title}</bdi>
           {fileName !== undefined && <bdi className="font-mono text-small">{wireText(fileName).text}</bdi>}
           <span className="text-small text-muted">
-            {headerValue(headers, 'content-type') ?? 'text'} · {isWhole ? '' : 'at least '}
+            {headerValue(headers, 'content-type') ?? 'text/plain'} · {isWhole ? '' : 'at least '}
             {formatBytes(content.length)}
           </span>
         </p>

@@ -30,10 +30,12 @@ const failureCode = ({ outcome, response: { body } }: ExchangeView): string | un
 };
 
 const Reason = ({ view, exchange }: ExchangeTabProps) => {
-  const { outcome, endpoint, endpointGeneration, action, gateway, upstreamUrl, upstreamError } = view;
+  const { outcome, status, endpoint, endpointGeneration, action, gateway, upstreamUrl, upstreamError } = view;
   const code = failureCode(view);
+  const responder =
+    action === 'JSON' ? 'Mock for' : code === undefined ? 'Upstream of' : 'Gateway, instead of the upstream of';
   return (
-    <section aria-label="Reason for this response" className="flex flex-col gap-2">
+    <section aria-label="Source of this response" className="flex flex-col gap-2">
       {outcome === 'response_unknown' && (
         <Notice look="bad">
           The gateway stopped before it recorded the response. The upstream may have received the request, and the
@@ -51,9 +53,9 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
         </Notice>
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
-        <dt>Responder</dt>
+        <dt>{status === 0 ? 'Forwarded to' : 'Responder'}</dt>
         <dd>
-          {action === 'JSON' ? 'Mock for ' : 'Upstream of '}
+          {responder}{' '}
           <Link to={paths.endpoint({ ...exchange, endpoint })} className="font-mono text-accent hover:underline">
             {endpoint}
           </Link>{' '}
@@ -61,7 +63,7 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
         </dd>
         {upstreamUrl !== '' && (
           <>
-            <dt>Upstream</dt>
+            <dt>Upstream URL</dt>
             <dd className="font-mono break-all">
               <bdi>{upstreamUrl}</bdi>
             </dd>

@@ -18,7 +18,7 @@ describe('the stages of an exchange', () => {
     ]);
     expect(spans({ ...forwarded, status: 502, upstreamFirstByteMs: 0 })).toEqual([
       ['Request received', 0, 1],
-      ['Upstream failed', 1, 10],
+      ['No upstream response', 1, 10],
     ]);
   });
 

@@ -1,6 +1,9 @@
 import type { LogEntry } from '@standin/exchange';
 
-/** A step between the arrival of the headers and the last byte of the response. Times are milliseconds since that arrival. */
+/**
+ * A step between the arrival of the headers and the last byte of the response. Times are in milliseconds since the arrival of the
+ * headers.
+ */
 export interface Stage {
   readonly name: string;
   readonly explanation: string;
@@ -26,9 +29,13 @@ export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstB
     toMs: durationMs,
   });
   if (status === 0) return [received];
-  if (action === 'JSON') return [received, rest('Mock sent', 'Until the last byte was sent and recorded')];
+  if (action === 'JSON')
+    return [received, rest('Mock sent', 'From the end of the request until the response was sent and recorded')];
   if (upstreamFirstByteMs === 0)
-    return [received, rest('Upstream failed', 'Until the gateway returned an error to the caller')];
+    return [
+      received,
+      rest('No upstream response', 'From the end of the request until the gateway returned an error to the caller'),
+    ];
   const firstByteMs = Math.min(receivedMs + upstreamFirstByteMs, durationMs);
   return [
     received,
@@ -38,6 +45,6 @@ export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstB
       fromMs: receivedMs,
       toMs: firstByteMs,
     },
-    rest('Response forwarded', 'Until the last byte was sent and recorded', firstByteMs),
+    rest('Response forwarded', 'From the first byte of the response until it was sent and recorded', firstByteMs),
   ];
 };

@@ -18,7 +18,7 @@ export interface ApiKeyProps {
   readonly fingerprint: string | undefined;
   readonly issuedAt: string | undefined;
   readonly isOwnSecret: boolean;
-  /** Undefined if the key cannot be regenerated. */
+  /** Information about regenerations of the key. Undefined if the key cannot be regenerated. */
   readonly regenerations: KeyRegenerationView | undefined;
   readonly plan: string | undefined;
   readonly quota: number | undefined;
@@ -26,7 +26,7 @@ export interface ApiKeyProps {
   readonly command: string | undefined;
 }
 
-/** How long the key is shown. It is hidden again because other people may see the screen. */
+/** The time after which a revealed key is hidden again, because other people may see the screen. */
 const SHOWN_MS = 30_000;
 const MASKED = 'standin_••••••••••••••••••••••••••••••••';
 
@@ -74,7 +74,7 @@ const KeyRow = () => {
         </div>
       )}
       <p className="mt-1 text-small text-muted">
-        Callers send it in the <code>x-api-key</code> header. The key is hidden again after 30 seconds.
+        Callers send it in the <code>x-api-key</code> header. A revealed key is hidden again after 30 seconds.
       </p>
     </Row>
   );

@@ -9,13 +9,14 @@ import { Input } from '../ui/input.tsx';
 export interface DeleteProjectProps {
   readonly project: string;
   readonly endpointCount: number;
+  readonly hasPinnedUri: boolean;
   /** The reason why the project was not deleted. */
   readonly refusal: string | undefined;
 }
 
 const count = (endpoints: number): string => (endpoints === 1 ? 'its endpoint' : `its ${endpoints} endpoints`);
 
-export const DeleteProject = ({ project, endpointCount, refusal }: DeleteProjectProps) => {
+export const DeleteProject = ({ project, endpointCount, hasPinnedUri, refusal }: DeleteProjectProps) => {
   const [open, setOpen] = useState(false);
   return (
     <section aria-labelledby="delete" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
@@ -23,17 +24,17 @@ export const DeleteProject = ({ project, endpointCount, refusal }: DeleteProject
         Delete this project
       </h2>
       <p className="text-muted">
-        Callers get 404 immediately. Log entries are kept until they expire. On a cluster, a new project with the same
-        name can’t read them.
+        Callers get 404 immediately. Captured requests are kept until they expire, unless you purge them first. A new
+        project with the same name{hasPinnedUri && ' and pinned URI'} has the same URL and log.
       </p>
       <Button look="danger" onClick={() => setOpen(true)}>
-        <Trash2 aria-hidden /> Delete project …
+        <Trash2 aria-hidden /> Delete project…
       </Button>
       <Dialog
         open={open}
         onOpenChange={setOpen}
         title={`Delete project ${project}?`}
-        description="Its URL stops working immediately. This can’t be undone."
+        description="Its URL stops working immediately."
       >
         <Form method="post">
           <input type="hidden" name="intent" value="delete" />

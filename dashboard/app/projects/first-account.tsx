@@ -20,7 +20,7 @@ const CreateAccount = () => {
   return (
     <Form method="post">
       <Button type="submit" name="intent" value={FIRST_ACCOUNT} look="primary" disabled={isCreating}>
-        {isCreating ? 'Creating …' : 'Create account default'}
+        {isCreating ? 'Creating…' : 'Create default account'}
       </Button>
     </Form>
   );
@@ -32,7 +32,10 @@ export interface FirstAccountProps {
   readonly problem: string | undefined;
 }
 
-/** Shown if there is no account for a new project. Local users can create one here. On a cluster, the platform team manages accounts. */
+/**
+ * If there is no account, explains that a new project needs one. Local users can create an account here. On a cluster, the platform
+ * team manages accounts.
+ */
 export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
   <>
     <EmptyState
@@ -46,7 +49,7 @@ export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
     >
       A project belongs to an account, which owns the API key and the quota.{' '}
       {mode === 'local'
-        ? 'Create one here, or add one to the manifest directory. This page updates automatically.'
+        ? 'Create one here, or add its manifest to the others. This page updates automatically.'
         : 'Apply one with kubectl. This page updates automatically.'}
     </EmptyState>
     {problem !== undefined && (

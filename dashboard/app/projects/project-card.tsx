@@ -9,8 +9,15 @@ import { Sparkline } from './sparkline.tsx';
 
 const number = new Intl.NumberFormat('en');
 
-const Requests = ({ requests }: Pick<ProjectView, 'requests'>) => {
-  if (requests === undefined) return <span className="text-muted">log unavailable</span>;
+export interface ProjectCardProps {
+  readonly project: ProjectView;
+  /** Whether the log is unavailable. If it is not, missing request counts mean that the user may not read the project's log. */
+  readonly isLogUnavailable: boolean;
+}
+
+const Requests = ({ project: { requests }, isLogUnavailable }: ProjectCardProps) => {
+  if (requests === undefined)
+    return <span className="text-muted">{isLogUnavailable ? 'log unavailable' : 'no permission'}</span>;
   const total = requests.reduce((sum, count) => sum + count, 0);
   return (
     <span className="flex items-center gap-2">
@@ -21,8 +28,8 @@ const Requests = ({ requests }: Pick<ProjectView, 'requests'>) => {
 };
 
 /** Shows a project's URL, the state of its endpoints, and its requests. */
-export const ProjectCard = ({ project }: { readonly project: ProjectView }) => {
-  const { namespace, title, uri, url, readiness, endpoints, account, plan, quota, owner, requests } = project;
+export const ProjectCard = ({ project, isLogUnavailable }: ProjectCardProps) => {
+  const { namespace, title, uri, url, readiness, endpoints, account, plan, quota, owner } = project;
   return (
     <li className="flex min-w-0 flex-col rounded-lg border border-line bg-raised">
       <div className="flex items-start justify-between gap-3 px-4 pt-3">
@@ -62,7 +69,7 @@ export const ProjectCard = ({ project }: { readonly project: ProjectView }) => {
         </dd>
         <dt className="text-muted">Requests (24 h)</dt>
         <dd className="flex justify-end">
-          <Requests requests={requests} />
+          <Requests project={project} isLogUnavailable={isLogUnavailable} />
         </dd>
         <dt className="text-muted">Quota</dt>
         <dd className="truncate text-right">

@@ -13,7 +13,7 @@ export interface ProjectFormProps {
   readonly errors: FormErrors | undefined;
   /** The accounts to choose from, as `namespace/name`. */
   readonly accounts: readonly string[];
-  /** Set for an existing project. Fields that cannot change are read-only. */
+  /** Properties of an existing project. If they are set, fields that cannot change are omitted or read-only. */
   readonly existing?: { readonly generation: number; readonly hasPinnedUri: boolean };
   readonly isSaving: boolean;
   readonly children?: ReactNode;
@@ -41,7 +41,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
       <Field
         label="Retention"
         optional
-        hint="How many days log entries are kept. Changes apply to new requests only."
+        hint="Number of days to keep log entries. Changes apply to new requests only."
         errors={errorsOf('spec.retentionDays')}
       >
         <Input
@@ -58,7 +58,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
         hint={
           existing?.hasPinnedUri === true
             ? 'Callers’ URLs contain it, so it can’t be changed.'
-            : 'First path segment of all URLs: 16 to 64 lowercase letters, digits and hyphens. Pin it to keep the URLs when the project moves to another cluster. It can’t be changed later.'
+            : `First path segment of all URLs: 16 to 64 lowercase letters, digits and hyphens. ${existing === undefined ? '' : 'Any value except the current URI changes the project’s URLs immediately. '}Pin it to keep the URLs when the project moves to another cluster. It can’t be changed later.`
         }
         errors={errorsOf('spec.uri')}
       >
@@ -67,7 +67,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
           name="spec.uri"
           defaultValue={values['spec.uri']}
           readOnly={existing?.hasPinnedUri === true}
-          placeholder="generated if empty"
+          placeholder="Generated if empty"
         />
       </Field>
       <div className="flex flex-wrap gap-2">
@@ -92,7 +92,7 @@ const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsP
     <Field
       label="Object name"
       optional
-      hint="Used in manifests, in kubectl and in this page’s URL. It can’t be changed later."
+      hint="Used in manifests, in kubectl and in the URL of the project’s page. It can’t be changed later."
       errors={errorsOf('metadata.name')}
     >
       <Input

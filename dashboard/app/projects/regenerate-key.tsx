@@ -22,17 +22,19 @@ const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
     case 'Refused':
       return <Notice look="bad">{message}</Notice>;
     case 'Pending':
+      return <Notice look="info">The key has not been replaced yet. {message}</Notice>;
     case 'Running':
       return (
         <Notice look="info">
-          The key is being replaced{acknowledged === undefined ? '' : `: ${acknowledged} gateways have the new one`}.{' '}
+          The key is being replaced
+          {acknowledged === undefined ? '' : `: ${acknowledged.replace('/', ' of ')} gateways have the new one`}.{' '}
           {message}
         </Notice>
       );
   }
 };
 
-/** Replaces the account's key after showing the consequences. */
+/** Lets the user replace the account's key after showing the consequences. */
 export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest }: RegenerateKeyProps) => {
   const fetcher = useFetcher<{ refusal?: string | undefined }>();
   const [open, setOpen] = useState(false);
@@ -54,13 +56,13 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
       </div>
       <div className="flex flex-wrap items-center gap-3">
         <Button look="danger" disabled={left === 0 || isUnderWay} onClick={() => setOpen(true)}>
-          <RefreshCw aria-hidden /> Regenerate key …
+          <RefreshCw aria-hidden /> Regenerate key…
         </Button>
         <span className="text-small text-muted">
-          {left} of {max} left this hour
-          {resetsAt !== undefined && (
+          {left} of {max} left (limit per 60 minutes)
+          {left === 0 && resetsAt !== undefined && (
             <>
-              ; next available at <Time at={resetsAt} zone={time} />
+              . The next one is possible from <Time at={resetsAt} zone={time} />
             </>
           )}
         </span>

@@ -1,11 +1,11 @@
 import { LIMITS } from '@standin/contract';
-import { useEffect, useRef } from 'react';
 import type { FormErrors } from '../ui/form-errors.ts';
-import { Form, useSubmit } from '../remix.ts';
+import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input, Select } from '../ui/input.tsx';
+import { useSubmitWhileTyping } from '../ui/use-submit-while-typing.ts';
 import type { BulkValues } from './replay-values.ts';
 import { TargetFields } from './target-fields.tsx';
 
@@ -14,23 +14,11 @@ export interface BulkFormProps {
   readonly errors: FormErrors | undefined;
 }
 
-const PAUSE_MS = 300;
-
-/** Updates the plan when the user pauses. The form's values are in the URL. */
-const usePlanWhileTyping = () => {
-  const submit = useSubmit();
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return (form: HTMLFormElement): void => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => submit(form, { replace: true, preventScrollReset: true }), PAUSE_MS);
-  };
-};
-
 /** Fields for the requests, the target and the rate. */
 export const BulkForm = ({ values, errors }: BulkFormProps) => {
   const errorsOf = (name: keyof BulkValues): readonly string[] => errors?.fields[name] ?? [];
-  const plan = usePlanWhileTyping();
+  // Submits the form, so that its values are in the URL and the page shows the plan for these values.
+  const plan = useSubmitWhileTyping();
   return (
     <Form
       method="get"
@@ -42,16 +30,16 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
       <Field
         label="Search"
         optional
-        hint="The same syntax as in Traffic, for example status:>=500 path:/hooks/*"
+        hint="The same syntax as in Traffic, for example status:>=500 path:/hooks/*."
         errors={errorsOf('q')}
       >
         <Input mono name="q" defaultValue={values.q} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="Received from" errors={errorsOf('from')}>
+        <Field label="Start time" errors={errorsOf('from')}>
           <Input mono name="from" defaultValue={values.from} />
         </Field>
-        <Field label="Until" errors={errorsOf('to')}>
+        <Field label="End time" errors={errorsOf('to')}>
           <Input mono name="to" defaultValue={values.to} />
         </Field>
       </div>
@@ -59,7 +47,7 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         names={{ kind: 'target', url: 'url' }}
         kind={values.target}
         url={values.url}
-        upstream="the endpoint’s upstream. Requests to endpoints without an upstream are reported as failed."
+        upstream="each endpoint’s upstream. Requests to endpoints without an upstream are reported as failed."
         errors={{ kind: errorsOf('target'), url: errorsOf('url') }}
       />
       <div className="grid gap-4 sm:grid-cols-2">

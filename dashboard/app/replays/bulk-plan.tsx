@@ -54,7 +54,7 @@ const Sample = ({
 
 /** Shows what would be sent. Nothing is sent until the user types the number of requests. */
 export const BulkPlan = ({ params, values, plan, commands, refused, isSending, zone }: BulkPlanProps) => {
-  const { count, seconds, sample } = plan;
+  const { count, more, seconds, sample } = plan;
   const number = count.toLocaleString('en');
   if (count === 0) {
     return (
@@ -70,7 +70,8 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
           {number} {count === 1 ? 'request' : 'requests'} to {targetInWords({ target: values.target, url: values.url })}
         </h2>
         <p className="text-muted">
-          At {values.rate} per second, this takes at least {inWords(seconds)}.
+          At {values.rate} per second, this {seconds < 1 ? 'can take' : 'takes at least'} {inWords(seconds)}.
+          {more > 0 && ` ${more.toLocaleString('en')} more match, but a replay sends at most ${number}.`}
           {values.target === 'Endpoint' && ' Each request is captured again and counts against the quota.'}
         </p>
       </div>
@@ -84,7 +85,7 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
         <ErrorSummary errors={refused && { fields: {}, form: refused.errors }} />
         <Field
           label={`Type ${count} to confirm`}
-          hint="Each request is sent at least once. Requests that change data change it again."
+          hint="Each request is sent at least once. If a request changes data, sending it again repeats the change."
           errors={refused?.confirm ?? []}
           className="max-w-64"
         >

@@ -13,7 +13,7 @@ import { newReplayName } from '../../src/replays/replays.ts';
 import { replayCommands, type ReplayCommands } from './replay-commands.server.ts';
 import { BULK_FIELDS, toBulkReplay, type BulkValues } from './replay-values.ts';
 
-/** The number of requests shown, enough to check that the search is right. */
+/** The number of requests that are shown, so that users can check the search. */
 const SAMPLE = 5;
 const DAY_MS = 24 * 3_600_000;
 
@@ -26,8 +26,10 @@ export interface PlannedRequest extends Pick<
 
 /** A preview of a bulk replay. */
 export interface ReplayPlanView {
-  /** Number of matching requests. */
+  /** The number of requests that the replay would send, which is at most `LIMITS.replayRequestsMax`. */
   readonly count: number;
+  /** The number of other matching requests, which exceed the maximum of a replay. */
+  readonly more: number;
   readonly seconds: number;
   /** The oldest requests, which are sent first. */
   readonly sample: readonly PlannedRequest[];
@@ -35,12 +37,15 @@ export interface ReplayPlanView {
 
 export type Planned =
   | { readonly kind: 'plan'; readonly plan: ReplayPlanView; readonly commands: ReplayCommands }
-  /** No search or time range is set. This never selects all requests. */
+  /** Neither a search nor a time range is set. Empty fields must never select all requests. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'invalid'; readonly errors: FormErrors }
   | { readonly kind: 'unavailable'; readonly message: string };
 
-/** Converts relative and open-ended times to fixed ones. This excludes requests that arrive during the replay, including its own. */
+/**
+ * Converts relative and open-ended times to fixed times. Fixed times exclude requests that arrive during the replay, including the
+ * replay's own requests.
+ */
 export const fixedRange = async (
   backend: Backend,
   params: ProjectName,
@@ -73,7 +78,7 @@ const problemsOf = async ({ resources }: Backend, params: ProjectName, values: B
   return checked.errors;
 };
 
-/** Plans a replay: what would be sent, and how long it would take. */
+/** Determines what a replay would send and how long the replay would take. */
 export const planReplay = async (backend: Backend, params: ProjectName, values: BulkValues): Promise<Planned> => {
   if (!isFixed(values)) return { kind: 'empty' };
   const errors = await problemsOf(backend, params, values);
@@ -94,7 +99,7 @@ export const planReplay = async (backend: Backend, params: ProjectName, values: 
   }));
   return {
     kind: 'plan',
-    plan: { count, seconds: count / Number(values.rate), sample },
+    plan: { count, more: matching - count, seconds: count / Number(values.rate), sample },
     commands: replayCommands(object),
   };
 };

@@ -22,12 +22,12 @@ import { TargetFields } from './target-fields.tsx';
 export interface ReplayFormProps {
   readonly captured: CapturedView;
   readonly values: ReplayValues;
-  /** The errors in the last submission. */
+  /** The errors from the last submission. */
   readonly errors: FormErrors | undefined;
-  /** The endpoint's upstream. Undefined if it does not forward. */
+  /** The endpoint's upstream. Undefined if the endpoint does not forward. */
   readonly upstream: string | undefined;
   readonly isSending: boolean;
-  /** Shown next to the submit button. */
+  /** Content next to the submit button. */
   readonly children: ReactNode;
 }
 
@@ -95,7 +95,15 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
         <Input mono name="spec.edit.target" defaultValue={values['spec.edit.target']} />
       </Field>
     </div>
-    <Field label="Headers" hint="One per line, as name: value." errors={errorsOf('spec.edit.headers')}>
+    <Field
+      label="Headers"
+      hint={
+        <>
+          One per line, as <code>name: value</code>.
+        </>
+      }
+      errors={errorsOf('spec.edit.headers')}
+    >
       <Textarea name="spec.edit.headers" rows={8} defaultValue={values['spec.edit.headers']} />
     </Field>
     {captured.body === undefined ? (
@@ -134,7 +142,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
   const isEdited = areHeadersEdited(shown.headers, captured.headers);
   return (
     <Form method="post" noValidate onInput={(event) => onInput(event.currentTarget)} className="flex flex-col gap-5">
-      <ErrorSummary errors={errors} />
+      <ErrorSummary errors={errors} outcome="Not sent" />
       <TargetFields
         names={{ kind: 'spec.target.kind', url: 'spec.target.url' }}
         kind={values['spec.target.kind']}
@@ -161,7 +169,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
           isEdited={isEdited}
         />
       </section>
-      {/* Sticky, so that the button is visible without scrolling. Users without edits press Enter. */}
+      {/* Sticky, so that the button is visible without scrolling. Users who make no edits only press Enter. */}
       <div
         data-sticky-actions
         className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"

@@ -29,7 +29,7 @@ const What = ({ params, replay: { what }, zone }: ReplayHeadProps) => {
       <Link to={paths.traffic(params, { q: search, from, to })} className="text-accent underline">
         {search === '' ? 'All requests' : <code>{search}</code>}
       </Link>{' '}
-      from <Time at={from} zone={zone} /> until <Time at={to} zone={zone} />
+      from <Time at={from} zone={zone} /> to <Time at={to} zone={zone} />
     </>
   );
 };

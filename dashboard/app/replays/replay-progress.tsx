@@ -68,7 +68,11 @@ export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
           </h2>
           <p className="text-small text-muted">
             Up to {count(ratePerSecond)} per second, {isOrdered ? 'sequentially' : 'concurrently'}
-            {isRunning && left !== undefined && left > 0 && `; at least ${inWords(left / ratePerSecond)} left`}.
+            {isRunning &&
+              left !== undefined &&
+              left >= ratePerSecond &&
+              `; at least ${inWords(left / ratePerSecond)} left`}
+            .
           </p>
         </div>
         {isRunning && <Controls replay={replay} />}

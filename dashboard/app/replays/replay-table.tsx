@@ -13,7 +13,7 @@ export interface ReplayTableProps {
 
 const whatOf = ({ what }: ReplayView): string => {
   if (what.kind === 'many') return what.search === '' ? 'All requests in a time range' : what.search;
-  return `${what.isEdited ? 'One request, edited' : 'One request'} ${what.requestId.slice(0, 8)}…`;
+  return `${what.isEdited ? 'One edited request' : 'One request'}, ${what.requestId.slice(0, 8)}…`;
 };
 
 const count = (value: number): string => value.toLocaleString('en');
@@ -61,7 +61,7 @@ export const ReplayTable = ({ params, replays, zone }: ReplayTableProps) => (
               {whatOf(replay)}
             </Link>
           </td>
-          <td className="truncate text-muted max-sm:col-start-2">to {targetInWords(replay)}</td>
+          <td className="truncate text-muted max-sm:col-start-2">{targetInWords(replay)}</td>
           <td className="max-sm:col-start-2">
             <Progress replay={replay} />
           </td>

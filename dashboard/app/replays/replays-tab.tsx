@@ -37,13 +37,11 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
         </p>
       )}
       {data === undefined ? (
-        <p className="text-muted">Loading …</p>
+        <p className="text-muted">Loading…</p>
       ) : 'unavailable' in data ? (
-        <Notice look="bad">{data.unavailable}</Notice>
+        <Notice look="bad">{data.unavailable} Reload the page to try again.</Notice>
       ) : data.replays.length === 0 ? (
-        <p className="text-muted">
-          Not replayed yet. Press r to replay this request. Results are kept for the same time as log entries.
-        </p>
+        <p className="text-muted">Not replayed yet. Results are kept for the same time as log entries.</p>
       ) : (
         <ul className="rounded border border-line">
           {data.replays.map((replay) => (

@@ -42,34 +42,40 @@ const Actions = ({ params, target, like, result }: ResultPanelProps) => {
 };
 
 const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
-  const { headers, bodyText, bodyBytes, isCut, sentHeaders } = result;
+  const { status, headers, bodyText, bodyBytes, isCut, sentHeaders } = result;
   return (
     <details className="rounded border border-line">
-      <summary className="px-3 py-2 font-medium">Full response and sent request</summary>
+      <summary className="px-3 py-2 font-medium">
+        {status === 0 ? 'Sent request' : 'Full response and sent request'}
+      </summary>
       <div className="flex flex-col gap-4 border-t border-line px-3 py-3">
-        <PairList title="Response headers" pairs={headers} />
-        <div className="flex flex-col gap-1">
-          <h3 className="font-medium">
-            Response body{' '}
-            <span className="font-normal text-muted">
-              {bodyBytes.toLocaleString('en')} bytes{isCut && ', truncated'}
-            </span>
-          </h3>
-          {bodyText === undefined ? (
-            <p className="text-muted">The body is binary.</p>
-          ) : (
-            bodyText !== '' && (
-              <pre
-                tabIndex={0}
-                role="region"
-                aria-label="Response body"
-                className="max-h-96 overflow-auto rounded border border-line bg-panel p-2 break-all whitespace-pre-wrap"
-              >
-                <bdi>{bodyText}</bdi>
-              </pre>
-            )
-          )}
-        </div>
+        {status !== 0 && (
+          <>
+            <PairList title="Response headers" pairs={headers} />
+            <div className="flex flex-col gap-1">
+              <h3 className="font-medium">
+                Response body{' '}
+                <span className="font-normal text-muted">
+                  {bodyBytes.toLocaleString('en')} bytes{isCut && ', truncated'}
+                </span>
+              </h3>
+              {bodyText === undefined ? (
+                <p className="text-muted">The body is binary.</p>
+              ) : (
+                bodyText !== '' && (
+                  <pre
+                    tabIndex={0}
+                    role="region"
+                    aria-label="Response body"
+                    className="max-h-96 overflow-auto rounded border border-line bg-panel p-2 break-all whitespace-pre-wrap"
+                  >
+                    <bdi>{bodyText}</bdi>
+                  </pre>
+                )
+              )}
+            </div>
+          </>
+        )}
         <PairList title="Sent headers" pairs={sentHeaders} />
       </div>
     </details>

@@ -5,7 +5,7 @@ import { inTime, LOG_TIMED_OUT } from '../../src/log-timeout.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
 import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 
-/** The reason why the log is unavailable, in a sentence. The rest of the page stays usable. */
+/** A sentence that explains why the log is unavailable. The rest of the page stays usable. */
 export interface Unavailable {
   readonly unavailable: string;
 }
@@ -23,7 +23,7 @@ export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter
   return { ok: true, filter: { search: parsed.filter, since, until } };
 };
 
-/** Like `trafficFilter`, for requests that only the dashboard's own pages send. Throws if the search is invalid. */
+/** Like `trafficFilter`, but for requests that only the dashboard's own pages send. Throws if the search is invalid. */
 export const trafficFilterOrFail = (params: URLSearchParams, now: Date): Omit<CountFilter, 'projectUid'> => {
   const asked = trafficFilter(params, now);
   if (asked.ok) return asked.filter;
@@ -40,18 +40,20 @@ export const readRows = async (
   return { rows: summaries.slice(0, limit).map(toTrafficRow), hasOlder: summaries.length > limit };
 };
 
-/** How long a page waits for the log. */
+/** The maximum time for which a page waits for the log. */
 const LOG_MS_MAX = 5_000;
 
-const RETRIED = 'The dashboard retries every few seconds. Other pages still work.';
-export const NO_RESPONSE = `The log (ClickHouse) is not responding. ${RETRIED}`;
+export const NO_RESPONSE = 'The log (ClickHouse) is not responding.';
 
 export const unavailableMessage = (error: LogStoreError): string => {
-  if (error.isTooSlow) return 'The search took too long. Narrow the time range or the filter.';
-  return error.code === LOG_TIMED_OUT ? NO_RESPONSE : `Cannot reach the log (ClickHouse). ${RETRIED}`;
+  if (error.isTooSlow) return 'The search took too long. Narrow the time range or the search.';
+  return error.code === LOG_TIMED_OUT ? NO_RESPONSE : 'Cannot reach the log (ClickHouse).';
 };
 
-/** Returns the result of `read`, or the reason why the log is unavailable. Rejects with any other error. */
+/**
+ * Returns the result of `read`, or the reason why the log is unavailable. Converts a `LogFilterError` to a response with status
+ * 400. Rejects with any other error.
+ */
 export const orUnavailable = async <T>(read: Promise<T>, timeoutMs = LOG_MS_MAX): Promise<T | Unavailable> => {
   try {
     return await inTime(read, timeoutMs);

@@ -21,7 +21,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
     const found = /^\d{1,4}$/.test(item)
       ? await workers.run('multipartItem', { body, contentType, index: Number(item) }, [body])
       : undefined;
-    if (found === undefined) throw notFound('part of this body', 'Parts are numbered from 0.');
+    if (found === undefined) throw notFound('body part', 'Parts are numbered from 0.');
     return capturedFile(found, `${names.id}-${part}-${item}.bin`);
   }
   if (searchParams.get('as') !== 'image') return capturedFile(body, `${names.id}-${part}.bin`);

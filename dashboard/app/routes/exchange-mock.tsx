@@ -1,6 +1,7 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Form, Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
+import { listText } from '@standin/contract';
 import { formatTime } from '@standin/exchange';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { readRow } from '../exchange/read-exchange.server.ts';
@@ -52,7 +53,25 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   });
 };
 
-const inWords = (names: readonly string[]): string => names.join(', ');
+interface SummaryProps {
+  readonly keepsUpstream: boolean;
+  readonly decoded: readonly string[];
+  readonly dropped: readonly string[];
+}
+
+const Summary = ({ keepsUpstream, decoded, dropped }: SummaryProps) => (
+  <p>
+    Callers will receive this status, these headers and this body, byte for byte.
+    {keepsUpstream && ' The upstream stays in the manifest. Set action: Forward to use it again.'}
+    {decoded.length > 0 && ` The body is stored decompressed. It was received as ${listText(decoded)}.`}
+    {dropped.length > 0 && (
+      <span className="text-muted">
+        {' '}
+        Omitted, because they apply only to the original response: {listText(dropped)}.
+      </span>
+    )}
+  </p>
+);
 
 const MockOfExchange = () => {
   const { params, answer, endpoint, keepsUpstream, draft } = useLoaderData<typeof loader>();
@@ -97,15 +116,7 @@ const MockOfExchange = () => {
       ) : (
         <>
           {draft.obstacle !== undefined && <Notice look="locked">{draft.obstacle}</Notice>}
-          <p>
-            Callers will receive this status, these headers and this body, byte for byte.
-            {keepsUpstream && ' The upstream stays in the manifest. Set action: Forward to use it again.'}
-            {draft.decoded.length > 0 &&
-              ` The body is stored decompressed. It was received as ${inWords(draft.decoded)}.`}
-            {draft.dropped.length > 0 && (
-              <span className="text-muted"> Omitted because they vary: {inWords(draft.dropped)}.</span>
-            )}
-          </p>
+          <Summary {...draft} keepsUpstream={keepsUpstream} />
           <div className="flex flex-col gap-1">
             <div className="flex items-center justify-between">
               <h2 className="font-medium">Manifest changes</h2>

@@ -15,6 +15,7 @@ const ProjectSettings = () => {
             { to: paths.apiKey({ namespace, project }), label: 'API key' },
             { to: paths.usage({ namespace, project }), label: 'Usage' },
             { to: paths.shares({ namespace, project }), label: 'Shares' },
+            { to: paths.purges({ namespace, project }), label: 'Purges' },
           ]}
         />
       </div>

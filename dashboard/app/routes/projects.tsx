@@ -60,7 +60,11 @@ const Projects = () => {
       ) : (
         <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
           {projects.map((project) => (
-            <ProjectCard key={`${project.namespace}/${project.project}`} project={project} />
+            <ProjectCard
+              key={`${project.namespace}/${project.project}`}
+              project={project}
+              isLogUnavailable={isLogUnavailable}
+            />
           ))}
         </ul>
       )}

@@ -29,7 +29,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   return { params: names, values, planned: await planReplay(backend, names, values) };
 };
 
-/** Returns only the digits, because the page shows `1,204`. */
+/** Removes thousands separators and spaces, because the page shows `1,204`. */
 const digits = (text: FormDataEntryValue | null): string =>
   typeof text === 'string' ? text.replaceAll(/[\s,.]/g, '') : '';
 
@@ -89,7 +89,7 @@ const NewReplay = () => {
           {planned.kind === 'unavailable' && (
             <div>
               <Notice look="bad" alert>
-                {planned.message}
+                {planned.message} Reload the page to try again.
               </Notice>
             </div>
           )}

@@ -27,7 +27,7 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
 
-/** The maximum number of results on the page. The statuses above the list link to the others. */
+/** The maximum number of results on the page. The statuses above the list link to the other results. */
 const RESULTS_MAX = 200;
 
 interface Results {
@@ -69,7 +69,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   };
 };
 
-/** Pauses, resumes or cancels. The state is the only field that can change. */
+/** Pauses, resumes or cancels the replay. The state is the only field that can change. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = replayParams(params);
   const form = await request.formData();
@@ -113,7 +113,9 @@ const Replay = () => {
         />
       )}
       {replay.what.kind === 'one' && results !== undefined && results.one === undefined && hasEnded(replay) && (
-        <Notice look="info">The result is no longer stored.</Notice>
+        <Notice look="info">
+          {replay.sent === 0 ? 'The request was not sent, so there is no result.' : 'The result is no longer stored.'}
+        </Notice>
       )}
       <Commands {...commands} />
     </div>

@@ -42,9 +42,9 @@ const Replays = () => {
       </div>
       {total === 0 ? (
         <EmptyState title="No replays yet" action={toTraffic}>
-          Open a request in Traffic and press <kbd>r</kbd> to send it again, with or without edits. Or filter Traffic
-          and replay all matching requests, for example after an outage. Replays are removed from this list a day after
-          they end.
+          Open a request in Traffic and choose <b>Replay</b> to send it again, with or without edits. Or filter Traffic
+          and replay all matching requests, for example after an outage. By default, replays are removed from this list
+          a day after they end.
         </EmptyState>
       ) : (
         <>

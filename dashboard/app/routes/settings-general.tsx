@@ -114,6 +114,7 @@ const GeneralSettings = () => {
         <DeleteProject
           project={project}
           endpointCount={endpointCount}
+          hasPinnedUri={loaded.values['spec.uri'] !== ''}
           refusal={refused !== undefined && 'deletion' in refused ? refused.deletion : undefined}
         />
       )}

@@ -27,14 +27,17 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = projectParams(params);
-  const share = (await request.formData()).get('share');
+  const form = await request.formData();
+  const share = form.get('share');
   try {
-    // A link that no longer exists has already been revoked, possibly by another user.
+    // Also succeeds if the link no longer exists, because then it does not work any more.
     await revokeShare(backend.resources, names, typeof share === 'string' ? share : '');
   } catch (error) {
     return data({ refusal: refusalOf(error) }, { status: 409 });
   }
-  return redirect(paths.shares(names), { headers: { 'set-cookie': noticeCookie('Link revoked.') } });
+  return redirect(paths.shares(names), {
+    headers: { 'set-cookie': noticeCookie(form.get('intent') === 'remove' ? 'Link removed.' : 'Link revoked.') },
+  });
 };
 
 const Shares = () => {
@@ -60,8 +63,8 @@ const Shares = () => {
             </Link>
           }
         >
-          A link shows one captured request to people without an account. Open a request and press <b>Share</b>, or{' '}
-          <kbd>s</kbd>.
+          A link shows one captured request to anyone who has the link, without signing in. To create one, open a
+          request and choose <b>Share</b>.
         </EmptyState>
       ) : (
         <ShareTable params={names} shares={shares} />

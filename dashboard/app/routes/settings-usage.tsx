@@ -29,7 +29,8 @@ const Usage = () => {
       <div>
         <h2 className="text-h2">{usage === undefined ? 'This month' : formatMonth(usage.month)}</h2>
         <p className="text-small text-muted">
-          Account {account}, {plan} plan. Months and days start at midnight UTC.
+          Account {account}
+          {plan !== undefined && `, ${plan} plan`}. Months and days start at midnight UTC.
         </p>
       </div>
       {refusal !== undefined && (
@@ -38,15 +39,17 @@ const Usage = () => {
           {quota !== undefined && ` The quota is ${formatCount(quota)} per month.`}
         </Notice>
       )}
-      {usage?.isExact === false && <Forgotten forgetful={forgetful} what="Counted" />}
+      {usage?.isExact === false && <Forgotten forgetful={forgetful} what="The total is calculated" />}
       {usage !== undefined && (
         <>
           <QuotaBar {...usage} />
           <p className="text-small text-muted">
-            Accepted requests count. Rejected requests don’t.{' '}
+            Only accepted requests are counted.{' '}
             {quota === undefined
               ? 'No quota: requests are unlimited.'
-              : `Beyond ${formatCount(quota)}, requests get 429 until ${formatDay(usage.resetsOn)}.`}
+              : quota === 0
+                ? 'The quota is 0: all requests are rejected with 429.'
+                : `After ${formatCount(quota)}, further requests are rejected with 429 until ${formatDay(usage.resetsOn)}.`}
           </p>
           <UsageInLog usage={usage} forgetful={forgetful} />
         </>

@@ -23,15 +23,15 @@ const SharePage = () => {
         <div className="flex flex-col gap-2">
           <h1 className="text-h1">Link not available</h1>
           <p className="text-muted">
-            The link is incomplete, expired or revoked, or the request is no longer stored. Ask the sender for a new
-            link.
+            The link is incomplete, inactive, expired or revoked, or the request is no longer stored. Ask the sender for
+            a new link.
           </p>
         </div>
       ) : (
         <>
           <p className="flex flex-wrap justify-between gap-x-4 border-b border-line pb-2 text-small text-muted">
             <span>Request captured and shared with Standin</span>
-            <span>Until {formatInstant(new Date(share.expiresAt), 'utc').slice(0, 16)} UTC</span>
+            <span>Available until {formatInstant(new Date(share.expiresAt), 'utc').slice(0, 16)} UTC</span>
           </p>
           <SharedExchangeView exchange={share.exchange} level="h1" />
         </>

@@ -30,7 +30,7 @@ export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, i
   return (
     <div className="flex flex-col gap-3">
       <div role="status" className="flex flex-col gap-1">
-        <p className="font-medium">The link is ready. Copy it now. You won’t be able to see it again.</p>
+        <p className="font-medium">The link was created. Copy it now. You won’t be able to see it again.</p>
         <p className="text-muted">
           It works until <Time at={expiresAt} zone={time} />.{isLocal && ' It works only in browsers on this machine.'}
         </p>
@@ -41,7 +41,7 @@ export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, i
       </div>
       {!isAccepted && (
         <Notice look="info">
-          The link works as soon as the operator has processed it. To see its state, go to Settings → Shares.
+          The link does not work until the operator has processed it. To see its state, go to Settings → Shares.
         </Notice>
       )}
       <DialogButtons>

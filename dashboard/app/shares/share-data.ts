@@ -1,4 +1,4 @@
-import type { SharedExchange } from '../../src/captured/redact-for-share.ts';
+import type { SharedExchange } from '../../src/captured/shared-exchange.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -11,7 +11,7 @@ export const LIFETIMES = [
 ] as const;
 export const LIFETIME_DEFAULT = '24h';
 
-/** Form fields, named after the paths in a Share. Each contains one name per line. */
+/** Form fields, named after the paths in a Share. Each contains one name or JSON path per line. */
 export const RULE_FIELDS = {
   headers: 'spec.redact.headers',
   query: 'spec.redact.query',

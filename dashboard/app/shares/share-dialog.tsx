@@ -30,7 +30,7 @@ export const ShareDialog = ({ exchange, onDone }: ShareDialogProps) => {
   useEffect(() => load(url), [load, url]);
   return data === undefined ? (
     <p role="status" className="text-muted">
-      Finding values to redact …
+      Finding values to redact…
     </p>
   ) : (
     <ShareForm url={url} exchange={exchange} data={data} onDone={onDone} />
@@ -45,7 +45,10 @@ interface ShareFormProps extends ShareDialogProps {
 /** The preview is updated when the user pauses for this long. */
 const PREVIEW_DELAY_MS = 300;
 
-/** Updates the preview when the rules change. Outdated responses are dropped. `fields` contains the errors in the rules after they are checked. */
+/**
+ * Updates the preview when the rules change. Outdated responses are dropped. After a check, `fields` contains the errors in the
+ * rules.
+ */
 const usePreview = (url: string, first: ShareDialogData['preview']) => {
   const [preview, setPreview] = useState(first);
   const [fields, setFields] = useState<FieldProblems>();
@@ -63,7 +66,7 @@ const usePreview = (url: string, first: ShareDialogData['preview']) => {
     const body = new URLSearchParams({ intent: 'preview' });
     for (const [name, value] of new FormData(form))
       if (typeof value === 'string' && name !== 'intent') body.append(name, value);
-    // Not a fetcher, because a preview changes nothing and must not reload page data.
+    // Does not use a fetcher, because a preview changes nothing and must not reload page data.
     const response = await fetch(url, { method: 'POST', body, signal: controller.signal });
     if (!response.ok) return;
     const answer = (await response.json()) as ShareAnswer;
@@ -73,7 +76,7 @@ const usePreview = (url: string, first: ShareDialogData['preview']) => {
   const refresh = (form: HTMLFormElement): void => {
     stop();
     timer.current = setTimeout(() => {
-      // Keep the current preview. If the server is unavailable, creating the link reports it.
+      // Keep the current preview. If the server is unavailable, the user sees an error when creating the link.
       ask(form).catch(() => undefined);
     }, PREVIEW_DELAY_MS);
   };
@@ -100,9 +103,9 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       <input type="hidden" name="intent" value="create" />
       {!isInPlan && (
         <Notice look="locked">
-          Sharing requires the Pro plan. A link shows one request to people without an account. Links redact secrets,
-          expire, and can be revoked. This project’s account is on the Free plan. An account administrator can set{' '}
-          <code>spec.plan: Pro</code>. A link would show:
+          Sharing requires the Pro plan. A link shows one request to anyone who has the link, without signing in. Links
+          redact secrets, expire, and can be revoked. This project’s account is on the Free plan. An account
+          administrator can set <code>spec.plan: Pro</code>. The preview shows what a link would show.
         </Notice>
       )}
       {isInPlan && <Lifetimes />}
@@ -179,9 +182,9 @@ const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
         ))}
       </div>
       <p className="mt-1 text-small text-muted">
-        One name per line. * matches any characters; $..token matches every token in JSON. Always redacted, wherever
-        their values appear: {alwaysHidden.join(', ')}, caller addresses (X-Forwarded-For and similar headers), and
-        anything that looks like a credential.
+        One name or path per line. * matches any characters; $..token matches every token in JSON. Always redacted,
+        wherever their values appear: {alwaysHidden.join(', ')}, caller addresses (X-Forwarded-For and similar headers),
+        and anything that looks like a credential.
       </p>
     </fieldset>
   );

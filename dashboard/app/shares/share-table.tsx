@@ -18,6 +18,8 @@ const STATES = {
   refused: { tone: '4xx', label: 'Rejected' },
 } as const;
 
+const CONSEQUENCE = 'The link stops working immediately. This can’t be undone.';
+
 export interface ShareTableProps {
   readonly params: ProjectName;
   readonly shares: readonly ShareView[];
@@ -25,6 +27,7 @@ export interface ShareTableProps {
 
 export const ShareTable = ({ params, shares }: ShareTableProps) => {
   const [revoking, setRevoking] = useState<ShareView>();
+  const isExpired = revoking?.state === 'expired';
   return (
     <>
       <ul aria-label="Links" className="border-t border-line">
@@ -35,15 +38,15 @@ export const ShareTable = ({ params, shares }: ShareTableProps) => {
       <Dialog
         open={revoking !== undefined}
         onOpenChange={() => setRevoking(undefined)}
-        title="Revoke this link?"
-        description="The link stops working immediately. This can’t be undone, but you can create a new link."
+        title={isExpired ? 'Remove this link?' : 'Revoke this link?'}
+        description={isExpired ? 'The link has expired. It is removed from this list.' : CONSEQUENCE}
       >
         <Form method="post" onSubmit={() => setRevoking(undefined)}>
           <input type="hidden" name="share" value={revoking?.name ?? ''} />
           <DialogButtons>
             <Button onClick={() => setRevoking(undefined)}>Cancel</Button>
-            <Button type="submit" look="danger">
-              Revoke link
+            <Button type="submit" look="danger" name="intent" value={isExpired ? 'remove' : 'revoke'}>
+              {isExpired ? 'Remove link' : 'Revoke link'}
             </Button>
           </DialogButtons>
         </Form>
@@ -62,6 +65,7 @@ const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
   const { time } = usePreferences();
   const { name, requestId, title, createdAt, expiresAt, rules, state, message } = share;
   const { tone, label } = STATES[state];
+  const verb = state === 'expired' ? 'Remove' : 'Revoke';
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line py-2">
       <div className="flex min-w-0 grow flex-col gap-0.5">
@@ -87,8 +91,8 @@ const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
         </p>
         {message !== '' && <p className="text-small">{message}</p>}
       </div>
-      <Button look="danger" onClick={onRevoke} aria-label={`Revoke ${name}`}>
-        <Link2Off aria-hidden /> {state === 'expired' ? 'Remove' : 'Revoke'}
+      <Button look="danger" onClick={onRevoke} aria-label={`${verb} ${name}`}>
+        <Link2Off aria-hidden /> {verb}
       </Button>
     </li>
   );

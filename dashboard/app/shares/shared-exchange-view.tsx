@@ -1,12 +1,12 @@
 import { wireText } from '@standin/exchange/formats';
 import { Fragment } from 'react';
-import type { SharedExchange, SharedMessage } from '../../src/captured/redact-for-share.ts';
+import type { SharedExchange, SharedMessage } from '../../src/captured/shared-exchange.ts';
 import { formatBytes, formatDuration, formatInstant } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 
 /** The text that the server inserts for a removed value. */
 const REDACTED = '[redacted]';
-/** The maximum number of highlights in one text. A sender can repeat the same text 26,000 times in the shown part of a body. */
+/** The maximum number of highlights in one text. A sender can repeat `[redacted]` 26,000 times in the shown part of a body. */
 const MARKS_MAX = 500;
 
 /** Highlights the places where a value was removed. */
@@ -112,8 +112,8 @@ const Message = ({ title, message, levels: { side: Heading, part } }: MessagePro
 );
 
 const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
-  upstream_failed: 'The upstream failed.',
-  upstream_timeout: 'The upstream did not respond in time.',
+  upstream_failed: 'The upstream did not return a complete response.',
+  upstream_timeout: 'The upstream did not complete its response in time.',
   response_unknown: 'No response was recorded.',
 };
 
@@ -151,7 +151,7 @@ export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeV
         )}
       </header>
       <Message title="Request" message={request} levels={levels} />
-      <Message title="Response" message={response} levels={levels} />
+      {status !== 0 && <Message title="Response" message={response} levels={levels} />}
     </article>
   );
 };

@@ -42,7 +42,7 @@ export const CommandPalette = ({ open, onOpenChange, current }: CommandPalettePr
           <Radix.Title className="sr-only">Command palette</Radix.Title>
           <Command label="Command palette" loop>
             <Command.Input
-              placeholder="Search projects, endpoints and actions …"
+              placeholder="Search projects, endpoints and actions…"
               className="h-11 w-full border-b border-line bg-transparent px-3 text-ui outline-none"
             />
             <Command.List label="Results" tabIndex={-1} className="max-h-80 overflow-y-auto p-1">

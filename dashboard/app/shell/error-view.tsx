@@ -4,7 +4,7 @@ import { paths } from '../paths.ts';
 import { Link, useRevalidator } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 
-/** The result of `useRouteError`. */
+/** The status and data of the error that `useRouteError` returns. */
 export interface ErrorViewProps {
   readonly status: number;
   readonly data: unknown;
@@ -28,16 +28,15 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
     ? data
     : status === 404
       ? { title: 'Page not found', message: 'Check the address. The page may have been removed.' }
-      : {
-          title: 'Something went wrong',
-          message: 'See the dashboard log for details.',
-        };
+      : status < 500
+        ? { title: 'Request rejected', message: 'Go back, reload the page and try again.' }
+        : { title: 'Something went wrong', message: 'See the dashboard log for details.' };
   return (
     <div className="mx-auto flex w-full max-w-xl flex-col gap-3 px-4 py-16">
       <p className="font-mono text-small text-muted">{status}</p>
       <h1 className="text-h1">{failure.title}</h1>
       <p className="break-words text-muted">{failure.message}</p>
-      {isUnavailable && <p role="status">Retrying every few seconds. Other pages still work.</p>}
+      {isUnavailable && <p role="status">Retrying every few seconds.</p>}
       <div className="mt-2 flex gap-2">
         <Button onClick={revalidate}>Try again</Button>
         <Link to={paths.projects()} className={buttonClass('ghost')}>

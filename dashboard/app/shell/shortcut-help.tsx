@@ -14,13 +14,15 @@ export interface ShortcutHelpProps {
 /** Lists the keyboard shortcuts of the open page. */
 export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProps) => {
   const shortcuts = useRegisteredShortcuts();
-  const rows = [{ keys: '⌘K', label: 'Open the command palette (Ctrl+K)' }, ...shortcuts];
+  const rows = [{ keys: '⌘K', label: 'Open the command palette (or Ctrl+K)' }, ...shortcuts];
   return (
     <Dialog
       open={open}
       onOpenChange={onOpenChange}
       title="Keyboard shortcuts"
-      description={keysAreOn ? undefined : 'Single-key shortcuts are turned off in the preferences. ⌘K always works.'}
+      description={
+        keysAreOn ? undefined : 'Single-key shortcuts are turned off in the preferences. ⌘K and Ctrl+K always work.'
+      }
     >
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-1.5">
         {rows.map(({ keys, label }) => (

@@ -6,9 +6,9 @@ export interface Shortcut {
   readonly keys: string;
   readonly label: string;
   readonly run: () => void;
-  /** Not listed in the palette, such as moving within a list. */
+  /** True if the palette omits the shortcut, such as one that moves within a list. */
   readonly hidden?: boolean;
-  /** Available on every page. Listed last. */
+  /** True if the shortcut is available on every page. These shortcuts are listed last. */
   readonly general?: boolean;
 }
 
@@ -55,7 +55,7 @@ export const useShortcuts = (list: readonly Shortcut[]): void => {
   }, [identity]);
 };
 
-/** Maximum time between the two keys of `g e`. */
+/** The maximum time between the two keys of `g e`. */
 const SEQUENCE_MS_MAX = 1_000;
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -107,6 +107,6 @@ const move = (by: 1 | -1) => (): void => {
 
 export const useRowKeys = (): void =>
   useShortcuts([
-    { keys: 'j', label: 'Next row (Enter opens)', run: move(1), hidden: true },
+    { keys: 'j', label: 'Next row (press Enter to open)', run: move(1), hidden: true },
     { keys: 'k', label: 'Previous row', run: move(-1), hidden: true },
   ]);

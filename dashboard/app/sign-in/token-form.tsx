@@ -28,7 +28,7 @@ export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
         <Input mono type="password" name="token" inputRef={input} className="h-9" />
       </Field>
       <Button type="submit" look={look} className="h-9" disabled={isSending}>
-        {isSending ? 'Checking …' : 'Sign in with this token'}
+        {isSending ? 'Checking…' : 'Sign in with this token'}
       </Button>
       <div className="flex flex-col gap-1.5 text-small text-muted">
         <p>To create a token for a ServiceAccount:</p>

@@ -8,7 +8,7 @@ import { useHydrated } from '../ui/time.tsx';
 import { Notice } from '../ui/notice.tsx';
 import type { Selection, TrafficData } from './traffic-data.ts';
 
-/** Loaded separately, because it is larger than the list, which does not need it. */
+/** The panel is loaded separately, because it is larger than the list, and the list does not need it. */
 const ExchangePanel = lazy(() => import('./exchange-panel.tsx').then((module) => ({ default: module.ExchangePanel })));
 
 export interface OpenRequestProps {
@@ -18,7 +18,9 @@ export interface OpenRequestProps {
   readonly onClose: () => void;
 }
 
-/** Returns the request in the page, or the one loaded later. The previous request stays until the next one is loaded. */
+/**
+ * Returns the request that is part of the page's data or was loaded later. The previous request stays until the next one is loaded.
+ */
 const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {
   const fetcher = useFetcher<Selection>();
   const { params, selection } = data;
@@ -32,17 +34,18 @@ const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Sele
   return fetcher.data;
 };
 
-const Loading = () => <p className="text-muted">Loading …</p>;
+const Loading = () => <p className="text-muted">Loading…</p>;
 
 const Contents = ({ data, id, tab }: OpenRequestProps) => {
   const selection = useSelection({ data, id });
   if (selection === undefined) return <Loading />;
-  if (selection.unavailable !== undefined) return <Notice look="bad">{selection.unavailable}</Notice>;
+  if (selection.unavailable !== undefined)
+    return <Notice look="bad">{selection.unavailable} Reload the page to try again.</Notice>;
   if (selection.exchange === undefined) {
     return (
       <EmptyState title="Request not found">
-        The request has expired, or it belongs to another project. The project’s retention determines how long requests
-        are kept.
+        The request may have expired or been purged, or it belongs to another project. The project’s retention
+        determines how long requests are kept.
       </EmptyState>
     );
   }

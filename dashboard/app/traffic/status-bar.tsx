@@ -1,4 +1,4 @@
-import { Download, Pause, Play, RotateCw } from 'lucide-react';
+import { Download, Pause, Play, RotateCw, Trash2 } from 'lucide-react';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
@@ -33,19 +33,19 @@ const Light = ({ isOn }: { readonly isOn: boolean }) => (
 
 /** Describes the state in words. Omits the number of waiting requests, because screen readers would announce every change. */
 const describe = ({ data, state, connection }: StatusBarProps): string => {
-  if (data.unavailable !== undefined) return 'Log unavailable';
+  if (data.unavailable !== undefined) return 'Unavailable';
   if (data.problem !== undefined) return 'Search error';
   switch (connection.kind) {
     case 'off':
-      return 'Past range';
+      return 'Not live';
     case 'connecting':
-      return 'Connecting …';
+      return 'Connecting…';
     case 'reconnecting':
-      return 'Reconnecting …';
+      return 'Reconnecting…';
     case 'unavailable':
-      return 'Log unavailable';
+      return 'Unavailable';
     case 'refused':
-      return 'Too many live pages';
+      return 'No live updates';
     case 'live':
       return state.pausedBy.size > 0 ? 'Paused' : 'Live';
   }
@@ -96,7 +96,7 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
   );
 };
 
-/** Shows whether the list follows new requests, the number of requests, and the actions for all of them. */
+/** Shows whether the list follows new requests, the number of requests, and the actions for all requests. */
 export const StatusBar = (props: StatusBarProps) => {
   const { params, q, range } = props.data;
   const isAnyChosen = q !== '' || range.from !== undefined || range.to !== undefined;
@@ -115,6 +115,15 @@ export const StatusBar = (props: StatusBarProps) => {
         >
           <RotateCw aria-hidden />
           <span className="max-sm:sr-only">Replay these</span>
+        </Link>
+        <Link
+          to={paths.purges(params, { q, from: range.from, to: range.to })}
+          // A phone has no room for this link.
+          className={buttonClass('ghost', 'max-sm:hidden')}
+          title="Delete these requests for good"
+        >
+          <Trash2 aria-hidden />
+          <span className="max-lg:sr-only">Purge these…</span>
         </Link>
         <Menu
           trigger={

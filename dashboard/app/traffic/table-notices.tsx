@@ -25,7 +25,7 @@ export const GapRow = ({ count, rowIndex, density, url }: GapRowProps) => (
     )}
   >
     <span role="gridcell" aria-colspan={COLUMNS.length}>
-      {formatCount(count)} skipped because they arrived too fast.{' '}
+      {formatCount(count)} {count === 1 ? 'request' : 'requests'} arrived too fast to be listed.{' '}
       <Link to={url} className="text-accent underline">
         Show requests
       </Link>
@@ -39,7 +39,7 @@ export interface OlderRowProps {
   readonly onRetry: () => void;
 }
 
-/** Shown below the last row if there are older requests. */
+/** A row at the end of the list, shown if there are older requests. */
 export const OlderRow = ({ state, rowIndex, onRetry }: OlderRowProps) => (
   <div role="rowgroup">
     <div role="row" aria-rowindex={rowIndex} className="flex h-9 items-center justify-center text-small text-muted">
@@ -49,7 +49,7 @@ export const OlderRow = ({ state, rowIndex, onRetry }: OlderRowProps) => (
             Can’t load older requests. <Button onClick={onRetry}>Try again</Button>
           </>
         ) : (
-          'Loading older requests …'
+          'Loading older requests…'
         )}
       </span>
     </div>

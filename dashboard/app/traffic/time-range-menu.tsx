@@ -9,7 +9,7 @@ const TimeRangeDialog = lazy(() =>
   import('./time-range-dialog.tsx').then((module) => ({ default: module.TimeRangeDialog })),
 );
 
-/** Describes a range: `11-21 10:00 – 11:30`, `since 11-21 10:00`. */
+/** Returns the name of a preset, or describes the range: `11-21 10:00:00 – 11:30:00`, `since 11-21 10:00:00`. */
 const describeRange = (range: TimeRange, zone: Zone): string => {
   const preset = presetLabel(range);
   if (preset !== undefined) return preset;
@@ -49,7 +49,7 @@ export const TimeRangeMenu = ({ range, zone, onChange }: TimeRangeMenuProps) => 
           </MenuItem>
         ))}
         <MenuSeparator />
-        <MenuItem onSelect={() => setIsOpen(true)}>From … to …</MenuItem>
+        <MenuItem onSelect={() => setIsOpen(true)}>Custom range…</MenuItem>
       </Menu>
       {isOpen && (
         <Suspense fallback={null}>

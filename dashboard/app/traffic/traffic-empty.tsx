@@ -26,7 +26,7 @@ const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first
     <>
       <fetcher.Form method="post" action={paths.traffic(data.params)}>
         <Button type="submit" look="primary" disabled={isSending}>
-          <Send aria-hidden /> {isSending ? 'Sending …' : `Send a ${first.method} request`}
+          <Send aria-hidden /> {isSending ? 'Sending…' : `Send a ${first.method} request`}
         </Button>
       </fetcher.Form>
       {error !== undefined && !isSending && (
@@ -114,7 +114,7 @@ const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigat
           Nothing matches <code className="break-all">{q}</code>
         </>
       )}
-      {isTimed && ` in ${(presetLabel(range) ?? 'the selected time range').toLowerCase()}`}.
+      {isTimed && ` in the ${(presetLabel(range) ?? 'selected time range').toLowerCase()}`}.
       {isOpenEnded(range) && ' New matching requests appear here.'}
     </EmptyState>
   );
@@ -129,11 +129,13 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
       </Button>
     }
   >
-    {waiting === 0 ? 'New requests are held until you resume.' : `${formatCount(waiting)} new requests are waiting.`}
+    {waiting === 0
+      ? 'New requests are held until you resume.'
+      : `${formatCount(waiting)} new ${waiting === 1 ? 'request is' : 'requests are'} waiting.`}
   </EmptyState>
 );
 
-/** Explains why there are no rows: there are no requests yet, the tail is paused, or nothing matches. */
+/** Explains why there are no rows. Either there are no requests yet, the tail is paused, or nothing matches. */
 export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (
   <Middle>
     {data.unavailable !== undefined || data.problem !== undefined ? null : isPaused ? (

@@ -47,7 +47,7 @@ const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   return { feed, state };
 };
 
-/** Reloads an unavailable list until that succeeds. */
+/** Retries loading an unavailable list until it is available. */
 const useRetry = (isUnavailable: boolean): void => {
   const { revalidate, state } = useRevalidator();
   useEffect(() => {
@@ -132,7 +132,8 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
     const fixed = { ...query, isPaused: false, range: fixedRange(range, new Date()) };
     return new URL(paths.traffic(params, trafficParams(fixed)), location.href).href;
   };
-  const unavailable = data.unavailable ?? ('message' in connection ? connection.message : undefined);
+  const unavailable = data.unavailable ?? (connection.kind === 'unavailable' ? connection.message : undefined);
+  const refusal = connection.kind === 'refused' ? connection.message : undefined;
   const hasItems = state.items.length > 0;
 
   return (
@@ -144,10 +145,10 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
       </div>
       <Chart histogram={histogram} zone={zone} data={data} navigation={navigation} />
       <StatusBar {...{ data, state, connection, histogram, linkToThis }} onTogglePause={togglePause} />
-      {unavailable !== undefined && (
+      {(unavailable ?? refusal) !== undefined && (
         <div className="border-b border-line p-2">
           <Notice look="bad" alert>
-            {unavailable}
+            {unavailable === undefined ? refusal : `${unavailable} Retrying every few seconds.`}
           </Notice>
         </div>
       )}

@@ -37,7 +37,7 @@ const MOVES: Readonly<Record<string, number>> = {
 const indexOfRow = (items: readonly FeedItem[], id: string | undefined): number =>
   id === undefined ? -1 : items.findIndex((item) => item.kind === 'row' && item.row.id === id);
 
-/** Returns the row `by` rows further down. Skips gaps. */
+/** Returns the row that is `by` rows further down, or further up if `by` is negative. Skips gaps. */
 const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
   const last = items.length - 1;
   const start = Math.min(last, Math.max(0, from === -1 ? (by > 0 && Number.isFinite(by) ? by - 1 : by) : from + by));
@@ -118,12 +118,12 @@ export const useTableKeys = (options: TableKeysOptions) => {
   useShortcuts([
     {
       keys: 'j',
-      label: 'Next request (Enter opens, r replays, ← → choose a value, + - filter by it)',
+      label: 'Next request (Enter to open, r to replay, ← → to choose a value, + - to filter by it)',
       run: focusAndMove(1),
       hidden: true,
     },
     { keys: 'k', label: 'Previous request', run: focusAndMove(-1), hidden: true },
-    { keys: 'Escape', label: 'Close the open request', run: close, hidden: true },
+    { keys: 'Escape', label: 'Close request', run: close, hidden: true },
     { keys: 'Space', label: 'Pause or resume', run: onTogglePause },
   ]);
   const isThere = indexOfRow(items, activeId) >= 0;

@@ -2,8 +2,17 @@ import { useEffect, useRef } from 'react';
 import type { FormErrors } from './form-errors.ts';
 import { Notice } from './notice.tsx';
 
-/** Shown above a rejected form. Focuses the first invalid field, or itself if there is none, so that users notice it. */
-export const ErrorSummary = ({ errors }: { readonly errors: FormErrors | undefined }) => {
+export interface ErrorSummaryProps {
+  readonly errors: FormErrors | undefined;
+  /** What did not happen because of the errors. */
+  readonly outcome?: string;
+}
+
+/**
+ * A summary above a rejected form. Focuses the first invalid field, or itself if no field is invalid, so that users notice the
+ * rejection.
+ */
+export const ErrorSummary = ({ errors, outcome = 'Not saved' }: ErrorSummaryProps) => {
   const box = useRef<HTMLDivElement>(null);
   const count = errors === undefined ? 0 : Object.keys(errors.fields).length + errors.form.length;
   useEffect(() => {
@@ -16,7 +25,7 @@ export const ErrorSummary = ({ errors }: { readonly errors: FormErrors | undefin
     <div ref={box} tabIndex={-1} className="outline-none">
       <Notice look="bad" alert>
         {errors.form.length === 0 ? (
-          `Not saved: fix ${count === 1 ? '1 field' : `${count} fields`}.`
+          `${outcome}: fix ${count === 1 ? '1 field' : `${count} fields`}.`
         ) : (
           <ul>
             {errors.form.map((message) => (

@@ -1,3 +1,4 @@
+import { listText } from '@standin/contract';
 import { Notice } from '../ui/notice.tsx';
 import type { LoadedUsage } from '../../src/accounts/load-usage.ts';
 import { UsageByDay } from './usage-by-day.tsx';
@@ -18,20 +19,23 @@ export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: U
   }
   return (
     <>
-      {usage.isExact && <Forgotten forgetful={forgetful} what="Usage by day and by endpoint is counted" />}
+      {usage.isExact && <Forgotten forgetful={forgetful} what="Usage by day and by endpoint is calculated" />}
       <UsageByDay days={usage.days} />
       {usage.total > 0 && <UsageByEndpoint {...usage} />}
     </>
   );
 };
 
-/** Lists projects that keep requests for less than a month. */
+/** Lists projects that keep requests for less time than has passed this month. */
 export const Forgotten = ({ forgetful, what }: Forgetful & { readonly what: string }) => {
   if (forgetful.length === 0) return null;
-  const projects = forgetful.map(({ project, retentionDays }) => `${project} keeps requests for ${retentionDays} days`);
+  const projects = forgetful.map(
+    ({ project, retentionDays }) =>
+      `${project} keeps requests for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}`,
+  );
   return (
     <Notice look="info">
-      {what} from the log, so expired requests are missing: {projects.join(', ')}.
+      {what} from the log, so expired requests are missing: {listText(projects)}.
     </Notice>
   );
 };

@@ -21,16 +21,13 @@ const TOKEN_CHARS_MAX = 16_384;
 /** The syntax of a bearer token (RFC 6750 section 2.1). A header cannot contain anything else. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** Asks the API server which user the token belongs to, and creates their session. */
+/** Asks the API server which user owns the token, and creates a session for that user. */
 export const establishSession = async (
   { userOf, cookie, maxAgeMs, now = Date.now }: EstablishParts,
   { token, refreshToken, before }: Credential,
 ): Promise<SignInResult> => {
   if (token.length > TOKEN_CHARS_MAX || !TOKEN.test(token)) {
-    return refusal(
-      'refused',
-      'Invalid bearer token. A token must contain only letters, digits and -._~+/, and no spaces.',
-    );
+    return refusal('refused', 'Invalid bearer token. A token must contain only letters, digits and -._~+/=.');
   }
   const check = await checkToken(userOf(token));
   if (check.kind === 'unknown') return refusal('cluster', `Cannot check the token: ${check.message}.`);

@@ -33,7 +33,9 @@ export const accountRoutes = [
     tag: 'Accounts',
     summary: 'List the accounts that you can see',
     params: z.object({}),
-    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only this namespace.') }),
+    query: z.strictObject({
+      namespace: z.string().min(1).max(253).optional().describe('Return only items in this namespace.'),
+    }),
     answers: {
       200: { description: 'Sorted by namespace and name.', content: { 'application/json': accountListSchema } },
     },
@@ -61,7 +63,9 @@ export const accountRoutes = [
     tag: 'Accounts',
     summary: 'Get account usage this month by day and endpoint',
     params: accountParams,
-    answers: { 200: { description: 'The month so far.', content: { 'application/json': usageSchema } } },
+    answers: {
+      200: { description: 'Usage since the beginning of the month.', content: { 'application/json': usageSchema } },
+    },
     problems: ['account_not_found'],
     handle: async ({ backend, params }) => {
       const usage = await accountUsage(backend, await getAccount(backend, params), new Date());

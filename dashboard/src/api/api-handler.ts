@@ -6,6 +6,7 @@ import { accountRoutes } from './account-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { replayRoutes } from './replay-routes.ts';
+import { purgeRoutes } from './purge-routes.ts';
 import { requestRoutes } from './request-routes.ts';
 import { shareRoutes } from './share-routes.ts';
 import { checkApiRequest, isAskedAsLoopback } from '../request-guards.ts';
@@ -23,6 +24,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...projectRoutes,
   ...requestRoutes,
   ...replayRoutes,
+  ...purgeRoutes,
   ...shareRoutes,
   ...accountRoutes,
   ...keyRegenerationRoutes,
@@ -63,7 +65,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
   const answer = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<Answer> => {
     const refusal = checkApiRequest(request, access.mode);
     if (refusal !== undefined) throw new ApiProblem(refusal);
-    // Other websites can make browsers send requests with cookies.
+    // Ignores cookies, because other websites can make browsers send requests with cookies.
     Reflect.deleteProperty(request.headers, 'cookie');
     const path = url.pathname.startsWith(`${API_PATH}/`) ? url.pathname.slice(API_PATH.length) : '';
     if (path === DOCUMENT_PATH && request.method === 'GET') return { kind: 'json', body: document };
@@ -111,8 +113,8 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
 };
 
 /**
- * Limits the number of requests that wait or stream, because each one queries ClickHouse continuously. A request counts until its response is sent or
- * the client disconnects.
+ * Limits the number of requests that wait or stream, because each one queries ClickHouse repeatedly. A request counts until its
+ * response is sent or the client disconnects.
  */
 const limitReaders = () => {
   let open = 0;

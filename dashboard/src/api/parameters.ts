@@ -9,7 +9,7 @@ export const API_LIMITS = {
   waitCountMax: 1_000,
   /** Shorter than the timeouts of common load balancers. */
   waitMsMax: 55_000,
-  /** Maximum number of concurrent waits and streams. Each one queries ClickHouse four times a second. */
+  /** Maximum number of concurrent waits and streams. While requests arrive, each one queries ClickHouse several times a second. */
   readersMax: 100,
   bodyBytesMax: 1024 * 1024,
 } as const;
@@ -106,7 +106,7 @@ export const waitTimeout = z
     context.addIssue(`must be a duration such as 500ms or 10s, at most ${API_LIMITS.waitMsMax / 1_000}s`);
     return z.NEVER;
   })
-  .describe(`Maximum time to wait: 500ms, 10s, at most ${API_LIMITS.waitMsMax / 1_000}s.`);
+  .describe(`Maximum time to wait, for example 500ms or 10s. At most ${API_LIMITS.waitMsMax / 1_000}s.`);
 
 export const lifetime = z
   .string()

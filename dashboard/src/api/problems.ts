@@ -1,7 +1,7 @@
 export interface ApiProblemKind {
   readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
   readonly title: string;
-  /** What to do next. Replaced if a response has a specific `detail`. */
+  /** Tells the caller what to do next. Replaced if a response has a specific `detail`. */
   readonly hint: string;
   /** Sent as `Retry-After`, in seconds. Absent if the same request would fail again. */
   readonly retryAfterS?: number;
@@ -72,12 +72,17 @@ export const API_PROBLEMS = {
   request_not_found: {
     status: 404,
     title: 'Captured request not found',
-    hint: 'The request belongs to another project, or it has expired.',
+    hint: 'The request may have expired or been purged, or it belongs to another project.',
   },
   replay_not_found: {
     status: 404,
     title: 'Replay not found',
     hint: 'Replays are removed a day after they end.',
+  },
+  purge_not_found: {
+    status: 404,
+    title: 'Purge not found',
+    hint: 'List the purges of the project. An administrator may have deleted this record.',
   },
   share_not_found: { status: 404, title: 'Link not found', hint: 'The link may have been revoked.' },
   object_not_found: { status: 404, title: 'Object not found', hint: 'The object may have been deleted.' },
@@ -104,8 +109,8 @@ export const API_PROBLEMS = {
   },
   host_invalid: {
     status: 421,
-    title: 'API available on localhost only',
-    hint: 'Use the URL that standin dev printed.',
+    title: 'Host not allowed',
+    hint: 'Use the URL of the dashboard. standin dev prints it, and accepts only localhost.',
   },
   object_refused: { status: 422, title: 'Object rejected by the operator', hint: 'See `detail` for the reason.' },
   object_invalid: { status: 422, title: 'Invalid object', hint: '`errors` lists the invalid fields.' },
@@ -117,7 +122,7 @@ export const API_PROBLEMS = {
   request_too_heavy: {
     status: 422,
     title: 'Captured request too large to process',
-    hint: 'Redacting it takes too much time or memory. Read the bodies instead.',
+    hint: 'Processing it takes too much time or memory. Read the bodies instead.',
   },
   too_many_readers: {
     status: 429,

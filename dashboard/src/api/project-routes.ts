@@ -29,7 +29,9 @@ export const projectRoutes = [
     tag: 'Projects',
     summary: 'List the projects that you can see',
     params: z.object({}),
-    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only this namespace.') }),
+    query: z.strictObject({
+      namespace: z.string().min(1).max(253).optional().describe('Return only items in this namespace.'),
+    }),
     answers: {
       200: { description: 'Sorted by namespace and name.', content: { 'application/json': projectListSchema } },
     },

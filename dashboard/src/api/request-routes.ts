@@ -90,7 +90,7 @@ const countRequests = defineRoute({
   summary: 'Count matching requests',
   params: projectParams,
   query: z.strictObject(filterParams),
-  answers: { 200: { description: 'The number.', content: { 'application/json': countSchema } } },
+  answers: { 200: { description: 'The number of matching requests.', content: { 'application/json': countSchema } } },
   problems: SEARCHES,
   handle: async (call) => {
     const log = await openLog(call.backend, call.params);
@@ -136,7 +136,7 @@ const awaitRequests = defineRoute({
       'wait_timeout',
       `${found.length} of ${count} requests were captured within ${timeout} ms.`,
     );
-    // Keeps one exchange in memory at a time, because the bodies of a thousand can take 20 GiB.
+    // Keeps one exchange in memory at a time, because the bodies of a thousand exchanges can take 20 GiB.
     return {
       kind: 'stream',
       status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,

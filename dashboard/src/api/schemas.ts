@@ -26,7 +26,7 @@ const summaryFields = {
   project: z.string(),
   endpoint: z.string().describe('Name of the Endpoint that responded.'),
   method: z.enum(METHODS),
-  path: z.string().describe(`Path without the project URI: /v1/orders. ${latin1}`),
+  path: z.string().describe(`Path without the project URI, for example /v1/orders. ${latin1}`),
   query: z.string().describe(`Query without the question mark. ${latin1}`),
   status: whole().describe('0: no response was recorded.'),
   durationMs: z.number().describe('Time from the request headers to the last byte of the response.'),
@@ -128,7 +128,7 @@ export const replayAnswerSchema = named(
     firstByteMs: z.number(),
     request: z.object({
       headers,
-      body: z.object({ body, bodyEncoding }).optional().describe('Absent: the captured body.'),
+      body: z.object({ body, bodyEncoding }).optional().describe('Absent if the captured body was sent.'),
     }),
     response: z.object({
       status: whole(),
@@ -141,18 +141,17 @@ export const replayAnswerSchema = named(
   }),
 );
 
-/** A Replay, with the fields of its resource. */
-export const replaySchema = named(
-  'Replay',
-  z.object({
-    namespace: z.string(),
-    name: z.string(),
-    uid: z.string(),
-    createdAt: instant(),
-    spec: DEFINITIONS.Replay.spec,
-    status: DEFINITIONS.Replay.status,
-  }),
-);
+/**
+ * Returns the schema of a resource that requests an act, such as a Replay. It contains the fields that identify the resource, its
+ * spec and its status.
+ */
+const act = <S extends z.ZodType, T extends z.ZodType>(kind: string, { spec, status }: { spec: S; status: T }) =>
+  named(
+    kind,
+    z.object({ namespace: z.string(), name: z.string(), uid: z.string(), createdAt: instant(), spec, status }),
+  );
+
+export const replaySchema = act('Replay', DEFINITIONS.Replay);
 export const replayListSchema = named('ReplayList', z.object({ items: z.array(replaySchema) }));
 export type ApiReplay = z.output<typeof replaySchema>;
 
@@ -199,8 +198,8 @@ export const accountSchema = named(
     }),
     regenerations: z
       .object({
-        left: whole().describe('Regenerations left.'),
-        max: whole().describe('Maximum per hour.'),
+        left: whole().describe('Number of regenerations that are allowed now.'),
+        max: whole().describe('Maximum number of regenerations within 60 minutes.'),
         resetsAt: instant()
           .optional()
           .describe(
@@ -243,23 +242,16 @@ export const apiKeySchema = named(
   z.object({ apiKey: z.string().describe('Value of the x-api-key header.') }),
 );
 
-/** A KeyRegeneration, with the fields of its resource. */
-export const keyRegenerationSchema = named(
-  'KeyRegeneration',
-  z.object({
-    namespace: z.string(),
-    name: z.string(),
-    uid: z.string(),
-    createdAt: instant(),
-    spec: DEFINITIONS.KeyRegeneration.spec,
-    status: DEFINITIONS.KeyRegeneration.status,
-  }),
-);
+export const keyRegenerationSchema = act('KeyRegeneration', DEFINITIONS.KeyRegeneration);
 export const keyRegenerationListSchema = named(
   'KeyRegenerationList',
   z.object({ items: z.array(keyRegenerationSchema) }),
 );
 export type ApiKeyRegeneration = z.output<typeof keyRegenerationSchema>;
+
+export const purgeSchema = act('Purge', DEFINITIONS.Purge);
+export const purgeListSchema = named('PurgeList', z.object({ items: z.array(purgeSchema) }));
+export type ApiPurge = z.output<typeof purgeSchema>;
 
 export const problemSchema = named(
   'Problem',

@@ -18,13 +18,14 @@ const OF_MISSING: Readonly<Record<NotFound['what'], ApiProblemCode>> = {
   endpoint: 'object_not_found',
   key: 'key_not_found',
   project: 'project_not_found',
+  purge: 'purge_not_found',
   regeneration: 'regeneration_not_found',
   replay: 'replay_not_found',
   request: 'request_not_found',
   share: 'share_not_found',
 };
 
-/** Maps an error to a problem. Undefined if the error is unexpected. */
+/** Returns the problem for an error, or undefined if the error is unexpected. */
 export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof ApiProblem) return error;
   if (isNotFound(error)) return new ApiProblem(OF_MISSING[error.what], error.detail);
@@ -33,7 +34,7 @@ export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof LogFilterError) return new ApiProblem('parameter_invalid', error.message);
   if (error instanceof LogStoreError) {
     if (error.isTooSlow) return new ApiProblem('search_too_slow');
-    // The message contains host names and may quote captured data.
+    // Omits the error's message, because it contains host names and may quote captured data.
     return new ApiProblem('log_unavailable', `Cannot read from ClickHouse (${error.code}).`);
   }
   return undefined;

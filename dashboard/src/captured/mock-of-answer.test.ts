@@ -84,8 +84,8 @@ describe('a mock made from a response', () => {
   it.each<[string, Answer]>([
     ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
     ['The upstream did not return a complete response', { status: 504, outcome: 'upstream_timeout' }],
-    ['content type of this response is text/html', { headers: [['content-type', 'text/html']], body: '<p>' }],
-    ['content type of this response is missing', { headers: [], body: '{"a":1,}' }],
+    ['content type is text/html', { headers: [['content-type', 'text/html']], body: '<p>' }],
+    ['content type is missing', { headers: [], body: '{"a":1,}' }],
     ['a JSON document', { body: Buffer.from([0xff]) }],
     ['Only part of this response is stored', { body: '{', truncated: true }],
     ['must not exceed 200 kB. This response is larger', { body: `"${'x'.repeat(LIMITS.mockBodyBytesMax)}"` }],

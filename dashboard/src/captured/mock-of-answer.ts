@@ -19,12 +19,15 @@ export type MockOfAnswer =
       /** Content codings that were removed from the body, such as `gzip`. */
       readonly decoded: readonly string[];
     }
-  /** Why this response cannot be a mock, and what to do about it. */
+  /** `reason` explains why this response cannot be a mock, and what to do about it. */
   | { readonly ok: false; readonly reason: string };
 
 /** Responses with these statuses never have a body (RFC 9110). */
 const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
-/** The gateway sets these headers for each response. content-encoding is omitted because the mock body is not compressed. */
+/**
+ * Headers that a mock omits. The gateway sets the length and the date, and the body is not compressed. `standin-rejected` would
+ * make the response look like a rejection.
+ */
 const WRITTEN_BY_GATEWAY: ReadonlySet<string> = new Set([
   'content-length',
   'content-encoding',
@@ -72,20 +75,22 @@ const bodyOf = ({ response }: LogEntry): Body => {
     return { text };
   } catch {
     const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
-    return { reason: `A mock must be a JSON document. The content type of this response is ${type ?? 'missing'}` };
+    return {
+      reason: `A mock must be a JSON document, but this response is not one. Its content type is ${type ?? 'missing'}`,
+    };
   }
 };
 
 /**
- * Converts a captured response to a mock: its status, headers and body, byte for byte. Omits headers that describe the connection or the moment, and
- * decompresses the body.
+ * Converts a captured response to a mock with the same status, headers and body. Decompresses the body. Omits headers that apply
+ * only to the original connection or time, or exceed the limits. Returns the reason if the response cannot be a mock.
  */
 export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
   const { response, outcome, upstreamError } = entry;
   if (response.status === 0) return refuse('No response to this request was recorded.');
   if (outcome !== 'forwarded' && outcome !== 'mocked')
     return refuse(
-      `The upstream did not return a complete response (${upstreamError === '' ? outcome : upstreamError}).`,
+      `The upstream did not return a complete response${upstreamError === '' ? '.' : `: ${upstreamError}`}`,
     );
   if (response.status < 200 || response.status > 599)
     return refuse(`A mock needs a status from 200 to 599, but this response has ${response.status}.`);

@@ -20,11 +20,14 @@ const LOGS = `${RESOURCES.Project.plural}/logs`;
 
 /** Returns the logs that the user may read. The API server decides, because ClickHouse has only one user, the dashboard. */
 export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
-  /** Most users may read all logs in a namespace or none, so the first question usually covers many projects. */
+  /**
+   * Returns whether the user may read the project's log. Most users may read either all logs in a namespace or none, so the first review
+   * usually covers many projects.
+   */
   const mayRead = async ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
     (await reviews.may(user, { verb: 'get', resource: LOGS, namespace })) ||
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
-  /** Checks the uid, because permissions refer to names. An earlier project with the same name may have had another owner. */
+  /** Checks the uid, because permissions refer to names, and an earlier project with the same name may have had a different owner. */
   const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
     (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;
   return {
@@ -40,7 +43,7 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
       if (!(await mayRead(project))) {
         throw new SourceError(
           'Forbidden',
-          `you may not read the log of project ${namespace}/${name}: this requires the verb "get" on ${LOGS} with this name`,
+          `you do not have permission to read the log of project ${namespace}/${name}: you need the verb "get" on ${LOGS} in namespace ${namespace}, for all projects or for resource name "${name}"`,
         );
       }
       if (!(await isLive('Project', project)))
@@ -48,7 +51,7 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
       return projectLog(store, project);
     },
     usage: async (account, range) => {
-      // This reads the Account with the user's token, so the user needs permission to get it.
+      // `isLive` reads the Account with the user's token, so the user needs permission to get the Account.
       if (!(await isLive('Account', account))) {
         const { namespace, name, uid } = account;
         throw new SourceError('NotFound', `account ${namespace}/${name} with uid "${uid}" does not exist`);

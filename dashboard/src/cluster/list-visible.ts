@@ -16,8 +16,8 @@ const CALLS_MAX = 8;
 const ASKED_MAX = 500;
 
 /**
- * Returns the objects of a kind in all namespaces that the user may see. Most users may not list all namespaces. For them, queries each namespace
- * where an access review allows it. Everything that is shown was read with the user's token.
+ * Returns the objects of a kind in all namespaces that the user may see. Most users may not list all namespaces. For these users,
+ * queries each namespace where an access review allows it. Everything that is shown was read with the user's token.
  */
 export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonly ResourceObject[]> => {
   const { user, reviews, index } = parts;
@@ -27,7 +27,7 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
   if (namespaces === undefined) {
     throw new SourceError(
       'Unavailable',
-      `you may not list ${resource} in all namespaces, and the dashboard has not loaded the namespaces yet`,
+      `you do not have permission to list ${resource} in all namespaces, and the dashboard has not loaded the namespaces yet: try again in a few seconds`,
     );
   }
   const found = await mapSome(namespaces, async (namespace) => {
@@ -49,7 +49,9 @@ const getNamedProjects = async (
   return found.filter((object) => object !== undefined);
 };
 
-/** Returns the object. Undefined if it was deleted, or access to it was revoked, since the index and the access review were read. */
+/**
+ * Returns the object, or undefined if it was deleted, or access to it was revoked, after the index and the access review were read.
+ */
 const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
   try {
     return await getObject(user, ref);

@@ -163,30 +163,30 @@ describe('a body', () => {
   });
 
   it.each([
-    ['is not text', answer(Buffer.from([0xff, 0])), answer(Buffer.from([0xff, 1])), 'They are not text.'],
+    ['is not text', answer(Buffer.from([0xff, 0])), answer(Buffer.from([0xff, 1])), 'At least one body is not text.'],
     [
       'is not stored completely',
       answer('ab', { truncated: true, bodyBytes: 20 }),
       answer('ab'),
-      'Only the beginning of one body is stored.',
+      'Only the beginning of at least one body is stored.',
     ],
     [
       'has a wrong content-encoding',
       answer('no gzip', { headers: [['content-encoding', 'gzip']] }),
       answer('{}'),
-      'One body uses an unsupported compression.',
+      'At least one body cannot be decompressed.',
     ],
     [
       'decompresses to more than the limit',
       answer(gzipSync(Buffer.alloc(COMPARED_BYTES_MAX + 1)), { headers: [['content-encoding', 'gzip']] }),
       answer('{}'),
-      'One body uses an unsupported compression.',
+      'At least one body cannot be decompressed.',
     ],
     [
       'is too large',
       answer('x'.repeat(COMPARED_BYTES_MAX + 1)),
       answer('y'),
-      'They are too large to compare in detail.',
+      'At least one body is too large to compare in detail.',
     ],
   ])('is compared by size and digest if it %s', (_, before, after, why) => {
     const diff = bodyDiff(before, after);

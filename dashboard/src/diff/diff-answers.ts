@@ -5,7 +5,7 @@ import { diffHeaders } from './diff-headers.ts';
 import { diffJson } from './diff-json.ts';
 import { diffLines } from './diff-lines.ts';
 
-/** Larger bodies are compared as bytes. Their differences are too long to read on a page, and finding them would delay all other requests. */
+/** Larger bodies are compared as bytes, because their differences are too long to read on a page and take long to find. */
 export const COMPARED_BYTES_MAX = 512 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -33,14 +33,15 @@ const diffBodies = (before: Answer, after: Answer): BodyDiff => {
     before: bytesView(before),
     after: bytesView(after),
   });
-  if (before.truncated || after.truncated) return asBytes('Only the beginning of one body is stored.');
+  if (before.truncated || after.truncated) return asBytes('Only the beginning of at least one body is stored.');
   if (isSameBytes(before.body, after.body)) return { kind: 'same', bytes: after.bodyBytes };
   const [old, now] = [before, after].map(({ headers, body }) => decodeContent(headers, body, COMPARED_BYTES_MAX));
-  if (old === undefined || now === undefined) return asBytes('One body uses an unsupported compression.');
+  if (old === undefined || now === undefined) return asBytes('At least one body cannot be decompressed.');
   if (isSameBytes(old, now)) return { kind: 'same', bytes: now.length };
-  if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX) return asBytes('They are too large to compare in detail.');
+  if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX)
+    return asBytes('At least one body is too large to compare in detail.');
   const [oldText, nowText] = [textOf(old), textOf(now)];
-  if (oldText === undefined || nowText === undefined) return asBytes('They are not text.');
+  if (oldText === undefined || nowText === undefined) return asBytes('At least one body is not text.');
   const json = diffJson(oldText, nowText);
   return json === undefined ? { kind: 'text', ...diffLines(oldText, nowText) } : { kind: 'json', ...json };
 };

@@ -22,11 +22,11 @@ const STATUS: Readonly<Record<SourceErrorKind, number>> = {
 
 const TITLES: Readonly<Record<SourceErrorKind, string>> = {
   NotFound: 'Not found',
-  Conflict: 'Changed by someone else',
+  Conflict: 'Conflict',
   Invalid: 'Invalid',
   Unauthorized: 'Signed out',
   Forbidden: 'Permission denied',
-  Unavailable: 'Can’t reach the API server',
+  Unavailable: 'Temporarily unavailable',
 };
 
 const respond = (failure: Failure, status: number): Response =>
@@ -39,20 +39,20 @@ export const notFound = (what: string, message = 'It may have been renamed or de
 /** Messages for objects that are usually not deleted by users. */
 const REASONS: Readonly<Partial<Record<NotFound['what'], string>>> = {
   replay: 'Replays are removed a day after they end.',
-  request: 'The request has expired, or it belongs to another project.',
+  request: 'The request may have expired or been purged, or it belongs to another project.',
 };
 
-/** Returns an error page for pages that show only data from the log. `message` is the reason why the log is not responding. Loaders throw it. */
+/** Returns an error page for pages that show only data from the log. `message` explains why the log is not responding. Loaders throw it. */
 export const logUnavailable = (message: string): Response =>
   respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 
 const refusedWork = ({ reason, message }: WorkRefused): Response =>
   reason === 'Busy'
     ? respond({ kind: 'Unavailable', title: 'The dashboard is busy', message }, 503)
-    : // Not a 503, because pages retry those automatically and this would fail again.
+    : // Not a 503, because pages retry a request automatically after a 503, and this request would fail again.
       respond({ kind: 'Invalid', title: 'This request cannot be processed', message }, 422);
 
-/** Converts an error to an error page. Undefined for an unexpected error, which is logged. */
+/** Converts an error to an error page. Returns undefined for an unexpected error, which is logged. */
 export const toFailure = (error: unknown): Response | undefined => {
   if (isNotFound(error)) return notFound(error.shown, REASONS[error.what]);
   if (isWorkRefused(error)) return refusedWork(error);
@@ -67,6 +67,6 @@ export const refusalOf = (error: unknown): string => {
   throw error;
 };
 
-/** Resolves to the reason why a write was rejected. Undefined if it succeeded. */
+/** Resolves to the reason why a write was rejected, or to undefined if it succeeded. */
 export const refusalOfWrite = (write: Promise<ApplyResult>): Promise<string | undefined> =>
   write.then((result) => (result.ok ? undefined : problemText(result.problems)), refusalOf);

@@ -3,7 +3,10 @@ interface PageStreamLimits {
   readonly totalMax: number;
 }
 
-/** Maximum number of concurrent page streams. Each live tail queries ClickHouse several times a second. A page opens at most two streams. */
+/**
+ * Maximum number of concurrent page streams. While requests arrive, each live tail queries ClickHouse several times a second. A
+ * page opens at most two streams.
+ */
 const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
 
 /** Reserves a stream until `release` is called, or returns the reason why none is available. */
@@ -26,7 +29,7 @@ export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((
       };
     if (total >= totalMax)
       return {
-        refusal: `Live updates are paused because this dashboard already serves ${totalMax} live pages. Try again later.`,
+        refusal: `Live updates are paused because this dashboard already serves ${totalMax} live pages. They resume when other pages are closed.`,
       };
     add(reader, 1);
     let isOpen = true;

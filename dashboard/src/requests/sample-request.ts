@@ -12,7 +12,10 @@ export interface SampleRequest {
   readonly url: string;
 }
 
-/** Returns a request to an endpoint that is ready. Prefers endpoints that do not need a body. */
+/**
+ * Returns whether the project has endpoints, and a request to an endpoint that is ready. Prefers GET, which needs no body. `first`
+ * is undefined if no endpoint for GET or POST is ready.
+ */
 export const sampleRequestOf = async (backend: Backend, project: ProjectName) => {
   const endpoints = await listEndpoints(backend, project);
   const callable = endpoints.flatMap((object): SampleRequest[] => {
@@ -51,6 +54,8 @@ export const sendSampleRequest = async (backend: Backend, project: ProjectName):
     const rejected = answer.headers.get('standin-rejected');
     return rejected === null ? {} : { error: `The gateway rejected the request: ${rejected}.` };
   } catch {
-    return { error: `No response from ${new URL(first.url).origin}.` };
+    return {
+      error: `No response from ${new URL(first.url).origin}. If the dashboard cannot reach this address, send the request yourself.`,
+    };
   }
 };

@@ -1,13 +1,13 @@
-/** Capitalises the first letter: `project default/orders` → `Project default/orders`. */
+/** Capitalises the first letter of a text such as `project default/orders`. */
 export const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 /** Thrown if an object in a path does not exist or belongs to another project or account. */
 export class NotFound extends Error {
   override readonly name = 'NotFound';
-  readonly what: 'account' | 'endpoint' | 'key' | 'project' | 'regeneration' | 'replay' | 'request' | 'share';
+  readonly what: 'account' | 'endpoint' | 'key' | 'project' | 'purge' | 'regeneration' | 'replay' | 'request' | 'share';
   /** A description such as `project default/orders` or `request`. */
   readonly shown: string;
-  /** A sentence for API clients, if more is known than that the object does not exist. */
+  /** A sentence for API clients that adds details, if any are known. */
   readonly detail: string | undefined;
 
   constructor(what: NotFound['what'], shown: string, detail?: string) {

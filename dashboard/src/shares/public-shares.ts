@@ -7,9 +7,9 @@ import { capturedOf } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';
 import { isShareToken, shareTokenSha256 } from './share-token.ts';
-import type { SharedExchange } from '../captured/redact-for-share.ts';
+import type { SharedExchange } from '../captured/shared-exchange.ts';
 
-/** What a link shows. */
+/** The content of a link. */
 export interface OpenedShare {
   readonly exchange: SharedExchange;
   /** In RFC 3339 format. */
@@ -19,15 +19,16 @@ export interface OpenedShare {
 /** Shared links. Opening one requires no session and grants no permissions. */
 export interface PublicShares {
   /**
-   * Returns what the link shows. Undefined if the link is unknown, expired, revoked or rejected by the operator, or if its log entry no longer
-   * exists. Rejects with `SourceError` (`Unavailable`), `LogStoreError` or `WorkRefused` if this cannot be determined now.
+   * Returns what the link shows, or undefined if the link is unknown, expired, revoked or rejected by the operator, or if its log
+   * entry no longer exists. Rejects with `SourceError` (`Unavailable`), `LogStoreError` or `WorkRefused` if this cannot be
+   * determined now.
    */
   open(token: string): Promise<OpenedShare | undefined>;
 }
 
-/** Finds Shares. Its results are as recent as the underlying resources allow. */
+/** Finds Shares. Its results are as recent as its source allows. */
 export interface ShareSource {
-  /** Returns the current Share with this token, and the uid of its Project. Undefined if one of them does not exist. */
+  /** Returns the current Share with this token, and the uid of its Project. Returns undefined if one of them does not exist. */
   find(tokenSha256: string): Promise<FoundShare | undefined>;
 }
 
@@ -36,18 +37,21 @@ interface FoundShare {
   readonly projectUid: string;
 }
 
-/** Returns the rules of a Share. Undefined if its spec has none. In that case the default rules for its entry apply. */
+/** Returns the rules of a Share, or undefined if its spec has none, in which case the default rules for its entry apply. */
 const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefined =>
   redact && { headers: redact.headers ?? [], query: redact.query ?? [], jsonPaths: redact.jsonPaths ?? [] };
 
-/** Returns whether the operator has accepted the current generation of the object. */
+/**
+ * Returns whether the operator has accepted the current generation of the object. `Ready` does not decide, because this condition
+ * lags behind the log. The operator looks for a missing request at intervals, but each opening of a link reads the request itself.
+ */
 const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
   const { conditions = [] } = readStatus('Share', status);
   const accepted = conditions.find(({ type }) => type === ('Accepted' satisfies Condition['type']));
   return accepted?.status === 'True' && accepted.observedGeneration === metadata.generation;
 };
 
-/** What is needed to look up links and what they show. */
+/** The sources that are needed to look up links and their content. */
 export interface PublicSharesSource {
   readonly source: ShareSource;
   readonly store: Pick<LogStore, 'row' | 'version'>;
@@ -68,7 +72,10 @@ interface WorkingLink {
   readonly identity: string;
 }
 
-/** A Share must not show the log of another project, whatever request and identity are named (ADR 024). */
+/**
+ * Returns whether the row belongs to the Share's project. A Share must never show another project's log, regardless of the request and the
+ * identity that it specifies (ADR 024).
+ */
 const isOf = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
   row.projectUid === projectUid && row.namespace === namespace && row.project === spec.projectRef.name;
 
@@ -89,7 +96,7 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
   const redacted = async (link: WorkingLink): Promise<SharedExchange | undefined> => {
     const { spec } = link;
     const row = await store.row(spec.requestId);
-    // A Share must not show a request from another project, even if it contains the id of one.
+    // A Share must not show a request from another project, even if the Share contains the id of such a request.
     if (row === undefined || !isOf(link, row)) return undefined;
     return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
   };

@@ -1,5 +1,5 @@
 import { WorkRefused } from '../workers/work-refused.ts';
-import type { SharedExchange } from '../captured/redact-for-share.ts';
+import type { SharedExchange } from '../captured/shared-exchange.ts';
 
 export interface ShareCacheOptions {
   /** Maximum total size of the cached text. */
@@ -10,7 +10,7 @@ export interface ShareCacheOptions {
 }
 
 interface Kept {
-  /** Identifies the Share, its spec and the row. If one of these differs, the cached value is out of date. */
+  /** Identifies the Share, its spec and the row. If one of the three differs, the cached value is out of date. */
   readonly identity: string;
   readonly exchange: Promise<SharedExchange | undefined>;
   /** Undefined while the value is being created. */
@@ -33,8 +33,8 @@ const bytesOf = ({ target, request, response }: SharedExchange): number =>
   );
 
 /**
- * Caches what links show, by token hash. Opening a link repeatedly or concurrently causes no further work. The cache does not decide whether a link
- * works. That is checked every time.
+ * Caches what links show, by token hash. Opening a link repeatedly or concurrently causes no further work. The cache does not
+ * decide whether a link works, which is checked every time.
  */
 export class ShareCache {
   readonly #options: Required<ShareCacheOptions>;
@@ -74,7 +74,7 @@ export class ShareCache {
       this.#settle(tokenSha256, kept, exchange && bytesOf(exchange));
       return exchange;
     } catch (error) {
-      // Work that took too long would do so again. It is rejected until the entry is removed.
+      // Work that took too much time or memory would fail again, so it is rejected until the entry is removed.
       const isFinal = error instanceof WorkRefused && error.reason !== 'Busy';
       this.#settle(tokenSha256, kept, isFinal ? 0 : undefined);
       throw error;
@@ -83,13 +83,13 @@ export class ShareCache {
     }
   }
 
-  /** Removes the value of a link that no longer works. */
+  /** Removes a value, for example because its link no longer works. */
   drop(tokenSha256: string): void {
     this.#bytes -= this.#kept.get(tokenSha256)?.bytes ?? 0;
     this.#kept.delete(tokenSha256);
   }
 
-  /** `bytes` is undefined if the value is not cached. */
+  /** Records the size of a created value, and evicts old values. If `bytes` is undefined, removes the value instead. */
   #settle(tokenSha256: string, kept: Kept, bytes: number | undefined): void {
     if (this.#kept.get(tokenSha256) !== kept) return;
     if (bytes === undefined) {

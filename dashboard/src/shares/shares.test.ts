@@ -7,7 +7,7 @@ import { publicShares, type PublicShares, type PublicSharesSource } from './publ
 import { ShareCache } from './share-cache.ts';
 import { ShareIndex } from './share-index.ts';
 import { createShareToken, isShareToken, shareTokenSha256 } from './share-token.ts';
-import type { SharedExchange } from '../captured/redact-for-share.ts';
+import type { SharedExchange } from '../captured/shared-exchange.ts';
 import { WorkRefused } from '../workers/work-refused.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -50,7 +50,7 @@ const row = newLogRow({
 const workers = startWorkers();
 afterAll(() => workers.close());
 
-/** The existing objects, which a test may change. */
+/** The existing objects, which tests may change. */
 class World implements PublicSharesSource {
   readonly index = new ShareIndex();
   readonly rows: LogRow[];
@@ -100,11 +100,31 @@ describe('a link', () => {
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
   });
 
+  it('works as soon as the log has its entry, even if the operator has not found the entry yet', async () => {
+    const ready = { ...condition, type: 'Ready', status: 'False', reason: 'RequestNotFound' };
+    const opened = await sharesOf([project, share({ status: { conditions: [condition, ready] } })]).open(TOKEN);
+    expect(opened?.exchange.target).toBe('/a');
+  });
+
   it.each([
     ['there is no such Share', [project]],
     ['it has expired', [project, share({}, { expiresAt: '2026-11-21T12:00:00Z' })]],
     ['the operator has not accepted it', [project, share({ status: undefined })]],
     ['the operator has refused it', [project, share({ status: { conditions: [{ ...condition, status: 'False' }] } })]],
+    [
+      'the operator has refused it, whatever Ready is',
+      [
+        project,
+        share({
+          status: {
+            conditions: [
+              { ...condition, status: 'False' },
+              { ...condition, type: 'Ready' },
+            ],
+          },
+        }),
+      ],
+    ],
     [
       'the operator accepted an earlier generation',
       [project, share({ status: { conditions: [{ ...condition, observedGeneration: 0 }] } })],

@@ -1,6 +1,6 @@
 /**
- * The functions that workers run on captured bytes, by name. They are pure and take plain data. Rows are passed as the log stores them, so bodies are
- * decoded in the worker.
+ * The functions that workers run on captured bytes, by name. They are pure functions with plain data as input. Rows are passed as the log
+ * stores them, so that bodies are decoded in the worker.
  */
 import type { LogRow, ResourceObject } from '@standin/contract';
 import { toLogEntry } from '@standin/exchange';
@@ -12,9 +12,9 @@ import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
 import type { Draft } from '../captured/draft-of-row.ts';
 import { resultView, type ResultView } from '../captured/result-view.ts';
 import type { DashboardMode } from '../backend.ts';
-import { sharedExchange, type SharedExchange } from '../captured/redact-for-share.ts';
+import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
 
-/** Transfers the bytes of a result. Otherwise the worker would copy them. */
+/** Marks the bytes of a result for transfer. Otherwise, the worker would copy them. */
 const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
   isWorkerThread ? (move(bytes) as Uint8Array<ArrayBuffer>) : bytes;
 
@@ -68,7 +68,7 @@ export const writeSnippet = ({
   readonly options: SnippetOptions;
 }): Snippet => snippetOf(toLogEntry(row), format, options);
 
-/** Returns one part of a multipart body. `index` starts at 0. Undefined if the body has no such part. */
+/** Returns one part of a multipart body. `index` starts at 0. Returns undefined if the body has no such part. */
 export const multipartItem = ({
   body,
   contentType,

@@ -84,7 +84,7 @@ describe('workers', { timeout: 120_000 }, () => {
     expect(await item).toBeUndefined();
   });
 
-  it('refuse calls that would wait too long or behind too many others', async () => {
+  it('refuse calls that would wait too long or exceed the maximum number of waiting calls', async () => {
     const late = open({ waitMs: 1 });
     await expect(redact(late)).rejects.toMatchObject({ reason: 'Busy' });
     const workers = open({ queueMax: 1 });

@@ -30,7 +30,7 @@ for _, name in ipairs({ "Accepted", "ResolvedRefs" }) do
   end
 end
 
--- Of a Replay or KeyRegeneration. Earlier versions wrote Complete for failures, too, and with the status False before the end.
+-- Of a Replay, KeyRegeneration or Purge. Earlier versions wrote Complete for failures, too, and with the status False before the end.
 local progress = conditions["Reconciling"] or conditions["Failed"] or conditions["Complete"]
 if progress ~= nil then
   if progress.reason == "Failed" then

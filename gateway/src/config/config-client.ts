@@ -4,20 +4,19 @@ import { backoffMs, type PermitAnswer, type PermitRequest, type UsageReport } fr
 import type { Logger } from 'pino';
 import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
-import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
+import { OperatorConnection, type OperatorAddress, type Undelivered } from './operator-connection.ts';
 import { Revocations } from './revocations.ts';
 import { NotLeaderError, StreamSession } from './stream-session.ts';
 
 export interface ConfigClientOptions {
   /** This gateway's name. */
   readonly name: string;
-  /** Unique to this process. */
+  /** An id that is unique to this process. */
   readonly instance: string;
   readonly urls: readonly string[];
   readonly tlsDir: string;
   /**
-   * How long the gateway serves requests without contact to the operator. 0 means no limit. The operator receives this
-   * value.
+   * How long the gateway serves requests without contact with the operator. 0 means no limit. The operator receives this value.
    */
   readonly maxStalenessMs: number;
   readonly store: ConfigStore;
@@ -28,8 +27,7 @@ export interface ConfigClientOptions {
   readonly settled: () => Promise<void>;
   /** Called when a stream is open and its snapshot is active. */
   readonly onConnected: () => void;
-  /** See `SessionParts`. */
-  readonly undeliveredMs: () => number | undefined;
+  readonly undelivered: () => Undelivered;
   readonly logger: Logger;
 }
 
@@ -37,12 +35,12 @@ const BACKOFF = { baseMs: 100, capMs: 2_000 };
 /** How long a starting gateway waits for a response from any operator. */
 const FIRST_ROUND_TIMEOUT_MS = 5_000;
 /**
- * How long to wait before using the copy on disk if operators respond but none is leading. This covers an election.
- * Without a leader no permits are available, so this gateway would refuse requests that others can serve.
+ * How long to wait before using the copy on disk if operators respond but none is leading. This time is long enough for an
+ * election. Without a leader, no permits are available, so this gateway would refuse requests that other gateways can serve.
  */
 const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
-/** Short, because callers wait for it. */
+/** This timeout is short, because callers wait for the permits. */
 const PERMITS_TIMEOUT_MS = 3_000;
 /**
  * How long callers wait for the next leader after the previous one is lost. A leader that stops hands over within a
@@ -51,10 +49,10 @@ const PERMITS_TIMEOUT_MS = 3_000;
 const HANDOVER_MS = 3_000;
 const FAILURES_KEPT_MAX = 1_000;
 
-/** The result of one round over all operators: a stream (which has ended), responses but no leader, or no response. */
+/** The result of one round over all operators: a stream that has ended, responses but no leader, or no response. */
 type RoundOutcome = 'stream' | 'no leader' | 'no response';
 
-/** How a session ended. */
+/** The end of a session. */
 interface SessionEnd {
   readonly hadStream: boolean;
   /** Whether the operator responded but is not leading. */
@@ -63,7 +61,7 @@ interface SessionEnd {
   readonly leaderUrl?: string | undefined;
 }
 
-/** Whether the operator closed or refused the connection. Timeouts have a different kind of code. */
+/** Returns whether the operator closed or refused the connection. The code of a timeout is a number. */
 const isCut = (error: unknown): boolean => error instanceof Error && 'code' in error && typeof error.code === 'string';
 
 const reasonOf = (error: unknown): string => {
@@ -98,8 +96,8 @@ export class ConfigClient {
   }
 
   /**
-   * Resolves when there is a configuration, or when none is available yet. In that case, `ConfigStore` receives one
-   * later.
+   * Resolves when there is a configuration, or when it is clear that none is available yet. In the latter case, `ConfigStore`
+   * receives a configuration later.
    */
   async start(): Promise<void> {
     const first = Promise.withResolvers<RoundOutcome>();
@@ -122,16 +120,16 @@ export class ConfigClient {
       return await connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
     } catch (error) {
       if (!isCut(error)) throw error;
-      // The leader may have granted a block before it stopped. No later request names that block, so the operator
-      // returns it to the account.
+      // The request is safe to repeat, even if the leader granted a block before it stopped. No later request names that
+      // block, so the operator returns it to the account.
       const next = await this.#leader(performance.now(), connection);
       return next.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
     }
   }
 
   /**
-   * Returns the connection to the leader, unless it is the one that was cut. Waits for it until `HANDOVER_MS` after the
-   * previous leader was lost.
+   * Resolves with the connection to the leader, but never with the connection that was `cut`. Waits for a leader until
+   * `HANDOVER_MS` after the previous leader was lost.
    */
   async #leader(lostMs: number, cut?: OperatorConnection): Promise<OperatorConnection> {
     const leftMs = lostMs + HANDOVER_MS - performance.now();
@@ -183,7 +181,7 @@ export class ConfigClient {
     if (!this.#hasSnapshot && !this.#stopped.signal.aborted) await this.#options.diskCopy.restore();
   }
 
-  /** Runs rounds until `stop`. Calls `onFirst` after the first round or at the first commit of its stream. */
+  /** Runs rounds until `stop`. Calls `onFirst` after each round and at each commit. Only the first call has an effect. */
   async #run(onFirst: (outcome: RoundOutcome) => void): Promise<void> {
     const { signal } = this.#stopped;
     for (let attempt = 0; !signal.aborted; attempt++) {
@@ -208,13 +206,13 @@ export class ConfigClient {
         queue.unshift(...(await this.#resolve(end.leaderUrl)));
       }
     }
-    // The named leader did not respond, so stop trying it first.
+    // The named leader did not respond, so it is no longer tried first.
     this.#hint = undefined;
     return outcome;
   }
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
-    const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onRecall, undeliveredMs, onConnected } =
+    const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onRecall, undelivered, onConnected } =
       this.#options;
     const where = { url: target.url.origin, address: target.address };
     try {
@@ -228,7 +226,7 @@ export class ConfigClient {
         diskCopy,
         revocations: this.#revocations,
         logger,
-        ...{ onRecall, undeliveredMs },
+        ...{ onRecall, undelivered },
         onCommit: () => {
           if (!this.isConnected) {
             logger.info(where, 'configuration received from the operator');
@@ -269,7 +267,7 @@ export class ConfigClient {
     if (this.#failures.size < FAILURES_KEPT_MAX) this.#failures.add(text);
   }
 
-  /** Returns all addresses of all operators in random order, so that gateways spread across them. */
+  /** Returns all addresses of all operators in random order, so that gateways are spread across the operators. */
   async #addresses(): Promise<OperatorAddress[]> {
     const found = await Promise.all(this.#options.urls.map((url) => this.#resolve(url)));
     const shuffled = found

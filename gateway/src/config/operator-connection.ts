@@ -21,12 +21,12 @@ export interface OperatorAddress {
 
 /** An operator that does not respond within this time counts as unavailable. */
 const RESPONSE_TIMEOUT_MS = 3_000;
-/** Enough for the stream, acknowledgements, and permit requests for many accounts at once. */
+/** Connections to one operator at a time. Enough for the stream, acknowledgements, and permit requests for many accounts. */
 const SOCKETS_MAX = 16;
-/** Responses other than the stream are one line. */
+/** The largest response other than the stream. Such a response is one line. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
 
-/** What a gateway reports about itself when it connects. */
+/** The facts that a gateway reports about itself when it connects. */
 export interface GatewayIdentity {
   readonly name: string;
   readonly instance: string;
@@ -38,9 +38,17 @@ interface Answer {
   readonly body: string;
 }
 
+/** The requests that a gateway has and the log has not. */
+export interface Undelivered {
+  /** The age of the oldest request that will be delivered. 0 if there is no such request, and undefined if the age is unknown. */
+  readonly ageMs: number | undefined;
+  /** The number of files in quarantine. */
+  readonly quarantined: number;
+}
+
 /**
- * An HTTPS connection to one operator, with certificates on both sides. They are read again for each connection, so an
- * operator can renew them without restarting the gateways.
+ * An HTTPS connection to one operator, with certificates on both sides. `open` reads the certificate files each time, so renewed
+ * certificates do not require a restart.
  */
 export class OperatorConnection {
   readonly #target: OperatorAddress;
@@ -57,7 +65,7 @@ export class OperatorConnection {
     const [ca, cert, key] = await Promise.all(
       ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(join(tlsDir, file))),
     );
-    // Operators are dialled by address; the certificate proves their identity.
+    // Operators are dialled by address, and the certificate proves their identity.
     const tls = { ca, cert, key, servername: STREAM_SERVER_NAME, minVersion: 'TLSv1.3' as const };
     return new OperatorConnection(target, new Agent({ ...tls, keepAlive: true, maxSockets: SOCKETS_MAX }), gateway);
   }
@@ -73,20 +81,19 @@ export class OperatorConnection {
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
 
-  /**
-   * Returns false if the operator does not know this gateway, which then has to reconnect.
-   *
-   * @param undeliveredMs see contract/config-stream.ts. Undefined: unknown.
-   */
+  /** Sends an acknowledgement. Returns false if the operator does not know this gateway, which then has to reconnect. */
   async ack(
     ack: Omit<Ack, 'gateway' | 'instance'>,
-    undeliveredMs: number | undefined,
+    { ageMs, quarantined }: Undelivered,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
-    const path = undeliveredMs === undefined ? '/v1/acks' : `/v1/acks?undeliveredMs=${Math.ceil(undeliveredMs)}`;
-    const { status } = await readAnswer(await this.#send('POST', path, { signal, body }));
+    const query = new URLSearchParams({
+      ...(ageMs !== undefined && { undeliveredMs: String(Math.ceil(ageMs)) }),
+      quarantined: String(quarantined),
+    });
+    const { status } = await readAnswer(await this.#send('POST', `/v1/acks?${query.toString()}`, { signal, body }));
     if (status !== 204 && status !== 409)
       throw new Error(`the operator responded to an acknowledgement with status ${status}`);
     return status === 204;

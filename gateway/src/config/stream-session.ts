@@ -14,15 +14,15 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StreamProtocolError, type Committed, type ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
-import { readAnswer, type OperatorConnection } from './operator-connection.ts';
+import { readAnswer, type OperatorConnection, type Undelivered } from './operator-connection.ts';
 import type { Revocations } from './revocations.ts';
 
-/** Far larger than an escaped mock of `LIMITS.mockBodyBytesMax` with its headers. */
+/** The longest line of the stream. Far longer than an escaped mock of `LIMITS.mockBodyBytesMax` with its headers. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const ACK_ATTEMPTS_MAX = 4;
 const ACK_BACKOFF = { baseMs: 100, capMs: 800 };
 const REVOKE_RETRY_MS = 1_000;
-/** Thrown when this operator is not leading. Another one may be. */
+/** Thrown when this operator is not leading. Another operator may be leading. */
 export class NotLeaderError extends Error {
   override readonly name = 'NotLeaderError';
   readonly leaderUrl: string | undefined;
@@ -42,11 +42,10 @@ export interface SessionParts {
   readonly onCommit: () => void;
   /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
-  /** The age of the oldest record that is not in ClickHouse; 0: there is none. Undefined: unknown. */
-  readonly undeliveredMs: () => number | undefined;
+  readonly undelivered: () => Undelivered;
 }
 
-/** The parts of a message that are readable even if the schema rejects it. */
+/** The parts of a `put` message that are needed to reject its object. A newer operator may send more than the schema allows. */
 const putOfSomething = z.object({
   type: z.literal('put'),
   object: z.object({ kind: z.enum(['Account', 'Project', 'Endpoint']), uid: z.string() }),
@@ -133,7 +132,10 @@ export class StreamSession {
     }
   }
 
-  /** Rejects objects from a newer operator, one by one, if this gateway does not know them. */
+  /**
+   * Rejects only the object of a `put` message that the schema does not allow, because a newer operator may send such objects.
+   * Throws an error for any other message.
+   */
   #takeUnknown(json: unknown, error: z.ZodError): void {
     const put = putOfSomething.safeParse(json);
     if (!put.success) throw new StreamProtocolError(`invalid message: ${z.prettifyError(error)}`);
@@ -177,7 +179,7 @@ export class StreamSession {
       await this.#ack(next);
       this.#lastAcked = next;
     }
-    // This is in the same turn as the last check, so a commit after it starts a new loop.
+    // This assignment runs in the same turn as the last check, so a commit after that check starts a new loop.
     this.#acking = undefined;
   }
 
@@ -204,12 +206,12 @@ export class StreamSession {
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
         const sent = { uptimeMs: performance.now(), atMs: Date.now() };
-        if (await this.#connection.ack(ack, this.#parts.undeliveredMs(), signal)) this.#parts.store.confirmed(sent);
+        if (await this.#connection.ack(ack, this.#parts.undelivered(), signal)) this.#parts.store.confirmed(sent);
         else this.#end.abort();
         return;
       } catch (error) {
         this.#parts.logger.info({ err: error, attempt }, 'acknowledgement failed');
-        // Reconnecting brings a snapshot and, with it, another acknowledgement.
+        // After reconnecting, the gateway receives and acknowledges a snapshot.
         if (attempt === ACK_ATTEMPTS_MAX) this.#end.abort();
         else await delay(exponentialMs(attempt, ACK_BACKOFF), undefined, { signal }).catch(() => undefined);
       }

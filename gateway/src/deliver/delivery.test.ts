@@ -85,22 +85,26 @@ describe('rows', () => {
     expect([delivery.failedAttempts, delivery.failingSinceMs]).toEqual([2, undefined]);
   });
 
-  test('report how long the oldest of them has waited', async () => {
+  test('report when the oldest of them was received', async () => {
     const { dir, sink, spool, delivery } = await setUp();
-    await expect.poll(() => delivery.undeliveredMs).toBe(0);
+    await expect.poll(() => delivery.oldestReceivedMs).toBe(Infinity);
     sink.onInsert = unavailable;
-    await spool.exchange(testRow());
-    const waitedSince = performance.now();
+    const before = performance.now();
+    await spool.exchange(testRow({ requestUs: 1, durationUs: 2_000_000 }));
+    const recorded = performance.now();
+    expect(delivery.oldestReceivedMs).toBeGreaterThanOrEqual(before - 2_000);
+    expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(recorded - 2_000);
     await sink.until(({ attempts }) => attempts.length === 1);
-    await spool.exchange(testRow());
-    await vi.waitUntil(() => performance.now() - waitedSince > 50);
-    expect(delivery.undeliveredMs).toBeGreaterThanOrEqual(50);
+    expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(recorded - 2_000);
+    // A longer request whose body took longer to arrive, in a later segment.
+    await spool.request(testRow({ requestUs: 3_000_000, durationUs: 0 }));
+    expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(performance.now() - 3_000);
     // The records of an earlier process may have any age.
     await crash(dir, spool);
     const later = await startOn(dir, sink);
-    expect(later.delivery.undeliveredMs).toBeUndefined();
+    expect(later.delivery.oldestReceivedMs).toBe(-Infinity);
     sink.onInsert = () => undefined;
-    await expect.poll(() => delivery.undeliveredMs).toBe(0);
+    await expect.poll(() => delivery.oldestReceivedMs).toBe(Infinity);
   });
 
   test('that ClickHouse always rejects are quarantined individually, with tokens derived from the batch', async () => {

@@ -17,19 +17,19 @@ export interface DeliveryOptions {
   readonly migrate: boolean;
   /** A segment of another process counts as abandoned after this time without a change. */
   readonly quietMs: number;
-  /** Called for each earlier process whose records are all in ClickHouse. Repeated until it resolves. */
+  /** Called for each earlier process whose records are all in ClickHouse. The call is repeated until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
 
-/** The longest time that a row waits for other rows. The insert takes the rest of `LIMITS.flushIntervalMsMax`. */
+/** The longest time that a row waits for other rows. The insert may take the rest of `LIMITS.flushIntervalMsMax`. */
 const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
 const ORPHAN_SCAN_INTERVAL_MS_MAX = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
  * Delivers the spool's segments to ClickHouse, one at a time. While delivery works, a segment is sealed and sent within
- * `FLUSH_INTERVAL_MS`. While it fails, segments grow to their full size and wait on disk. Segments of earlier processes are
+ * `FLUSH_INTERVAL_MS`. While delivery fails, segments grow to their full size and wait on disk. Segments of earlier processes are
  * delivered in between.
  */
 export class Delivery {
@@ -79,11 +79,13 @@ export class Delivery {
     return this.#inserter.failingSinceMs;
   }
 
-  /** The age of the oldest record that is not in ClickHouse; 0: there is none. Undefined: unknown. */
-  get undeliveredMs(): number | undefined {
-    if (!this.#isPrepared || this.#orphans.bytes > 0) return undefined;
-    const sinceMs = this.#next?.sinceMs ?? this.#options.spool.oldestSinceMs;
-    return sinceMs === undefined ? 0 : performance.now() - sinceMs;
+  /**
+   * The `performance.now()` time when the oldest recorded request that is not in ClickHouse was received. Infinity if there is no
+   * such request, and -Infinity if the time is unknown.
+   */
+  get oldestReceivedMs(): number {
+    if (!this.#isPrepared || this.#orphans.bytes > 0) return -Infinity;
+    return Math.min(this.#next?.receivedMs ?? Infinity, this.#options.spool.oldestReceivedMs);
   }
 
   get damagedRecords(): number {
@@ -157,10 +159,12 @@ export class Delivery {
     return openSinceMs === undefined ? Infinity : openSinceMs + FLUSH_INTERVAL_MS - performance.now();
   }
 
-  /** Delivers one segment of another process. Returns false if there is none at the moment. */
+  /** Delivers one segment of another process. Returns false if there is no such segment at the moment. */
   async #deliverOrphan(): Promise<boolean> {
     if (this.#orphanSteps === undefined) {
       if (performance.now() < this.#nextOrphanScanMs) return false;
+      // Count the files in quarantine again, because administrators can remove them at any time.
+      await this.#quarantine.open();
       this.#orphanSteps = this.#orphans.steps();
     }
     const { done } = await this.#orphanSteps.next();

@@ -36,7 +36,7 @@ interface Failure {
   readonly message: string;
 }
 
-const CUT_SHORT = 'The caller disconnected, and the rest of the response was not read.';
+const CUT_SHORT = 'The caller disconnected, and the gateway did not read the rest of the response.';
 
 const failureOf = (error: unknown): Failure =>
   error instanceof EgressError
@@ -97,8 +97,8 @@ class Relay {
   }
 
   /**
-   * Responds with 502 or 504 when the upstream sends no response, or one that cannot be passed on. This is stored and counted
-   * like any response.
+   * Responds with 502 or 504 when the upstream sends no response, or one that cannot be passed on. The 502 or 504 is stored and
+   * counted like any other response.
    */
   async fail({ code, message }: Failure): Promise<void> {
     const { exchange } = this.#accepted;
@@ -124,7 +124,7 @@ class Relay {
       answer.body.on('error', () => undefined).destroy();
       await this.fail({
         code: 'upstream_invalid',
-        message: 'The upstream response has contradictory lengths.',
+        message: 'The upstream response has conflicting or invalid Content-Length values.',
       });
       return;
     }
@@ -138,7 +138,8 @@ class Relay {
     const failure = end.error === undefined ? undefined : failureOf(end.error);
     this.#span?.end({ status: answer.status, error: failure?.code });
     const recorded = this.#recordAnswer(answer, framing, end, failure);
-    // The recorder has its own copy. Counting both would cause refusals of other requests although memory is about to be freed.
+    // The recorder has its own copy. Counting both copies would cause refusals of other requests although memory is about to be
+    // freed.
     this.#capture.free();
     await recorded;
     if (end.error !== undefined) exchange.destroy();

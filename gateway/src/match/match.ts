@@ -1,4 +1,4 @@
-import type { ProjectConfig } from '@standin/contract';
+import { listText, type ProjectConfig } from '@standin/contract';
 import type { Authenticated } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
@@ -17,10 +17,10 @@ const notFound = (table: RoutingTable, project: ProjectConfig, path: string): Re
 };
 
 const methodNotAllowed = (methods: Methods, method: string): Refusal => {
-  const allowed = [...methods.keys()].sort().join(', ');
+  const allowed = [...methods.keys()].sort();
   return new Refusal('method_not_allowed', {
-    detail: `Send ${allowed} instead of ${method}.`,
-    headers: [['allow', allowed]],
+    detail: `Send ${listText(allowed, 'or')} instead of ${method}.`,
+    headers: [['allow', allowed.join(', ')]],
   });
 };
 

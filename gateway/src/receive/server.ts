@@ -13,23 +13,23 @@ export interface ReceiveOptions {
   readonly settings: GatewaySettings;
   /** Called for each request whose head has arrived, with the target as received and the scanner's verdict. Never throws. */
   readonly onExchange: (exchange: Exchange, target: string, verdict: HeadVerdict | undefined) => void;
-  /** Called for each request that was refused because its bytes are not HTTP, or arrived too slowly. */
+  /** Called for each request that is refused without an exchange, for example because its bytes are not HTTP. */
   readonly onRefused: (code: RejectionCode) => void;
 }
 
 /** How often to check for stalled requests. Timeouts may be late by this much. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** How long the caller has to read the last response after sending bytes that are not HTTP. */
+/** How long the caller has to read a response that is sent without an exchange, before the connection is cut. */
 const FAREWELL_MS = 2_000;
 
 /**
- * The number of requests that may wait for the decision about an earlier one. Each takes a few kilobytes of memory, but as few as
- * 18 bytes on the wire.
+ * The number of requests that may wait for the decision about an earlier request, per connection and in total. Each request takes a
+ * few kilobytes of memory, but as few as 18 bytes on the wire.
  */
 const WAITING_PER_CONNECTION_MAX = 1_024;
 const WAITING_MAX = 10_000;
 
-/** Node's parser stops at a head above the limit and reports this code. */
+/** Returns the rejection for an error from Node's server, which reports a head above its limit as `HPE_HEADER_OVERFLOW`. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout';
@@ -72,16 +72,17 @@ const plainAddress = (address: string): string => (address.startsWith('::ffff:')
 class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
-  /** Requests after one that is neither accepted nor refused yet. */
+  /** The number of requests after a request that is neither accepted nor refused yet. */
   waiting = 0;
   /** Stored because a closed socket has no peer address. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
   /**
-   * The exchange that began last. HTTP sends responses in the order of the requests, so when this one is sent, all of them are.
+   * The most recent exchange. HTTP sends responses in the order of the requests, so the response to this exchange is the last one
+   * to be sent.
    */
   latest: Exchange | undefined;
-  /** Whether the parser rejected the bytes of this connection, a timeout expired, or a body has too many small chunks. */
+  /** Whether the parser rejected the bytes on this connection, a timeout expired, or a body has too many small chunks. */
   isBroken = false;
 
   constructor(socket: Socket, onFragmented: (connection: Connection) => void) {
@@ -104,8 +105,8 @@ export class Receiver {
   readonly #app: FastifyInstance;
   readonly #options: ReceiveOptions;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** The number of requests that wait for the decision about an earlier one. */
-  #waiting = 0;
+  /** The requests that wait for the decision about an earlier request. */
+  readonly #waiting = new Set<Exchange>();
 
   private constructor(app: FastifyInstance, options: ReceiveOptions) {
     this.#app = app;
@@ -141,6 +142,12 @@ export class Receiver {
     return (this.#app.server.address() as AddressInfo).port;
   }
 
+  /** The `performance.now()` time when the oldest waiting request was received. Infinity if no request is waiting. */
+  get oldestReceivedMs(): number {
+    const waiting = [...this.#waiting].filter(({ isGone }) => !isGone);
+    return Math.min(...waiting.map(({ startedMs }) => startedMs));
+  }
+
   connectionCount(): Promise<number> {
     return new Promise((resolve) => {
       this.#app.server.getConnections((error, count) => resolve(error === null ? count : 0));
@@ -165,7 +172,7 @@ export class Receiver {
     const app = this.#app;
     const { server } = app;
     const { settings } = this.#options;
-    // Node emits a separate event for CONNECT.
+    // CONNECT is not a route, because Node emits a separate event for it.
     const known = new Set<string>([...app.supportedMethods, 'CONNECT']);
     for (const method of NODE_METHODS) if (!known.has(method)) app.addHttpMethod(method);
     app.route({ method: app.supportedMethods, url: '/', handler: () => undefined });
@@ -177,12 +184,12 @@ export class Receiver {
     server.maxConnections = settings.limits.connections;
     const onFragmented = (connection: Connection): void => this.#onFragmented(connection);
     server.on('connection', (socket: Socket) => this.#connections.set(socket, new Connection(socket, onFragmented)));
-    // The stages handle both expectations.
+    // The stages handle requests with an `Expect` header, for which Node emits these events.
     const pass = (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response);
     server.on('checkContinue', pass).on('checkExpectation', pass);
     server.on('connect', (_request, socket) => {
       this.#options.onRefused('target_invalid');
-      // Node has removed its own listeners, so without this one a reset would be an uncaught exception.
+      // Node has removed its own listeners, so without this listener a reset would be an uncaught exception.
       socket.on('error', () => socket.destroy());
       if (socket instanceof Socket) this.#sayFarewell(socket, farewell('target_invalid'));
     });
@@ -196,7 +203,7 @@ export class Receiver {
     }
     const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
     const before = connection.latest;
-    const isFull = connection.waiting >= WAITING_PER_CONNECTION_MAX || this.#waiting >= WAITING_MAX;
+    const isFull = connection.waiting >= WAITING_PER_CONNECTION_MAX || this.#waiting.size >= WAITING_MAX;
     if (before?.isDecided === false && isFull) {
       request.socket.destroy();
       return;
@@ -211,16 +218,16 @@ export class Receiver {
     // The parser announces pipelined requests one right after the other. After a refusal that ends the connection, none of them
     // is served, because the bytes may only look like a request.
     connection.waiting++;
-    this.#waiting++;
+    this.#waiting.add(exchange);
     before.whenDecided((closes) => {
       connection.waiting--;
-      this.#waiting--;
+      this.#waiting.delete(exchange);
       if (closes) exchange.decide(true);
       else begin();
     });
   }
 
-  /** Called when the parser rejected the bytes of this connection or a timeout expired. */
+  /** Called when the parser rejects the bytes on this connection, or when a timeout expires. */
   #onClientError(error: Error, socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || socket.destroyed || !socket.writable || isLost(error)) {
@@ -232,7 +239,7 @@ export class Receiver {
     this.#break(connection, code, detailOf(error));
   }
 
-  /** Stops parsing what follows, because a discarded body costs the parser just as much. */
+  /** Stops parsing the following bytes, because a discarded body costs the parser as much as any other body. */
   #onFragmented(connection: Connection): void {
     connection.socket.removeAllListeners('data');
     this.#break(connection, 'chunks_too_small');
@@ -242,7 +249,7 @@ export class Receiver {
   #break(connection: Connection, code: RejectionCode, detail?: string): void {
     if (connection.isBroken) return;
     connection.isBroken = true;
-    // A request is partly read. Its own response reports the error.
+    // If a request is partly read, the response to this request reports the error.
     if (connection.arriving !== undefined) {
       connection.arriving.broken(code);
       return;

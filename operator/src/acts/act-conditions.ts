@@ -10,11 +10,14 @@ export interface Progress {
   readonly message: string;
 }
 
-/** An act that was cancelled has reached the state that its spec asks for, so it is not stalled. */
+/** The message of `NoLogStore`. */
+export const NO_LOG_STORE = 'The operator has no ClickHouse server: set STANDIN_CLICKHOUSE_URL for the operator.';
+
+/** Returns whether an act is stalled. An act that was cancelled is not, because it has reached the state that its spec asks for. */
 const isStalled = ({ type, reason }: Pick<Condition, 'type' | 'reason'>): boolean =>
   type === 'Failed' && reason !== 'Cancelled';
 
-/** The conditions of an act. All except Accepted are present only while True, like the conditions of a Job (batch/v1). */
+/** Returns the conditions of an act. All except Accepted are present only while True, like the conditions of a Job (batch/v1). */
 export const actConditions = (accepted: Finding, progress: Progress, context: ConditionContext): Condition[] => {
   const { type, reason, message } = progress;
   const finding = { ok: true, reason, message };
@@ -25,11 +28,11 @@ export const actConditions = (accepted: Finding, progress: Progress, context: Co
   ];
 };
 
-/** An act that has ended. */
+/** How and when an act ended. */
 export interface Ended {
-  /** Its conditions, at its current generation. */
+  /** The act's conditions, at the act's current generation. */
   readonly conditions: readonly Condition[];
-  /** RFC 3339. */
+  /** In RFC 3339 format. */
   readonly endedAt: string;
 }
 
@@ -39,9 +42,9 @@ const isEnd = ({ type, status, reason }: Condition): boolean =>
   (type === 'Failed' && status === 'True') || (type === 'Complete' && ENDS.has(reason));
 
 /**
- * Undefined: the act has not ended, or the object is no act.
+ * Returns how and when an act ended, or undefined if the act has not ended or the object is not an act.
  *
- * Earlier versions wrote `Complete` with the reason Failed or Cancelled instead of `Failed`. Their conditions are converted.
+ * Earlier versions wrote `Complete` with the reason Failed or Cancelled instead of `Failed`. Such conditions are converted.
  */
 export const endedAct = ({ metadata, status }: Pick<ResourceObject, 'metadata' | 'status'>): Ended | undefined => {
   const conditions = conditionsIn(status).map((condition) => ({

@@ -7,7 +7,7 @@ import { drainJob, parseJobTemplate } from './drain-job.ts';
 import type { DrainJob, Use } from './judge-volume-claim.ts';
 import type { Claim, Job } from './kube-objects.ts';
 
-/** Annotations on a claim. They record when it was drained, and the state of the StatefulSet at that time. */
+/** Annotations on a claim. They record when the claim was drained, and the state of the StatefulSet at that time. */
 const DRAINED_ANNOTATION = `${API_GROUP}/drained`;
 const DRAINED_FOR_ANNOTATION = `${API_GROUP}/drained-for`;
 
@@ -15,7 +15,7 @@ export interface ClaimActionsOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly statefulSet: string;
-  /** File with the Job template. It may change, so it is read for each Job. */
+  /** The file with the Job template. The file is read for each Job because it may change. */
   readonly jobTemplate: string;
   readonly logger: Logger;
 }
@@ -33,7 +33,10 @@ export class ClaimActions {
     this.#events = new KubernetesEvents(options.client, options.logger);
   }
 
-  /** Resolves with the Job's uid, or with undefined if a Job already exists and the watch is about to report it. */
+  /**
+   * Creates a Job that drains the claim. Resolves with the Job's uid, or with undefined if a Job already exists and the watch is
+   * about to report it.
+   */
   async start(claim: Claim, use: Use): Promise<string | undefined> {
     const { client, namespace, statefulSet, jobTemplate, logger } = this.#options;
     const template = parseJobTemplate(await readFile(jobTemplate, 'utf8'));
@@ -61,11 +64,11 @@ export class ClaimActions {
     const { name } = claim.metadata;
     await this.#annotate(claim, job.completedAt ?? new Date().toISOString(), use);
     logger.info({ claim: name, job: job.name }, 'orphaned volume drained');
-    const message = `All rows on this volume are in ClickHouse. To delete it, run "kubectl delete pvc ${name} -n ${namespace}".`;
+    const message = `All rows on this volume are in ClickHouse. To delete the volume, run "kubectl delete pvc ${name} -n ${namespace}".`;
     await this.#recordEvent(claim, 'Normal', 'Drained', message);
   }
 
-  /** Removes the annotations, which are no longer true because a gateway uses the volume again. */
+  /** Removes the annotations when a gateway uses the volume again. */
   async forget(claim: Claim): Promise<void> {
     await this.#annotate(claim, null, null);
   }
@@ -74,7 +77,7 @@ export class ClaimActions {
     const { namespace, logger } = this.#options;
     logger.error({ claim: claim.metadata.name, job }, 'cannot drain orphaned volume, see the Job log');
     const why = `See "kubectl logs job/${job} -n ${namespace}"`;
-    const retry = `To retry within a day, run "kubectl delete job ${job} -n ${namespace}"`;
+    const retry = `To retry now, run "kubectl delete job ${job} -n ${namespace}". Otherwise, the Job is retried after a day`;
     const message = `Job "${job}" could not deliver all rows on this volume. ${why}. ${retry}.`;
     await this.#recordEvent(claim, 'Warning', 'DrainFailed', message);
   }

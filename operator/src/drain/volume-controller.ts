@@ -12,7 +12,7 @@ import { VolumeWatch, type VolumePlace } from './volume-watch.ts';
 export interface SpoolVolumes extends VolumePlace {
   /** File with the Job template. */
   readonly jobTemplate: string;
-  /** A claim that has had no pod for this long has no gateway. */
+  /** A claim without a pod for this long is considered orphaned. */
   readonly quietMs: number;
 }
 
@@ -23,9 +23,9 @@ export interface VolumeControllerOptions extends SpoolVolumes {
 
 export type ClaimState = ClaimVerdict['kind'];
 
-/** What this leader has learned about a claim since a pod last used it. */
+/** The facts that this leader has learned about a claim since a pod last used the claim. */
 interface Unused {
-  /** In `performance.now()` time. */
+  /** A time as returned by `performance.now()`. */
   readonly since: number;
   /** The uids of the created Jobs. */
   readonly jobs: Set<string>;
@@ -45,7 +45,7 @@ export class VolumeController implements Controller {
   readonly #volumes: VolumeWatch;
   readonly #actions: ClaimActions;
   readonly #stopping = new AbortController();
-  /** The unused claims by name. */
+  /** The facts about the unused claims, by claim name. */
   readonly #unused = new Map<string, Unused>();
   readonly #states = new Map<string, ClaimState>();
   #watching: Promise<void> | undefined;
@@ -81,12 +81,26 @@ export class VolumeController implements Controller {
     await Promise.all([this.#queue.stop(), this.#watching]);
   }
 
-  /** The states by claim name. */
+  /**
+   * Returns descriptions of the claims that may hold requests which are not in the log. Omits claims in use by a gateway for which
+   * `isTracked` returns true. Returns undefined until the claims are known.
+   */
+  undelivered(isTracked: (gateway: string) => boolean): readonly string[] | undefined {
+    return this.#volumes.gateways?.flatMap(({ claim, gateway }) => {
+      if (this.#volumes.isUsed(claim)) return isTracked(gateway) ? [] : [`gateway ${gateway}, which is not connected`];
+      const isEmpty = ['drained', 'deleted'].includes(this.#states.get(claim) ?? '');
+      return isEmpty ? [] : [`volume ${claim}, which is not drained`];
+    });
+  }
+
+  /** The state of each claim at its last check, by claim name. */
   get states(): ReadonlyMap<string, ClaimState> {
     return this.#states;
   }
 
-  /** Resolves with the delay until the next check of the claim. */
+  /**
+   * Does what the claim needs now. Resolves with the delay until the next check, or with undefined if only a change requires one.
+   */
   async #reconcile(name: string): Promise<number | undefined> {
     const claim = this.#volumes.claim(name);
     if (claim === undefined) {

@@ -16,7 +16,7 @@ import {
   type StatefulSet,
 } from './kube-objects.ts';
 
-/** Where to find the gateways' volumes. */
+/** The location of the gateways' volumes. */
 export interface VolumePlace {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -29,9 +29,9 @@ export interface VolumePlace {
 export interface VolumeWatchOptions extends VolumePlace {
   readonly logger: Logger;
   readonly registry?: Registry | undefined;
-  /** The state of these claims may have changed. */
+  /** Called when the state of `claims` may have changed. */
   readonly onChange: (claims: readonly string[]) => void;
-  /** A pod uses this claim, or used it until a moment ago. */
+  /** Called when a pod uses `claim`, or has just stopped using it. */
   readonly onUsed: (claim: string) => void;
 }
 
@@ -46,8 +46,8 @@ interface Watched<T> {
 const NO_STATEFUL_SET: Use = 'none';
 
 /**
- * The gateways' claims and the pods that use them, as last reported by the API server. Reports nothing until all of them are
- * known.
+ * The gateways' claims, the pods that use them, the StatefulSet and the drain Jobs, as last reported by the API server. Calls
+ * `onChange` only after all of them are known.
  */
 export class VolumeWatch {
   readonly #options: VolumeWatchOptions;
@@ -104,6 +104,13 @@ export class VolumeWatch {
     return this.#claims.get(`${this.#options.namespace}/${name}`);
   }
 
+  /** The gateways' claims with the gateways' names. Undefined until the API server has reported all objects. */
+  get gateways(): readonly { readonly claim: string; readonly gateway: string }[] | undefined {
+    if (!this.#isSynced) return undefined;
+    const names = this.#names().filter((name) => this.#ordinal(name) !== undefined);
+    return names.map((claim) => ({ claim, gateway: `${this.#options.statefulSet}-${this.#ordinal(claim)}` }));
+  }
+
   /** Returns whether a pod uses the claim or waits for it. Ignores pods of drain Jobs. */
   isUsed(claim: string): boolean {
     return [...this.#pods.list()].some((pod) => !isDrainPod(pod) && claimsOf(pod).includes(claim));
@@ -119,7 +126,7 @@ export class VolumeWatch {
     return ordinal >= start && ordinal < start + replicas;
   }
 
-  /** Every change to the replica count changes the generation. */
+  /** The uid and the generation of the StatefulSet. Every change to the replica count changes the generation. */
   get use(): Use {
     const { uid = '', generation = 0 } = this.#statefulSet()?.metadata ?? {};
     return uid === '' ? NO_STATEFUL_SET : `${uid}/${generation}`;
@@ -129,7 +136,7 @@ export class VolumeWatch {
     return [...this.#jobs.list()].filter((job) => claimUidOf(job) === uid).map(toDrainJob);
   }
 
-  /** Counts the Jobs of all claims. */
+  /** The number of running Jobs, for all claims. */
   get runningJobs(): number {
     return [...this.#jobs.list()].filter((job) => toDrainJob(job).state === 'running').length;
   }
@@ -154,7 +161,8 @@ export class VolumeWatch {
   }
 
   /**
-   * Returns the ordinal of the claim's gateway, such as 3 for `data-standin-gateway-3`, or undefined if no gateway has the claim.
+   * Returns the ordinal of the claim's gateway, such as 3 for `data-standin-gateway-3`, or undefined if the name is not that of a
+   * gateway's claim.
    */
   #ordinal(claim: string): number | undefined {
     const [, number] = claim.split(`-${this.#options.statefulSet}-`);
@@ -174,6 +182,6 @@ export class VolumeWatch {
 
 const isDrainPod = ({ metadata }: Pod): boolean => metadata.labels?.[CLAIM_UID_LABEL] !== undefined;
 
-/** Includes the volumes of terminated pods. */
+/** Returns the names of the claims that the pod mounts, even if it has terminated. */
 const volumesOf = ({ spec }: Pod): readonly string[] =>
   (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);

@@ -86,10 +86,10 @@ describe('when gateways are stored', () => {
     connect(B);
     const stored = gateways.stored('b');
     const stopping = gateways.stop();
-    await expect(stored).rejects.toThrow('stopped leading');
+    await expect(stored).rejects.toThrow('lost leadership');
     await expect(gateways.stored('c')).resolves.toBeUndefined();
     connect({ name: 'c', maxStalenessMs: 0 });
-    await expect(gateways.stored('c')).rejects.toThrow('stopped leading');
+    await expect(gateways.stored('c')).rejects.toThrow('lost leadership');
     going.resolve(undefined);
     await stopping;
   });

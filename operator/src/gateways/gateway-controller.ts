@@ -1,10 +1,10 @@
-import type { Ack, ConfigKey } from '@standin/contract';
+import type { Ack, AckQuery, ConfigKey } from '@standin/contract';
 import { systemClock, WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import type { GatewayMemory } from './gateway-memory.ts';
-import type { IsGatewayGone } from './is-gateway-gone.ts';
+import type { IsGatewayGone } from './gateway-pods.ts';
 import type { Cut, KnownGateway, ProgrammedState } from './gateway-record.ts';
 import type { Effects } from './gateway-record.ts';
 import { GatewayStates } from './gateway-states.ts';
@@ -23,12 +23,12 @@ export interface GatewayControllerOptions {
 }
 
 const WRITE_BACKOFF = { baseMs: 100, capMs: 30_000 };
-/** The only key of the queue of writes. */
+/** The only key in the write queue. */
 const MEMBERS = 'members';
 
 /** Interval between lookups of a lost gateway. */
 const LOOK_UP_MS = 2_000;
-/** The number of concurrent lookups, so that a hanging one does not delay the others. */
+/** Maximum number of concurrent lookups. More than one lookup is allowed, so that a hanging lookup does not delay the others. */
 const LOOK_UPS_MAX = 16;
 
 interface Waiter {
@@ -36,12 +36,12 @@ interface Waiter {
   readonly settled: PromiseWithResolvers<undefined>;
 }
 
-/** A longer timer fires immediately. */
+/** The longest delay that a timer supports. A timer with a longer delay fires immediately. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
- * Carries out what `GatewayStates` decides, for one leader's term: ends streams of silent gateways, stores the members for the
- * next leader, and looks up whether lost gateways are gone.
+ * Carries out the decisions of `GatewayStates`, for one leader's term. Ends streams of silent gateways, stores the members for the
+ * next leader, and checks whether lost gateways are gone.
  */
 export class GatewayController implements Controller {
   readonly name = 'gateways';
@@ -91,6 +91,11 @@ export class GatewayController implements Controller {
     return this.#states.known;
   }
 
+  /** Returns whether this gateway is connected, known, remembered or lost. */
+  has(name: string): boolean {
+    return this.#states.members.some((member) => member.name === name);
+  }
+
   get floor(): number | undefined {
     return this.#states.floor;
   }
@@ -103,7 +108,7 @@ export class GatewayController implements Controller {
     return this.#states.isConnected(name, instance);
   }
 
-  /** Returns undefined if the object is not published. */
+  /** Returns the state of an object at the gateways, or undefined if the object is not published. */
   programmed(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
     return since === undefined ? undefined : this.#states.programmed(key, since);
@@ -115,7 +120,7 @@ export class GatewayController implements Controller {
     return since === undefined ? undefined : this.#states.revoked(key, since);
   }
 
-  /** Revokes the object's states from before its last revision, so that gateways stop using them. */
+  /** Revokes the object's states from before its last revision, so that gateways stop using these states. */
   revoke(key: ConfigKey): void {
     const since = this.#options.since(key);
     if (since !== undefined) this.#states.revoke(key, since);
@@ -125,7 +130,7 @@ export class GatewayController implements Controller {
     this.#states.cancelRevocation(key);
   }
 
-  /** Registers a new stream. `cut` ends it. Returns a function to call when the stream has ended. */
+  /** Registers a new stream, which `cut` ends. Returns a function to call when the stream has ended. */
   connected(gateway: KnownGateway, instance: string, cut: Cut): () => void {
     this.#apply(this.#states.connected(gateway, instance, cut, systemClock.now()));
     return () => this.#apply(this.#states.disconnected(gateway.name, instance, cut, systemClock.now()));
@@ -135,18 +140,22 @@ export class GatewayController implements Controller {
     this.#apply(this.#states.goodbye(name, instance));
   }
 
-  /** The log has every request that a gateway recorded before this time, in milliseconds of the system clock's `now`. */
+  /**
+   * The log has every request that a gateway received before this time, except those in quarantine. In milliseconds of the system
+   * clock's `now`.
+   */
   get deliveredUpTo(): number {
     return this.#states.deliveredUpTo;
   }
 
-  /**
-   * Returns false if the gateway must reconnect.
-   *
-   * @param undeliveredMs see contract/config-stream.ts. Infinity: unknown.
-   */
-  ack(ack: Ack, undeliveredMs: number): boolean {
-    const effects = this.#states.acknowledged(ack, systemClock.now(), undeliveredMs);
+  /** Returns descriptions of the gateways that may have requests which were received before this time and are not in the log. */
+  undelivered(before: number): readonly string[] {
+    return this.#states.undelivered(before);
+  }
+
+  /** Records an acknowledgement. Returns false if the gateway must reconnect. */
+  ack(ack: Ack, undelivered: AckQuery): boolean {
+    const effects = this.#states.acknowledged(ack, systemClock.now(), undelivered);
     if (effects !== undefined) this.#apply(effects);
     return effects !== undefined;
   }
@@ -213,9 +222,9 @@ export class GatewayController implements Controller {
       return false;
     });
     if (isEnded) this.#apply(this.#states.gone(name));
-    // The next lookup also notices that the gateway is no longer lost.
+    // Another lookup always follows. If the gateway is no longer lost, that lookup notices it.
     return true;
   }
 }
 
-const stopped = (): Error => new Error('this operator stopped leading before it stored the gateway');
+const stopped = (): Error => new Error('this operator lost leadership before it stored the gateway');

@@ -1,6 +1,6 @@
 import type { ConfigKey, RejectedObject, Revision } from '@standin/contract';
 
-/** What the next leader must know about a gateway. */
+/** The facts about a gateway that the next leader must know. */
 export interface KnownGateway {
   readonly name: string;
   /**
@@ -19,20 +19,21 @@ export type ProgrammedState =
       readonly gateways: readonly string[];
       readonly known: number;
       /**
-       * None of the waiting gateways has been in contact during this term. They may still have the object from an earlier term.
+       * Whether none of `gateways` has been in contact during this term. In that case, these gateways may still have the object
+       * from an earlier term.
        */
       readonly unheard: boolean;
     }
   | { readonly kind: 'rejected'; readonly gateway: string; readonly message: string };
 
-/** Ends a stream. `GatewayStates` never calls it: it returns the streams to end. */
+/** A function that ends a stream. `GatewayStates` never calls such a function, but returns it to the caller. */
 export type Cut = () => void;
 
-/** What an event requires of the caller. */
+/** The work that an event requires of the caller. */
 export interface Effects {
   /** The streams of silent gateways, which must be ended. */
   readonly cut: readonly Cut[];
-  /** Gateways that are now lost. `gone` must be called when one is known to have stopped. */
+  /** Gateways that are now lost. `gone` must be called when one of them is known to have stopped. */
   readonly lost: readonly string[];
   /** Whether `members` has changed and must be stored for the next leader. */
   readonly isChanged: boolean;
@@ -46,28 +47,30 @@ export interface Effects {
 /** One process of a gateway, or only the name of a gateway that the previous leader knew. */
 export interface Process {
   readonly name: string;
-  /** Undefined until a process of that name acknowledges a revision. Until then, only the name is remembered. */
+  /** Undefined while only the gateway's name is remembered, which is until a process of that name acknowledges a revision. */
   readonly instance: string | undefined;
   readonly maxStalenessMs: number;
-  /** Undefined if it has not acknowledged anything in this term. It may still answer callers. */
+  /** Undefined if the gateway has not acknowledged anything in this term. Such a gateway may still answer callers. */
   acked: Revision | undefined;
   rejected: ReadonlyMap<ConfigKey, string>;
-  /** The open streams. There is briefly more than one when the gateway reconnects before the old stream has ended. */
+  /** The open streams. There is briefly more than one stream when the gateway reconnects before the old stream has ended. */
   readonly streams: Set<Cut>;
-  /** When the gateway counts as silent. Without an open stream, when it is forgotten, unless `expiresAt` decides. */
+  /** The time when the gateway counts as silent or, without an open stream, is forgotten, unless `expiresAt` applies. */
   dueAt: number;
   /**
-   * When `maxStalenessMs` has passed since the last acknowledgement. From then on, the gateway does not answer, and nothing waits
-   * for it until it acknowledges again.
+   * The time when `maxStalenessMs` has passed since the last acknowledgement. After this time, the gateway does not answer, and
+   * nothing waits for it until it acknowledges again.
    */
   expiresAt: number;
-  /** The log has every request that it recorded before this time. */
+  /** The log has every request that the gateway received before this time, except those in quarantine. */
   deliveredUpTo: number;
+  /** The number of files in the gateway's quarantine, or undefined if the number is unknown. */
+  quarantined: number | undefined;
 }
 
 export const newProcess = (name: string, instance: string | undefined, maxStalenessMs: number): Process => {
   const state = { acked: undefined, rejected: new Map<ConfigKey, string>(), streams: new Set<Cut>() };
-  const times = { dueAt: Infinity, expiresAt: Infinity, deliveredUpTo: -Infinity };
+  const times = { dueAt: Infinity, expiresAt: Infinity, deliveredUpTo: -Infinity, quarantined: undefined };
   return { name, instance, maxStalenessMs, ...state, ...times };
 };
 
@@ -104,6 +107,25 @@ export const stateOf = (processes: readonly Process[], key: ConfigKey, since: nu
   };
 };
 
+/**
+ * Returns descriptions of the gateways that may have requests which were received before this time and are not in the log. Includes
+ * gateways that do not answer.
+ */
+export const undeliveredBy = (
+  processes: Iterable<Process>,
+  lost: Iterable<string>,
+  before: number,
+): readonly string[] => {
+  const waiting = [...lost].map((name) => `gateway ${name}, which is unreachable`);
+  for (const { name, streams, deliveredUpTo, quarantined } of processes) {
+    if (streams.size === 0) waiting.push(`gateway ${name}, which is not connected`);
+    else if (deliveredUpTo < before) waiting.push(`gateway ${name}`);
+    else if (quarantined === undefined) waiting.push(`gateway ${name}, whose version does not report its quarantine`);
+    else if (quarantined > 0) waiting.push(`gateway ${name}, which has files in quarantine`);
+  }
+  return [...new Set(waiting)].sort();
+};
+
 /** Records that the process now holds this revision. Returns the objects that it newly rejects or no longer rejects. */
 export const accept = (process: Process, revision: Revision, rejected: readonly RejectedObject[]): ConfigKey[] => {
   const before = process.rejected;
@@ -113,12 +135,12 @@ export const accept = (process: Process, revision: Revision, rejected: readonly 
   return [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
 };
 
-/** Returns what the next leader must know about these processes and lost gateways, by name. */
+/** Returns the facts that the next leader must know about these processes and lost gateways, by name. */
 export const membersOf = (processes: Iterable<Process>, lost: Iterable<string>): readonly KnownGateway[] => {
   const members = new Map<string, number>();
   for (const name of lost) members.set(name, 0);
   for (const { name, maxStalenessMs } of processes) {
-    // If two processes have the same name, the one that answers longer counts.
+    // If two processes have the same name, the process that answers longer counts.
     members.set(name, longer(members.get(name) ?? maxStalenessMs, maxStalenessMs));
   }
   return [...members]

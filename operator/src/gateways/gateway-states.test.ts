@@ -20,7 +20,7 @@ beforeEach(() => {
   states = new GatewayStates({ epoch: 3, forgetMs: FORGET_MS });
 });
 
-/** Carries out what an event requires. */
+/** Does the work that an event requires. */
 const apply = (effects: Effects): void => {
   for (const cut of effects.cut) cut();
   lost.push(...effects.lost);
@@ -53,8 +53,9 @@ const acknowledge = (ack: Ack): boolean => {
   return effects !== undefined;
 };
 /** Reports the age of the oldest record that is not in the log. */
-const report = (gateway: string, undeliveredMs?: number): void => {
-  states.acknowledged({ gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [] }, now, undeliveredMs);
+const report = (gateway: string, undeliveredMs = Infinity, quarantined?: number): void => {
+  const ack = { gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [] };
+  states.acknowledged(ack, now, { undeliveredMs, quarantined });
 };
 const ack = (gateway: string, number: number, rejected: { key: string; message: string }[] = []): boolean =>
   acknowledge({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
@@ -128,6 +129,31 @@ describe('what gateways have delivered', () => {
     apply(states.gone('a'));
     expect(states.deliveredUpTo).toBe(Infinity);
   });
+
+  test('leaves out gateways that may have something else, which are named with the reason', () => {
+    expect(states.undelivered(0)).toEqual([]);
+    remember('a', 'b');
+    expect(states.undelivered(0)).toEqual(['gateway a, which is not connected', 'gateway b, which is not connected']);
+    const disconnected = join('a', 1);
+    join('b', 1);
+    pass(10_000);
+    report('a', 0, 0);
+    report('b', 2_000, 0);
+    const delivered = 8_000 - ACK_MS;
+    expect(states.undelivered(delivered)).toEqual([]);
+    expect(states.undelivered(delivered + 1)).toEqual(['gateway b']);
+    report('a', 0, 3);
+    expect(states.undelivered(delivered)).toEqual(['gateway a, which has files in quarantine']);
+    // A gateway of an earlier version does not report its quarantine.
+    report('a', 0);
+    expect(states.undelivered(delivered)).toEqual(['gateway a, whose version does not report its quarantine']);
+    disconnected();
+    expect(states.undelivered(delivered)).toEqual(['gateway a, which is not connected']);
+    pass(FORGET_MS);
+    expect(states.undelivered(delivered)).toContain('gateway a, which is unreachable');
+    apply(states.gone('a'));
+    expect(states.undelivered(delivered).some((text) => text.startsWith('gateway a'))).toBe(false);
+  });
 });
 
 describe('a revocation', () => {
@@ -160,7 +186,7 @@ describe('a revocation', () => {
   test('does not wait for a gateway with a maxStalenessMs, since it does not answer before its acknowledgement is received', () => {
     const disconnected = connect('a', 'a-1', undefined, 5_000);
     expect([revoked(), states.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
-    // The next leader still learns about it: the acknowledgement was received, but the response may not have arrived.
+    // The next leader still learns about the gateway. Its acknowledgement was received, but the response may not have arrived.
     expect(known).toEqual([['a']]);
     disconnected();
     expect([lost, known.at(-1)]).toEqual([[], []]);
@@ -306,7 +332,7 @@ test('a restarted gateway replaces its predecessor, and a late goodbye message f
   const gone = join('b', 2);
   gone();
   connect('b', 'b-2');
-  // Until it acknowledges, it may answer with the copy that its predecessor left on the disk.
+  // Until the new process acknowledges, it may answer with the copy that its predecessor left on the disk.
   expect(states.programmed('Endpoint/e', 3)).toEqual(waiting(['a', 'b'], 2));
   acknowledge({ gateway: 'b', instance: 'b-2', revision: '3.3', rejected: [] });
   expect(states.programmed('Endpoint/e', 3)).toEqual(waiting(['a'], 2));
@@ -345,7 +371,7 @@ test('Programmed waits for a gateway from the previous term until it acknowledge
   remember('gone');
   pass(FORGET_MS);
   expect(states.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
-  // It is lost, and stays a member.
+  // The gateway is lost, but stays a member.
   expect([known, lost]).toEqual([[], ['gone']]);
 });
 
@@ -370,7 +396,7 @@ describe('a gateway with a maxStalenessMs', () => {
     pass(1);
     expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
     expect([progress.at(-1), states.answeringCount]).toEqual([{ floor: undefined, keys: [] }, 0]);
-    // Its stream was only blocked. It answers and counts again as soon as its acknowledgement gets a response.
+    // The gateway's stream was only blocked. The gateway answers and counts again as soon as its acknowledgement gets a response.
     expect(ack('a', 1)).toBe(true);
     expect(states.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
     disconnected();

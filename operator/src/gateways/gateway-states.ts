@@ -1,4 +1,12 @@
-import { compareRevisions, LIMITS, parseRevision, type Ack, type ConfigKey, type Revision } from '@standin/contract';
+import {
+  compareRevisions,
+  LIMITS,
+  parseRevision,
+  type Ack,
+  type AckQuery,
+  type ConfigKey,
+  type Revision,
+} from '@standin/contract';
 import {
   accept,
   isKnown,
@@ -9,12 +17,14 @@ import {
   numberOf,
   rejectedBy,
   stateOf,
+  undeliveredBy,
   type Cut,
   type Effects,
   type KnownGateway,
   type Process,
   type ProgrammedState,
 } from './gateway-record.ts';
+import { Revocations, revokedState, type AnsweringGateways } from './revocations.ts';
 
 export interface GatewayStatesOptions {
   readonly epoch: number;
@@ -23,27 +33,29 @@ export interface GatewayStatesOptions {
 
 /** A gateway may take this long to read a large snapshot. */
 const SNAPSHOT_MS_MAX = 60_000;
-/** An acknowledgement may have been on its way for this long. */
+/** An acknowledgement may take this long to arrive. */
 const ACK_MS_MAX = 5_000;
-/** Time to record a request that a gateway accepted just before its expiry. */
+/** Allows time to record a request that a gateway accepted just before its expiry. */
 const EXPIRY_MARGIN_MS = 500;
 
 const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefined };
 
 /**
- * The state of every gateway, for one leader's term. Has no timers and does no I/O. Each event takes the current time and
- * returns its effects. `advance` must be called at `wakeAt`. Times are in milliseconds of a monotonic clock.
+ * The state of every gateway, for one leader's term. Has no timers and does no I/O. Each event takes the current time and returns
+ * its effects. `advance` must be called at `wakeAt`. Times are in milliseconds of a monotonic clock.
  *
  * - Remembered: the previous leader knew the gateway. `Programmed` and revocations wait until it connects and acknowledges, or is
  *   forgotten.
- * - Connected: it has a stream and has not acknowledged yet. It does not delay `Programmed`. But it may answer callers, first
+ * - Connected: it has a stream and has not acknowledged yet. It does not delay `Programmed`. However, it may answer callers, first
  *   with the copy on its disk, then with a snapshot whose acknowledgement is in flight or was lost. So a revocation waits for it.
  * - Known: it has acknowledged a revision. It acknowledges every heartbeat, and the stream of a silent gateway is ended. So a
- *   lost node or a frozen process is forgotten like any other, although its connection looks open for a quarter of an hour.
- * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, since it keeps running
- *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation does.
- * - Gone: it sent a goodbye message, has stopped according to the platform, or its `maxStalenessMs` has passed since its last
- *   acknowledgement. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer.
+ *   gateway on a lost node or with a frozen process is forgotten like any other gateway, although its connection looks open for a
+ *   quarter of an hour.
+ * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, because it keeps running
+ *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation waits
+ *   for it.
+ * - Gone: it sent a goodbye message, has stopped according to the platform, or has not acknowledged anything for its
+ *   `maxStalenessMs`. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer.
  */
 export class GatewayStates {
   readonly #options: GatewayStatesOptions;
@@ -51,8 +63,7 @@ export class GatewayStates {
   readonly #processes = new Map<string, Process>();
   /** The names of lost gateways. No process with the same name is in `#processes`. */
   readonly #lost = new Set<string>();
-  /** Objects whose previous state must not be used by any gateway, with the revisions that replaced it. */
-  readonly #revocations = new Map<ConfigKey, number>();
+  readonly #revocations = new Revocations();
   #members: readonly KnownGateway[] = [];
   #wakeAt = Infinity;
 
@@ -61,9 +72,9 @@ export class GatewayStates {
   }
 
   /**
-   * All gateways that may answer now or soon, by name. Includes those that do not answer until they get a response to their
-   * acknowledgement, because they must be stored before that response. Also includes lost gateways, because the next leader must
-   * not complete what is waiting for them.
+   * All gateways that may answer now or soon, by name. Includes gateways that do not answer until they get a response to their
+   * acknowledgement, because such gateways must be stored before that response. Also includes lost gateways, because the next
+   * leader must not complete a revocation that is waiting for them.
    */
   get members(): readonly KnownGateway[] {
     return this.#members;
@@ -82,7 +93,7 @@ export class GatewayStates {
     });
   }
 
-  /** Number of the revision that every known and remembered gateway holds. Undefined if there is none. */
+  /** Number of the revision that every known and remembered gateway holds. Undefined if there are no such gateways. */
   get floor(): number | undefined {
     const known = this.#known();
     return known.length === 0 ? undefined : Math.min(...known.map(numberOf));
@@ -93,9 +104,17 @@ export class GatewayStates {
     return this.#answering().length + this.#lost.size;
   }
 
-  /** The log has every request that these gateways recorded before this time. -Infinity: unknown. */
+  /**
+   * The log has every request that the gateways received before this time, except those in quarantine. The time is -Infinity if it
+   * is unknown, and Infinity if there are no gateways.
+   */
   get deliveredUpTo(): number {
     return this.#lost.size > 0 ? -Infinity : Math.min(...this.#answering().map(({ deliveredUpTo }) => deliveredUpTo));
+  }
+
+  /** See `undeliveredBy`. */
+  undelivered(before: number): readonly string[] {
+    return undeliveredBy(this.#processes.values(), this.#lost, before);
   }
 
   isLost(name: string): boolean {
@@ -118,34 +137,32 @@ export class GatewayStates {
     return state.kind === 'waiting' ? { ...state, unheard: false } : state;
   }
 
-  /** Like `programmed`, for an object whose previous state must not be used. Covers all gateways that may answer callers. */
+  /**
+   * Returns the state of an object whose previous state must not be used. Unlike `programmed`, covers all gateways that may answer
+   * callers.
+   */
   revoked(key: ConfigKey, since: number): ProgrammedState {
-    const answering = this.#answering();
-    const state = stateOf(answering, key, since);
-    if (this.#lost.size === 0 || state.kind === 'rejected') return state;
-    const waiting = state.kind === 'waiting' ? state.gateways : [];
-    const gateways = [...new Set([...waiting, ...this.#lost])].sort();
-    return { kind: 'waiting', gateways, known: answering.length + this.#lost.size, unheard: false };
+    return revokedState(this.#answeringGateways(), key, since);
   }
 
   /** Revokes the object's states from before revision `since`, so that gateways stop using them. */
   revoke(key: ConfigKey, since: number): void {
-    this.#revocations.set(key, since);
+    this.#revocations.add(key, since);
   }
 
   cancelRevocation(key: ConfigKey): void {
-    this.#revocations.delete(key);
+    this.#revocations.cancel(key);
   }
 
   /**
-   * Adds gateways that the previous leader knew. They are treated as if their streams had just ended: nothing counts as
-   * programmed until they have also acknowledged it or are forgotten.
+   * Adds gateways that the previous leader knew. They are treated as if their streams had just ended. No object counts as
+   * programmed until these gateways have also acknowledged it or are forgotten.
    */
   remember(known: readonly KnownGateway[], now: number): void {
     for (const { name, maxStalenessMs } of known) {
       if (this.#processes.has(keyOf(name, undefined))) continue;
       const process = this.#add(name, undefined, maxStalenessMs);
-      // The last message to it predates this term.
+      // The last message to this gateway predates the term.
       this.#recordContact(process, now);
       this.#streamless(process, now);
     }
@@ -153,8 +170,8 @@ export class GatewayStates {
   }
 
   /**
-   * Records a gateway's new stream. A new instance becomes known with its first acknowledgement. It then replaces predecessors
-   * without a stream. Until then, it may answer with the copy on their disk.
+   * Records a gateway's new stream. With its first acknowledgement, a new instance becomes known and replaces predecessors without
+   * a stream. Before that acknowledgement, the instance may answer with its predecessors' copy on disk.
    */
   connected({ name, maxStalenessMs }: KnownGateway, instance: string, cut: Cut, now: number): Effects {
     const process = this.#processes.get(keyOf(name, instance)) ?? this.#add(name, instance, maxStalenessMs);
@@ -180,16 +197,21 @@ export class GatewayStates {
   }
 
   /**
-   * Records an acknowledgement. Returns undefined if it is for another term or its gateway has no stream: the gateway must
-   * reconnect.
+   * Records an acknowledgement. Returns undefined if it is for another term or its gateway has no stream. In both cases, the
+   * gateway must reconnect.
    */
-  acknowledged(ack: Ack, now: number, undeliveredMs = Infinity): Effects | undefined {
+  acknowledged(
+    ack: Ack,
+    now: number,
+    { undeliveredMs, quarantined }: AckQuery = { undeliveredMs: Infinity },
+  ): Effects | undefined {
     const revision = parseRevision(ack.revision);
     const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
     if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;
     this.#setDue(process, now + LIMITS.streamSilenceMsMax);
     this.#recordContact(process, now);
     process.deliveredUpTo = Math.max(process.deliveredUpTo, now - undeliveredMs - ACK_MS_MAX);
+    process.quarantined = quarantined;
     const { acked } = process;
     const order = acked === undefined ? 1 : compareRevisions(revision, acked);
     if (order < 0) return NOTHING;
@@ -199,7 +221,7 @@ export class GatewayStates {
     return { ...NOTHING, isChanged: replaced.length > 0 && this.#refresh(), progress: this.#progress(keys) };
   }
 
-  /** Records that a lost gateway has stopped, with everything it had. */
+  /** Records that a lost gateway has stopped, and that all its data is gone. */
   gone(name: string): Effects {
     if (!this.#lost.delete(name)) return NOTHING;
     return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress([]) };
@@ -215,7 +237,8 @@ export class GatewayStates {
       if (streams.size === 0 && Math.min(dueAt, expiresAt) <= now) {
         this.#processes.delete(keyOf(process.name, process.instance));
         released.push(rejectedBy(process));
-        // Otherwise, another process has taken over: two pods with the same name never run at the same time.
+        // If there is another process with the same name, it has taken over, because two pods with the same name never run at the
+        // same time.
         if (dueAt <= now && ![...this.#processes.values()].some((other) => other.name === name)) lost.push(name);
         continue;
       }
@@ -224,7 +247,7 @@ export class GatewayStates {
         process.dueAt = Infinity;
       }
       if (expiresAt <= now) {
-        // It no longer answers. It may return, since it has an open stream.
+        // The gateway no longer answers. It may return, because it has an open stream.
         released.push(rejectedBy(process));
         Object.assign(process, { acked: undefined, rejected: new Map(), expiresAt: Infinity });
       }
@@ -245,13 +268,17 @@ export class GatewayStates {
     return [...this.#processes.values()].filter(mayAnswer);
   }
 
+  #answeringGateways(): AnsweringGateways {
+    return { processes: this.#answering(), lost: this.#lost };
+  }
+
   #add(name: string, instance: string | undefined, maxStalenessMs: number): Process {
     const process = newProcess(name, instance, maxStalenessMs);
     this.#processes.set(keyOf(name, instance), process);
     return process;
   }
 
-  /** Drops earlier processes with the same name that have no stream. */
+  /** Drops earlier processes with the same name that have no stream, and returns them. */
   #dropPredecessors(successor: Process): readonly Process[] {
     const predecessors = [...this.#processes.values()].filter(
       (process) => process !== successor && process.name === successor.name && process.streams.size === 0,
@@ -281,14 +308,9 @@ export class GatewayStates {
     this.#wakeAt = Math.min(this.#wakeAt, at);
   }
 
-  /** Adds the objects whose revocation is complete. */
+  /** Returns `keys` and the objects whose revocation is complete. */
   #progress(keys: readonly ConfigKey[]): readonly ConfigKey[] {
-    const complete = [...this.#revocations].flatMap(([key, since]) => {
-      const { kind } = this.revoked(key, since);
-      return kind === 'programmed' || kind === 'no-gateway' ? [key] : [];
-    });
-    for (const key of complete) this.#revocations.delete(key);
-    return [...keys, ...complete];
+    return [...keys, ...this.#revocations.takeComplete(this.#answeringGateways())];
   }
 
   /** Computes `members`. Returns true if they have changed. */

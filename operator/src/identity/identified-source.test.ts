@@ -12,7 +12,7 @@ const SHOP = { kind: 'Project', namespace: 'default', name: 'shop' } as const;
 
 let raw: MemorySource;
 let store: MemoryIdentities;
-/** The calls of the listener: `put shop uid-1`. */
+/** The calls to the listener, for example `put shop uid-1`. */
 let calls: string[];
 let seen: Map<string, ResourceObject>;
 let stopping: AbortController;
@@ -52,6 +52,7 @@ const recreate = (name: string): void => {
 beforeEach(() => {
   raw = new MemorySource();
   store = new MemoryIdentities();
+  store.objects = () => raw.objects();
   calls = [];
   seen = new Map();
   stopping = new AbortController();
@@ -72,6 +73,17 @@ describe('an object without an entry', () => {
       'Project.shop': sign(SHOP, 'uid-2'),
     });
     expect(store.writes).toBe(1);
+  });
+
+  test('is looked up together with all others of its kind', async () => {
+    raw.put('Account', 'team', {});
+    raw.put('Project', 'shop', {});
+    raw.put('Project', 'store', {});
+    await start();
+    expect(store.lists).toEqual([
+      ['Account', 'default', ['team']],
+      ['Project', 'default', ['shop', 'store']],
+    ]);
   });
 
   test('of another kind is reported under its uid and not recorded', async () => {
@@ -119,6 +131,26 @@ test('an entry that is removed while its object exists is written again with the
   store.namespaces.delete('default');
   await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
   expect(calls).toEqual(['put shop first']);
+});
+
+test('entries are signed again with a replaced key while their objects stay in use', async () => {
+  store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
+  raw.put('Project', 'shop', {});
+  await start();
+  store.installationKey = Buffer.alloc(32, 2);
+  await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
+  expect(calls).toEqual(['put shop first']);
+});
+
+test('an object is accepted as soon as the key that signed its entry is restored', async () => {
+  store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
+  const key = store.installationKey;
+  store.installationKey = Buffer.alloc(32, 2);
+  raw.put('Project', 'shop', {});
+  await start();
+  expect(seen.get('Project shop')?.identityFault?.reason).toBe('IdentityInvalid');
+  store.installationKey = key;
+  await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('first'));
 });
 
 test('an object that no longer exists is neither recorded nor reported', async () => {
@@ -218,11 +250,9 @@ describe('a fault', () => {
   test.each([
     ['write', new SourceError('Forbidden', 'the quota of Secrets is used up')],
     ['write', new SourceError('Unavailable', 'the webhook is down')],
-    ['check', new SourceError('Forbidden', 'no permission to get projects')],
+    ['uids', new SourceError('Forbidden', 'no permission to list projects')],
   ] as const)('of a failed %s (%s) does not affect a new object, which is recorded later', async (failing, error) => {
     raw.put('Project', 'shop', {});
-    const get = raw.get.bind(raw);
-    if (failing === 'check') raw.get = () => Promise.reject(error);
     store.disturb = (call) => {
       if (call === failing) throw error;
     };
@@ -230,7 +260,6 @@ describe('a fault', () => {
     expect(calls).toEqual(['put shop uid-1']);
     expect(entriesOf()).toEqual({});
     store.disturb = () => undefined;
-    raw.get = get;
     await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'uid-1') }));
     expect(calls).toEqual(['put shop uid-1']);
   });

@@ -6,12 +6,12 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { IdentityStore } from './identity-secrets.ts';
 import { entryName, IDENTITIES_SECRET, isIdentified } from './resolve-identity.ts';
-import { faulty, recordIdentities, refOf, type Known, type RecordParts } from './record-identities.ts';
+import { faulty, recordIdentities, refOf, type Known } from './record-identities.ts';
 
 export interface IdentifiedSourceOptions {
   readonly source: ResourceSource;
   readonly store: IdentityStore;
-  /** How often each namespace's Secret is read again. Watching them would require `watch` on all Secrets. */
+  /** The interval at which each namespace's Secret is read again. Watching the Secrets would require `watch` on all Secrets. */
   readonly pollMs: number;
   readonly logger: Logger;
   readonly registry?: Registry;
@@ -22,13 +22,13 @@ export interface IdentifiedSourceOptions {
 /** An object that exists, as the API server reports it. */
 interface Live {
   object: ResourceObject;
-  /** Undefined: not reported yet. */
+  /** Undefined if the object has not been reported yet. */
   known: Known | undefined;
 }
 
-/** Concurrent reads of Secrets. */
+/** Maximum number of concurrent reads of Secrets. */
 const READERS = 8;
-/** The operator's start waits for it. */
+/** The delay is short at first, because the operator's start waits for these reads. */
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 /** One unreadable Secret must not keep the operator from starting. */
 const WAIT_MS_MAX = 30_000;
@@ -48,9 +48,8 @@ const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceOb
 class IdentifiedSource implements ResourceSource {
   readonly #options: IdentifiedSourceOptions;
   readonly #source: ResourceSource;
-  readonly #parts: RecordParts;
   readonly #queue: WorkQueue;
-  /** By namespace and `entryName`. */
+  /** The objects by namespace and `entryName`. */
   readonly #live = new Map<string, Map<string, Live>>();
   /** The object that has an identity, by kind and id. */
   readonly #holders = new Map<string, Live>();
@@ -61,9 +60,6 @@ class IdentifiedSource implements ResourceSource {
   constructor(options: IdentifiedSourceOptions) {
     this.#options = options;
     this.#source = options.source;
-    const isCurrent = async (object: ResourceObject): Promise<boolean> =>
-      (await options.source.get(refOf(object)))?.metadata.uid === object.metadata.uid;
-    this.#parts = { store: options.store, isCurrent };
     this.#queue = new WorkQueue({
       ...{ name: 'identities', concurrency: READERS, backoff: BACKOFF, registry: options.registry },
       logger: options.logger.child({ stage: 'identity' }),
@@ -97,7 +93,8 @@ class IdentifiedSource implements ResourceSource {
     if (object === undefined || !isIdentified(ref.kind)) return object;
     const resolve = async (): Promise<Known | undefined> => {
       const { namespace } = ref;
-      return (await recordIdentities(this.#parts, { namespace, isFinal: false }, [{ object, known: undefined }]))
+      const { store } = this.#options;
+      return (await recordIdentities(store, { namespace, isFinal: false }, [{ object, known: undefined }]))
         .identities[0];
     };
     const known = this.#liveOf(object)?.known ?? (await resolve());
@@ -130,7 +127,11 @@ class IdentifiedSource implements ResourceSource {
     return this.#source.replaceSecret(...given);
   }
 
-  /** `kubectl describe` finds Events by the uid of the API server. */
+  releaseSecret(...given: Parameters<ResourceSource['releaseSecret']>): Promise<void> {
+    return this.#source.releaseSecret(...given);
+  }
+
+  /** Records the Event under the uid that the API server assigned to the object, by which `kubectl describe` finds Events. */
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));
     const isSame = live?.known?.uid === object.metadata.uid;
@@ -150,7 +151,7 @@ class IdentifiedSource implements ResourceSource {
       if (live.known !== undefined) this.#listener?.put(withIdentity(object, live.known));
       return;
     }
-    // A new uid: always read the Secret again before reporting the object.
+    // If the uid is new, the Secret is always read again before the object is reported.
     const objects = this.#live.get(namespace) ?? new Map<string, Live>();
     this.#live.set(namespace, objects.set(entryName(refOf(object)), { object, known: undefined }));
     if (!this.#waiting.has(namespace)) {
@@ -176,7 +177,7 @@ class IdentifiedSource implements ResourceSource {
     this.#settle(namespace);
   }
 
-  /** The known object of this name, if it has the same uid. */
+  /** Returns the live object with this name, if it has the same uid. */
   #liveOf(object: ResourceObject): Live | undefined {
     if (!isIdentified(object.kind)) return undefined;
     const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));
@@ -189,19 +190,19 @@ class IdentifiedSource implements ResourceSource {
     const objects = this.#live.get(namespace);
     if (objects === undefined) return undefined;
     const seen = [...objects.values()];
-    const { waitMsMax = WAIT_MS_MAX, pollMs, logger } = this.#options;
+    const { store, waitMsMax = WAIT_MS_MAX, pollMs, logger } = this.#options;
     const since = this.#waiting.get(namespace)?.sinceMs ?? Infinity;
     const isFinal = performance.now() - since > waitMsMax;
-    const { identities, problem } = await recordIdentities(this.#parts, { namespace, isFinal }, seen);
+    const { identities, problem } = await recordIdentities(store, { namespace, isFinal }, seen);
     if (problem !== undefined) logger.warn({ namespace, problem }, 'identities are not stored');
     for (const [index, live] of seen.entries()) {
       const known = identities[index];
-      // Otherwise it was deleted in the meantime.
+      // An object that fails this check was deleted or replaced in the meantime.
       if (known !== undefined && this.#liveOf(live.object) === live) this.#report(live, known);
     }
     this.#settle(namespace);
     const intervalMs = problem === undefined ? pollMs : pollMs * FAILED_INTERVALS;
-    // Spread, so that the Secrets of all namespaces are not read at the same time.
+    // The intervals vary, so that the Secrets of all namespaces are not read at the same time.
     return { requeueAfterMs: intervalMs * (0.75 + Math.random() / 4) };
   }
 
@@ -211,7 +212,7 @@ class IdentifiedSource implements ResourceSource {
     const known =
       holder === undefined || holder === live
         ? resolved
-        : // The holder is not named: it may belong to another team.
+        : // The holder is not named, because it may belong to another team.
           faulty(live.object, {
             reason: 'IdentityInvalid',
             message: `Another ${kind} has the same identity. Delete the entry for one of them from Secret ${IDENTITIES_SECRET}.`,
@@ -242,5 +243,5 @@ class IdentifiedSource implements ResourceSource {
   }
 }
 
-/** The objects of a cluster under their identities. */
+/** Creates a source that reports the objects of a cluster under their identities. */
 export const identifiedSource = (options: IdentifiedSourceOptions): ResourceSource => new IdentifiedSource(options);

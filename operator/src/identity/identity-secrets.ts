@@ -1,20 +1,33 @@
 import { randomBytes } from 'node:crypto';
-import { OPERATOR_FIELD_MANAGER, SourceError } from '@standin/contract';
-import { asSourceError, isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import { OPERATOR_FIELD_MANAGER, SourceError, type Kind } from '@standin/contract';
+import {
+  asSourceError,
+  collectionPath,
+  isConflict,
+  isNotFound,
+  listAll,
+  resourcePath,
+  type KubeClient,
+  type KubeObject,
+} from '@standin/kube';
 import { IDENTITIES_SECRET } from './resolve-identity.ts';
 
 /** The identities of one namespace, by `entryName`. */
 export interface StoredIdentities {
   readonly entries: ReadonlyMap<string, string>;
-  /** Passed back to `write`. Undefined: there is no Secret yet. */
+  /** The Secret to pass back to `write`. Undefined if there is no Secret yet. */
   readonly secret: Secret | undefined;
 }
 
 export interface IdentityStore {
-  /** The key that signs entries. Creates it if there is none. */
+  /** Resolves with the current key for signing entries. Creates a key if there is none. */
   key(): Promise<Uint8Array>;
   read(namespace: string): Promise<StoredIdentities>;
-  /** Rejects with `Conflict` if the Secret has changed since `read`. */
+  /**
+   * Resolves with the uids of the named objects that exist, by name, bypassing all caches. The result may contain other objects.
+   */
+  uids(kind: Kind, namespace: string, names: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
+  /** Replaces the entries of a namespace. Rejects with `Conflict` if the Secret has changed since `read`. */
   write(namespace: string, before: StoredIdentities, entries: ReadonlyMap<string, string>): Promise<void>;
 }
 
@@ -23,24 +36,27 @@ type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 export const INSTALLATION_SECRET = 'standin-installation';
 const KEY_DATA_KEY = 'identity-key';
 const KEY_BYTES = 32;
-/** Also selects what a backup must contain. */
+/** An administrator may replace the key at any time. Namespaces that are read within this time share one read of the key. */
+const KEY_MS = 1_000;
+/** These labels also select the Secrets that a backup must contain. */
 const LABELS = { 'app.kubernetes.io/managed-by': OPERATOR_FIELD_MANAGER };
 
+const pathOf = (namespace: string, name?: string): string => {
+  const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
+  return resourcePath(name === undefined ? secrets : { ...secrets, name });
+};
+
 export interface IdentitySecretsOptions {
-  /** Whether a missing installation key is created. Otherwise `key` rejects. Default: true. */
+  /** Whether a missing installation key is created. If not, `key` rejects. Default: true. */
   readonly createsKey?: boolean;
 }
 
-/** The identities in one Secret per namespace. The key that signs them is in the operator's own namespace. */
+/** Stores the identities in one Secret per namespace. The key that signs them is in the operator's own namespace. */
 export const identitySecrets = (
   client: KubeClient,
   systemNamespace: string,
   { createsKey = true }: IdentitySecretsOptions = {},
 ): IdentityStore => {
-  const pathOf = (namespace: string, name?: string): string => {
-    const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
-    return resourcePath(name === undefined ? secrets : { ...secrets, name });
-  };
   const readSecret = (namespace: string, name: string): Promise<Secret | undefined> =>
     client.get<Secret>(pathOf(namespace, name)).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
@@ -61,14 +77,14 @@ export const identitySecrets = (
       `Secret ${systemNamespace}/${INSTALLATION_SECRET} does not contain a ${KEY_BYTES}-byte ${KEY_DATA_KEY}: restore the Secret from a backup`,
     );
   };
-  const createKey = async (): Promise<Uint8Array> => {
+  /** Stores a new installation key or, if a known key was deleted, the same key again, because the entries are signed with it. */
+  const createKey = async (key: Uint8Array = randomBytes(KEY_BYTES)): Promise<Uint8Array> => {
     if (!createsKey) {
       const place = `Secret ${INSTALLATION_SECRET} in namespace ${systemNamespace}`;
       throw new SourceError('NotFound', `${place} not found: pass the operator's namespace with --system-namespace`);
     }
-    const key = randomBytes(KEY_BYTES);
     try {
-      await createSecret(systemNamespace, INSTALLATION_SECRET, { [KEY_DATA_KEY]: key.toString('base64') });
+      await createSecret(systemNamespace, INSTALLATION_SECRET, { [KEY_DATA_KEY]: Buffer.from(key).toString('base64') });
       return key;
     } catch (error) {
       const other = isConflict(error) ? await readKey() : undefined;
@@ -76,9 +92,20 @@ export const identitySecrets = (
       return other;
     }
   };
-  let key: Uint8Array | undefined;
+  let known: Uint8Array | undefined;
+  let reading: { readonly key: Promise<Uint8Array>; readonly sinceMs: number } | undefined;
+  const currentKey = async (): Promise<Uint8Array> => {
+    known = (await asSourceError(readKey())) ?? (await asSourceError(createKey(known)));
+    return known;
+  };
   return {
-    key: async () => (key ??= (await asSourceError(readKey())) ?? (await asSourceError(createKey()))),
+    key: () => {
+      if (reading === undefined || performance.now() - reading.sinceMs >= KEY_MS) {
+        reading = { key: currentKey(), sinceMs: performance.now() };
+        reading.key.catch(() => (reading = undefined));
+      }
+      return reading.key;
+    },
     read: async (namespace) => {
       const secret = await asSourceError(readSecret(namespace, IDENTITIES_SECRET));
       const entries = Object.entries(secret?.data ?? {}).map(
@@ -86,11 +113,18 @@ export const identitySecrets = (
       );
       return { secret, entries: new Map(entries) };
     },
+    uids: async (kind, namespace, names) => {
+      // With a field selector for the name, the API server lists one object as fast as it gets one. `get` would require another
+      // permission.
+      const query = { fieldSelector: names.length === 1 ? `metadata.name=${names[0] ?? ''}` : undefined };
+      const { items } = await asSourceError(listAll(client, collectionPath(kind, namespace), { query }));
+      return new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+    },
     write: async (namespace, { secret }, entries) => {
       const data = Object.fromEntries(
         Array.from(entries, ([name, entry]) => [name, Buffer.from(entry).toString('base64')]),
       );
-      // The resourceVersion of what was read makes the replacement a compare-and-swap.
+      // The resourceVersion of the Secret that was read makes the replacement a compare-and-swap.
       await asSourceError(
         secret === undefined
           ? createSecret(namespace, IDENTITIES_SECRET, data)

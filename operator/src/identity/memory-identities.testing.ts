@@ -1,4 +1,4 @@
-import { SourceError } from '@standin/contract';
+import { SourceError, type Kind, type ResourceObject } from '@standin/contract';
 import type { IdentityStore, StoredIdentities } from './identity-secrets.ts';
 
 /** The Secrets of all namespaces, in memory. */
@@ -7,8 +7,12 @@ export class MemoryIdentities implements IdentityStore {
   installationKey: Uint8Array = Buffer.alloc(32, 1);
   reads = 0;
   writes = 0;
-  /** Called before each call; may throw, or wait. */
-  disturb: (call: 'read' | 'write') => void | Promise<void> = () => undefined;
+  /** The objects that exist. */
+  objects: () => readonly ResourceObject[] = () => [];
+  /** The arguments of `uids`. */
+  readonly lists: (readonly [kind: Kind, namespace: string, names: readonly string[]])[] = [];
+  /** Called before each call. May throw or wait. */
+  disturb: (call: 'read' | 'uids' | 'write') => void | Promise<void> = () => undefined;
 
   key(): Promise<Uint8Array> {
     return Promise.resolve(this.installationKey);
@@ -18,6 +22,13 @@ export class MemoryIdentities implements IdentityStore {
     this.reads += 1;
     await this.disturb('read');
     return { entries: this.namespaces.get(namespace) ?? new Map(), secret: undefined };
+  }
+
+  async uids(kind: Kind, namespace: string, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    this.lists.push([kind, namespace, names]);
+    await this.disturb('uids');
+    const found = this.objects().filter((object) => object.kind === kind && object.metadata.namespace === namespace);
+    return new Map(found.map(({ metadata }) => [metadata.name, metadata.uid]));
   }
 
   async write(namespace: string, before: StoredIdentities, entries: ReadonlyMap<string, string>): Promise<void> {

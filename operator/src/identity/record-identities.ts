@@ -1,15 +1,15 @@
 import { LIMITS, SourceError, type IdentityFault, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { IdentityStore } from './identity-secrets.ts';
-import { entryName, IDENTITIES_SECRET, resolveIdentity, signedEntry, type Identity } from './resolve-identity.ts';
+import { entryName, IDENTITIES_SECRET, resolveIdentity, signedEntry } from './resolve-identity.ts';
 
-/** What replaces an object's uid. */
+/** The identity that replaces an object's uid. */
 export interface Known {
   readonly uid: string;
   readonly fault?: IdentityFault;
 }
 
-/** An object, and the identity that it has been reported with. */
+/** An object, and the identity under which it has been reported. */
 export interface Candidate {
   readonly object: ResourceObject;
   readonly known: Known | undefined;
@@ -23,34 +23,31 @@ export const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): 
   name,
 });
 
-/** Two objects must never have the same uid, even if the identity of one of them is the uid of the other. */
+/**
+ * Returns the fault, with a uid that no other object has. Two objects must never have the same uid, even if the identity of one of
+ * them is the uid of the other.
+ */
 export const faulty = ({ metadata: { uid } }: ResourceObject, { reason, message }: IdentityFault): Known => ({
   uid: `unidentified ${uid}`,
   fault: { reason, message },
 });
 
-export interface RecordParts {
-  readonly store: IdentityStore;
-  /** Whether the API server still has this object, bypassing all caches. */
-  readonly isCurrent: (object: ResourceObject) => Promise<boolean>;
-}
-
 export interface Resolved {
-  /** In the order of the candidates. Undefined if the object no longer exists. */
+  /** The identities in the order of the candidates. Undefined for an object that no longer exists. */
   readonly identities: readonly (Known | undefined)[];
-  /** Why identities are not stored, or not verified. */
+  /** The reason why identities are not stored or not verified. */
   readonly problem?: string;
 }
 
 /**
- * Resolves the identities of a namespace's objects, and stores the new ones first.
+ * Resolves the identities of a namespace's objects, after storing the new ones.
  *
- * If a new identity cannot be stored, the object has it nevertheless: it is the object's own uid, which no other object has. If the
- * Secret cannot be read, only identities that are in use or that the status confirms are known. Rejects if a retry may help: on a
- * conflict, and, unless `isFinal`, if the API server is unavailable.
+ * If a new identity cannot be stored, the object has it nevertheless, because it is the object's own uid, which no other object
+ * has. If the Secret cannot be read, the only known identities are those that are in use or confirmed by the status. Rejects if a
+ * retry may help: on a conflict, and, unless `isFinal`, if the API server is unavailable.
  */
 export const recordIdentities = async (
-  { store, isCurrent }: RecordParts,
+  store: IdentityStore,
   { namespace, isFinal }: { readonly namespace: string; readonly isFinal: boolean },
   candidates: readonly Candidate[],
 ): Promise<Resolved> => {
@@ -62,61 +59,71 @@ export const recordIdentities = async (
   }
 
   const { key, stored } = found;
-  const resolved = candidates.map(({ object }) =>
-    resolveIdentity(object, stored.entries.get(entryName(refOf(object))), key),
-  );
-  const identities = candidates.map((candidate, index) => knownAs(candidate, resolved[index] as Identity));
-  const added = candidates.filter((_, index) => resolved[index]?.kind === 'unrecorded');
+  const resolved = candidates.map((candidate) => {
+    const { object, known } = candidate;
+    const entry = stored.entries.get(entryName(refOf(object)));
+    const identity = resolveIdentity(object, { entry, inUse: isInUse(known) ? known.uid : undefined }, key);
+    return { candidate, identity, known: identity.kind === 'fault' ? faulty(object, identity) : { uid: identity.id } };
+  });
+  const identities = resolved.map(({ known }) => known);
+  const added = resolved.filter(({ identity }) => identity.kind === 'unrecorded');
   if (added.length === 0) return { identities };
   try {
-    // A stale view may contain objects of a deleted namespace. A new namespace with the same name must not inherit their identities.
-    const isThere = await inChunks(added, ({ object }) => isCurrent(object));
-    const existing = new Set(added.filter((_, index) => isThere[index]));
+    // A stale view may contain objects of a deleted namespace. A new namespace with the same name must not inherit their
+    // identities.
+    const existing = await existingOf(store, namespace, added);
     const entries = new Map(stored.entries);
-    const isFull = [...existing].filter((candidate) => !addEntry(entries, candidate, key)).length > 0;
+    const refused = [...existing].filter(({ candidate, known }) => {
+      return !addEntry(entries, refOf(candidate.object), { id: known.uid, key });
+    });
     if (existing.size > 0) await store.write(namespace, stored, entries);
-    const left = candidates.map((candidate, index) =>
-      resolved[index]?.kind === 'unrecorded' && !existing.has(candidate) ? undefined : identities[index],
+    const left = resolved.map((one) =>
+      one.identity.kind === 'unrecorded' && !existing.has(one) ? undefined : one.known,
     );
-    return { identities: left, ...(isFull && { problem: FULL }) };
+    return { identities: left, ...(refused.length > 0 && { problem: FULL }) };
   } catch (error) {
     const problem = `Secret ${IDENTITIES_SECRET} cannot be written: ${refusalOf(error, true)}`;
     return { identities, problem };
   }
 };
 
-/** Calls to the API server at the same time. A client has few connections, and waiting for one counts toward its timeout. */
-const CHUNK = 32;
-
-const inChunks = async <T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> => {
-  const results: R[] = [];
-  for (let start = 0; start < items.length; start += CHUNK)
-    results.push(...(await Promise.all(items.slice(start, start + CHUNK).map(run))));
-  return results;
+/** Returns the objects that still exist. */
+const existingOf = async <T extends { readonly candidate: Candidate }>(
+  store: IdentityStore,
+  namespace: string,
+  added: readonly T[],
+): Promise<ReadonlySet<T>> => {
+  const byKind = Map.groupBy(added, ({ candidate }) => candidate.object.kind);
+  const existing = Array.from(byKind, async ([kind, group]) => {
+    const metadata = ({ candidate: { object } }: T) => object.metadata;
+    const uids = await store.uids(
+      kind,
+      namespace,
+      group.map((one) => metadata(one).name),
+    );
+    return group.filter((one) => uids.get(metadata(one).name) === metadata(one).uid);
+  });
+  return new Set((await Promise.all(existing)).flat());
 };
 
-const knownAs = (candidate: Candidate, identity: Identity): Known => {
-  if (identity.kind === 'fault') return faulty(candidate.object, identity);
-  return { uid: identity.kind === 'recorded' ? identity.id : idOf(candidate) };
-};
-
-/** The identity of an object without an entry. If it is in use under another one, its entry was removed. */
-const idOf = ({ object, known }: Candidate): string => (isInUse(known) ? known.uid : object.metadata.uid);
-
-/** Returns false if there is no room. */
-const addEntry = (entries: Map<string, string>, candidate: Candidate, key: Uint8Array): boolean => {
-  const ref = refOf(candidate.object);
+/** Adds or replaces an entry. Returns false if there is no room for it. */
+const addEntry = (
+  entries: Map<string, string>,
+  ref: ObjectRef,
+  signed: { readonly id: string; readonly key: Uint8Array },
+): boolean => {
   const name = entryName(ref);
   if (!entries.has(name) && entries.size >= LIMITS.identitiesPerNamespaceMax) return false;
-  entries.set(name, signedEntry(ref, idOf(candidate), key));
+  entries.set(name, signedEntry(ref, signed.id, signed.key));
   return true;
 };
 
 const isInUse = (known: Known | undefined): known is Known => known !== undefined && known.fault === undefined;
 
 /**
- * An object's own uid claims nothing that belongs to another object, so the status is proof enough. Before identities existed, a
- * processed object had no id in its status.
+ * Returns the identity of an object whose Secret cannot be read: the identity in use, or the object's own uid if the status
+ * confirms it. This is sufficient, because an object's own uid claims nothing that belongs to another object. An object that was
+ * processed before identities existed has no id in its status.
  */
 const unverified = ({ object, known }: Candidate, problem: string): Known => {
   if (isInUse(known)) return known;
@@ -126,7 +133,10 @@ const unverified = ({ object, known }: Candidate, problem: string): Known => {
   return isOwn ? { uid } : faulty(object, { reason: 'IdentityNotRecorded', message: `${problem}.` });
 };
 
-/** Returns the reason if the error affects only this Secret. Rethrows a conflict, and any other error unless it is final. */
+/**
+ * Returns the message of an error that affects only this Secret or, if `isFinal`, of any error except a conflict. Rethrows all
+ * other errors.
+ */
 const refusalOf = (error: unknown, isFinal: boolean): string => {
   const refusals: readonly string[] = ['Forbidden', 'Invalid', 'NotFound'];
   const isConflict = error instanceof SourceError && error.kind === 'Conflict';

@@ -7,13 +7,15 @@ const SHOP = { kind: 'Project', namespace: 'default', name: 'shop' } as const;
 const shop = make('Project', 'shop', {}, { uid: 'uid-2' });
 const ENTRY = signedEntry(SHOP, 'uid-1', KEY);
 
+const resolve = (entry: string | undefined, inUse?: string) => resolveIdentity(shop, { entry, inUse }, KEY);
+
 describe('the identity of an object', () => {
   it('is its own uid if it has no entry', () => {
-    expect(resolveIdentity(shop, undefined, KEY)).toEqual({ kind: 'unrecorded', id: 'uid-2' });
+    expect(resolve(undefined)).toEqual({ kind: 'unrecorded', id: 'uid-2' });
   });
 
   it('is the id of its entry', () => {
-    expect(resolveIdentity(shop, ENTRY, KEY)).toEqual({ kind: 'recorded', id: 'uid-1' });
+    expect(resolve(ENTRY)).toEqual({ kind: 'recorded', id: 'uid-1' });
   });
 
   it.each([
@@ -26,12 +28,26 @@ describe('the identity of an object', () => {
     ['a part of a signature', ENTRY.slice(0, -1)],
     ['nothing', ''],
   ])('is faulty if its entry has %s', (_what, entry) => {
-    expect(resolveIdentity(shop, entry, KEY)).toMatchObject({ kind: 'fault', reason: 'IdentityInvalid' });
+    expect(resolve(entry)).toMatchObject({ kind: 'fault', reason: 'IdentityInvalid' });
   });
 
   it('is signed again if the key was lost and the entry has the uid of the object', () => {
     const entry = signedEntry(SHOP, 'uid-2', Buffer.alloc(32, 2));
-    expect(resolveIdentity(shop, entry, KEY)).toEqual({ kind: 'unrecorded', id: 'uid-2' });
+    expect(resolve(entry)).toEqual({ kind: 'unrecorded', id: 'uid-2' });
+  });
+
+  it('is signed again if the key was replaced and the entry has the identity that is in use', () => {
+    const entry = signedEntry(SHOP, 'uid-1', Buffer.alloc(32, 2));
+    expect(resolve(entry, 'uid-1')).toEqual({ kind: 'unrecorded', id: 'uid-1' });
+    expect(resolve(entry, 'uid-3')).toMatchObject({ kind: 'fault', reason: 'IdentityInvalid' });
+  });
+
+  it('is the one that is in use if its entry was removed', () => {
+    expect(resolve(undefined, 'uid-1')).toEqual({ kind: 'unrecorded', id: 'uid-1' });
+  });
+
+  it('is the id of its entry even if another one is in use', () => {
+    expect(resolve(ENTRY, 'uid-3')).toEqual({ kind: 'recorded', id: 'uid-1' });
   });
 });
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IdentityFault, Kind, ObjectRef, ResourceObject } from '@standin/contract';
 
-/** The Secret of each namespace with the identities of its objects. */
+/** Name of the Secret in each namespace that contains the identities of the namespace's objects. */
 export const IDENTITIES_SECRET = 'standin-identities';
 
 /** Kinds with data that outlives the object: the log, the default URI, the ledger of a quota. */
@@ -9,7 +9,7 @@ const IDENTIFIED_KINDS: ReadonlySet<Kind> = new Set(['Account', 'Project']);
 
 export const isIdentified = (kind: Kind): boolean => IDENTIFIED_KINDS.has(kind);
 
-/** `unrecorded`: the entry must be written before anything depends on the id. */
+/** An object's identity. If it is `unrecorded`, the entry must be written before anything depends on the id. */
 export type Identity =
   | { readonly kind: 'recorded'; readonly id: string }
   | { readonly kind: 'unrecorded'; readonly id: string }
@@ -18,7 +18,7 @@ export type Identity =
 /** Kubernetes limits the length of a data key. */
 const DATA_KEY_LENGTH_MAX = 253;
 
-/** The data key of an object's entry: `Project.shop`. */
+/** Returns the data key of an object's entry, for example `Project.shop`. */
 export const entryName = ({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): string => {
   const plain = `${kind}.${name}`;
   return plain.length <= DATA_KEY_LENGTH_MAX ? plain : `${kind}.${createHash('sha256').update(name).digest('hex')}`;
@@ -29,11 +29,11 @@ const signatureOf = ({ kind, namespace, name }: ObjectRef, id: string, key: Uint
     .update(JSON.stringify(['standin identity', kind, namespace, name, id]))
     .digest('base64url');
 
-/** The value of an object's entry: `ID SIGNATURE`. */
+/** Returns the value of an object's entry, in the form `ID SIGNATURE`. */
 export const signedEntry = (ref: ObjectRef, id: string, key: Uint8Array): string =>
   `${id} ${signatureOf(ref, id, key)}`;
 
-/** The id of an entry. Undefined: the entry was not written for this object with this key. */
+/** Returns the id of an entry, or undefined if the entry was not written for this object with this key. */
 export const verifiedId = (ref: ObjectRef, entry: string, key: Uint8Array): string | undefined => {
   const [id = '', signature = ''] = entry.split(' ');
   const [expected, given] = [signatureOf(ref, id, key), signature].map((text) =>
@@ -43,21 +43,25 @@ export const verifiedId = (ref: ObjectRef, entry: string, key: Uint8Array): stri
 };
 
 /**
- * The identity of an object: the uid under which it was first seen (ADR 024).
+ * Returns the identity of an object, which is the uid under which the object was first seen (ADR 024).
  *
- * An object without an entry is new: its own uid becomes its identity. An entry with that uid claims nothing else, so it is
- * signed again if its signature does not verify: the installation key may have been lost.
+ * An object without an entry is new, so its own uid becomes its identity, unless it is already in use under another one. An entry
+ * with the object's own uid claims nothing else, so it is signed again if its signature does not verify, because the installation
+ * key may have been lost. An entry with the identity under which the object is in use is also signed again, because the key may
+ * have been replaced.
  */
 export const resolveIdentity = (
   { kind, metadata: { namespace, name, uid } }: ResourceObject,
-  entry: string | undefined,
+  { entry, inUse }: { readonly entry: string | undefined; readonly inUse: string | undefined },
   key: Uint8Array,
 ): Identity => {
-  if (entry === undefined) return { kind: 'unrecorded', id: uid };
+  const unrecorded = { kind: 'unrecorded', id: inUse ?? uid } as const;
+  if (entry === undefined) return unrecorded;
   const ref = { kind, namespace, name };
-  const id = verifiedId(ref, entry, key);
-  if (id !== undefined) return { kind: 'recorded', id };
-  if (entry.split(' ', 1)[0] === uid) return { kind: 'unrecorded', id: uid };
+  const verified = verifiedId(ref, entry, key);
+  if (verified !== undefined) return { kind: 'recorded', id: verified };
+  const [id] = entry.split(' ', 1);
+  if (id === uid || id === inUse) return unrecorded;
   const message =
     `The entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET} was not signed for this object by this installation. ` +
     'Restore the Secret or the installation key, or run standin adopt. To start with an empty log, delete the entry.';

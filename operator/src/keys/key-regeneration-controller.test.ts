@@ -24,7 +24,7 @@ let source: DeletingSource;
 let regenerations: KeyRegenerationController | undefined;
 let now: number;
 let account: ResourceObject;
-/** The published digests, and the gateways that have not acknowledged the latest one. */
+/** The published digest, and the gateways that have not acknowledged it. */
 let published: string | undefined;
 let waiting: readonly string[];
 let isGenerated: boolean;
@@ -109,7 +109,7 @@ describe('a KeyRegeneration', () => {
     source.put('KeyRegeneration', 'one', SPEC);
     await expect.poll(() => statusOf('one')['waitingFor']).toEqual(['gateway-1', 'gateway-2']);
     expect(statusOf('one')).toMatchObject({ phase: 'Running', acknowledged: '1/3' });
-    expect(progress('one')?.message).toBe('The old key may still be accepted by gateway-1, gateway-2.');
+    expect(progress('one')?.message).toBe('The old key may still be accepted by gateway-1 and gateway-2.');
     const replaced = key();
     waiting = ['gateway-2'];
     regenerations?.gatewaysChanged();
@@ -246,7 +246,7 @@ describe('a KeyRegeneration', () => {
     30_000,
   );
 
-  // Otherwise, thousands of KeyRegenerations for one account would read it every second.
+  // If waiting KeyRegenerations were checked, thousands of them for one account would read their predecessor every second.
   it('is not checked while it waits for its predecessor', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);
@@ -257,7 +257,7 @@ describe('a KeyRegeneration', () => {
     source.disturb = (call, name) => {
       if (call === 'get' && (name === 'team' || name === 'one')) reads[name] += 1;
     };
-    // The first KeyRegeneration checks its gateways once a second. Only the second one reads the first.
+    // The first KeyRegeneration checks its gateways once a second. Only the second KeyRegeneration would read the first.
     await expect.poll(() => reads.team, { timeout: 10_000 }).toBeGreaterThan(2);
     expect(reads.one).toBe(0);
     waiting = [];

@@ -26,21 +26,23 @@ export interface KeyRegenerationControllerOptions {
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Returns undefined if there is no such Account, or its spec is invalid. */
+  /** Returns the Account and the location of its key, or undefined if there is no such Account or its spec is invalid. */
   readonly owner: (accountUid: string) => KeyOwner | undefined;
   /** Schedules a read of the account's Secret, so that its key is published. */
   readonly readSoon: (accountUid: string) => void;
   /** Returns the state, at the gateways, of the key with this SHA-256, or undefined while it is not published. */
   readonly programmed: (accountUid: string, sha256: string) => ProgrammedState | undefined;
-  /** Returns how many gateways are known. */
+  /** Returns how many gateways may answer callers. */
   readonly gatewayCount: () => number;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
 }
 
 const WORKERS = 4;
 const BACKOFF = { baseMs: 50, capMs: 10_000 };
-/** The delay until a written key is read again and published. */
+/**
+ * The delay until a written key is read again and published, and until an object that was changed in the meantime is read again.
+ */
 const SOON = { requeueAfterMs: 20 };
 /** The interval at which the list of pending gateways is refreshed. Acknowledgements are reported immediately. */
 const LATER = { requeueAfterMs: 1_000 };
@@ -50,8 +52,8 @@ const LATER = { requeueAfterMs: 1_000 };
  * after a crash at any point:
  * - Write the count and the intent to the Account's status, by compare-and-swap.
  * - Write the new key to the Secret, marked with the KeyRegeneration.
- * - Publish one delta with which the gateways swap the digests.
- * - Wait for acknowledgements from all known gateways, then complete.
+ * - Publish one delta that makes the gateways swap the digests.
+ * - Wait for acknowledgements from all gateways that may answer callers, then complete.
  */
 export class KeyRegenerationController implements Controller {
   readonly name = 'regenerations';
@@ -82,7 +84,7 @@ export class KeyRegenerationController implements Controller {
     const act = this.#options.objects.get(metadata.uid);
     if (act === undefined) return;
     this.#acts.set(metadata.uid, act);
-    // In a directory, an object that is created again has the same uid.
+    // An object that is reported again exists, even if its removal was reported before.
     this.#deleted.delete(metadata.uid);
     this.#queue.add(metadata.uid);
   }
@@ -92,7 +94,7 @@ export class KeyRegenerationController implements Controller {
     if (!this.#acts.has(uid)) return;
     this.#deleted.add(uid);
     this.#queue.add(uid);
-    // Others for the same account may have been waiting for it.
+    // Other regenerations for the same account may have been waiting for this one.
     this.#enqueueOpen(namespace);
   }
 
@@ -124,7 +126,7 @@ export class KeyRegenerationController implements Controller {
       if (outdated === undefined && this.#deleted.delete(uid)) this.#acts.delete(uid);
       return outdated;
     } catch (error) {
-      // The object changed or was deleted since it was read. The retry reads it again.
+      // The object was changed or deleted after it was read. The retry reads it again.
       if (isOutdated(error)) return SOON;
       throw error;
     }
@@ -138,7 +140,7 @@ export class KeyRegenerationController implements Controller {
       return this.#report(act, refused(reason, message));
     }
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
-    // Bypasses all caches: the current status is required.
+    // The read bypasses all caches, because the current status is required.
     const account = await source.get({ kind: 'Account', namespace: act.metadata.namespace, name });
     if (account === undefined)
       return this.#awaitAccount(act, fails('AccountNotFound', `There is no Account ${name} in this namespace.`));
@@ -151,7 +153,10 @@ export class KeyRegenerationController implements Controller {
     return this.#replaceKey(act, { ...secret, account });
   }
 
-  /** Counts the regeneration and marks it as in progress, in one write. Resolves with true when that is done. */
+  /**
+   * Counts the regeneration and marks it as in progress, in one write. Resolves with true when both are stored, even by an earlier
+   * call.
+   */
   async #begin(act: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
     const { source, logger } = this.#options;
     const { name, uid } = act.metadata;
@@ -159,14 +164,14 @@ export class KeyRegenerationController implements Controller {
     const { recent, left, resetsAt, current } = regenerationWindow(account, now);
     if (current?.uid === uid) return true;
     if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
-      // The source reports the Account when the other regeneration ends. If that one is deleted, `removed` is called.
+      // The source reports the Account when the other regeneration ends. If the other regeneration is deleted, `removed` is called.
       return this.#report(
         act,
         pending('Pending', `KeyRegeneration ${current.name} for the same Account is in progress.`),
       );
     }
     if (left === 0) {
-      const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The next regeneration is possible at ${String(resetsAt)}. Nothing was changed.`;
+      const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The key was not changed. The next regeneration is possible at ${String(resetsAt)}.`;
       await source.recordEvent(account, { type: 'Warning', reason: 'LimitReached', message });
       return this.#report(act, refused('LimitReached', message, resetsAt));
     }
@@ -216,14 +221,16 @@ export class KeyRegenerationController implements Controller {
     return this.#write(act, statusOf(facts, contextOf(act, new Date(this.#now))));
   }
 
-  /** Resolves with a result if the object was deleted or changed after it was read. A retry reads it again. */
+  /**
+   * Writes status fields. Resolves with a result if the object was deleted or changed after it was read. A retry reads it again.
+   */
   async #write(object: ResourceObject, fields: StatusFields): Promise<typeof SOON | undefined> {
     return (await this.#writer.write(object, fields)) === 'outdated' ? SOON : undefined;
   }
 
   /**
-   * Removes the regeneration from the count because nothing was changed. Other regenerations have been waiting for it, so its
-   * time is the last one.
+   * Removes the regeneration from the count, because the key was not changed. Other regenerations have been waiting for this one,
+   * so the last recorded time is its own.
    */
   async #withdraw(act: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
     const { namespace, name } = metadata;
@@ -238,14 +245,18 @@ export class KeyRegenerationController implements Controller {
     return this.#write(account, { apiKey: { regenerations, windowResetsAt, regenerating: undefined } });
   }
 
-  /** Waits at most a day. */
+  /** Reports that the regeneration waits for its Account, or refuses the regeneration if it was created more than a day ago. */
   async #awaitAccount(act: ResourceObject, { reason, message }: Finding): Promise<ReconcileResult | undefined> {
     const leftMs = Date.parse(act.metadata.creationTimestamp) + LIMITS.keyRegenerationWaitMsMax - this.#now;
-    if (leftMs <= 0) return this.#report(act, refused(reason, message));
+    if (leftMs <= 0)
+      return this.#report(
+        act,
+        refused(reason, `${message} This KeyRegeneration waited for a day: create another one.`),
+      );
     return (await this.#report(act, pending(reason, message))) ?? { requeueAfterMs: leftMs };
   }
 
-  /** Clears the mark on the Account. */
+  /** Clears the mark on the Account that this regeneration is in progress. */
   async #release(act: ResourceObject): Promise<ReconcileResult | undefined> {
     const { source } = this.#options;
     const { namespace, uid } = act.metadata;

@@ -1,4 +1,4 @@
-import type { ConditionReason, RegenerationPhase, ResourceObject } from '@standin/contract';
+import { listText, type ConditionReason, type RegenerationPhase, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { actConditions, type Progress } from '../acts/act-conditions.ts';
@@ -14,7 +14,7 @@ export interface RegenerationFacts {
   readonly progress: Progress;
   readonly acknowledged?: string;
   readonly waitingFor?: readonly string[];
-  /** RFC 3339. */
+  /** In RFC 3339 format. */
   readonly completedAt?: string;
   readonly windowResetsAt?: string | undefined;
 }
@@ -51,7 +51,8 @@ export const WRITING = running('The new key is being written.');
 /**
  * Returns the progress of the new key at the gateways.
  *
- * @param now RFC 3339
+ * @param known the number of gateways that may answer callers
+ * @param now the current time in RFC 3339 format
  */
 export const progressOf = (state: ProgrammedState, known: number, now: string): RegenerationFacts => {
   switch (state.kind) {
@@ -59,7 +60,7 @@ export const progressOf = (state: ProgrammedState, known: number, now: string): 
     case 'no-gateway': {
       const message =
         known === 0
-          ? 'No gateway is known to the operator, so none accepts the old key.'
+          ? 'The operator knows of no gateways, so none accepts the old key.'
           : 'No gateway accepts the old key.';
       return {
         phase: 'Completed',
@@ -71,7 +72,8 @@ export const progressOf = (state: ProgrammedState, known: number, now: string): 
     }
     case 'waiting': {
       const named = state.gateways.slice(0, GATEWAYS_NAMED_MAX);
-      const message = `The old key may still be accepted by ${named.join(', ')}.`;
+      const more = state.gateways.length > named.length ? [`${state.gateways.length - named.length} more`] : [];
+      const message = `The old key may still be accepted by ${listText([...named, ...more])}.`;
       const acknowledged = `${state.known - state.gateways.length}/${state.known}`;
       return running(message, { acknowledged, waitingFor: named });
     }

@@ -24,7 +24,7 @@ import type { ServerCertificate } from './certificates.ts';
 import type { ConfigLog } from './config-log.ts';
 import { sendConfig } from './send-config.ts';
 
-/** What the leader serves. A follower has no publication. */
+/** The parts of the leader that serve gateways. A follower has no publication. */
 export interface Publication {
   readonly log: ConfigLog;
   readonly gateways: Pick<GatewayController, 'connected' | 'stored' | 'ack' | 'goodbye' | 'isConnected'>;
@@ -42,8 +42,8 @@ export interface StreamServerOptions {
 }
 
 /**
- * A gateway usually has two connections, and at most 16: enough for 1,500 gateways and the drain Jobs. A connection takes about
- * 50 kB of memory.
+ * A gateway usually has two connections, and at most 16. The limit is enough for 1,500 gateways and the drain Jobs. A connection
+ * takes about 50 kB of memory.
  */
 const CONNECTIONS_MAX = 4_096;
 /** The share of connections that may be in a handshake. The rest is for clients with a certificate. */
@@ -61,7 +61,7 @@ const ACK_BYTES_MAX = 8 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 const NAME_LENGTH_MAX = 253;
-/** The longest time that a timer supports, rounded. */
+/** The longest time that a timer supports, rounded down. */
 const MAX_STALENESS_MS_MAX = 2_000_000_000;
 /** Names appear in conditions, and are stored one per line in the ConfigMap of known gateways. */
 const gatewayName = z
@@ -71,7 +71,7 @@ const gatewayName = z
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
 const streamQuery = instanceQuery.extend({
   gateway: gatewayName,
-  // Older gateways do not send this parameter, and had no limit.
+  // Gateways of earlier versions do not send this parameter, and have no limit.
   maxStalenessMs: z.coerce.number().int().min(0).max(MAX_STALENESS_MS_MAX).default(0),
 });
 
@@ -124,7 +124,10 @@ export class StreamServer {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Uses a new certificate for new connections. Throws if the certificate cannot be used. The previous one then stays active. */
+  /**
+   * Uses a new certificate for new connections. Throws if the certificate cannot be used. In that case, the previous certificate
+   * stays active.
+   */
   setCertificate(certificate: ServerCertificate): void {
     const { server } = this.#app;
     // Options that are missing here revert to Node's defaults.
@@ -156,12 +159,12 @@ export class StreamServer {
     });
     this.#app.post('/v1/acks', async (request, reply) => {
       const ack = ackSchema.parse(request.body);
-      const { undeliveredMs } = ackQuerySchema.parse(request.query);
+      const undelivered = ackQuerySchema.parse(request.query);
       const { log, gateways } = this.#require();
       // A gateway cannot hold a revision that was never published. The acknowledgement is from another term, or the gateway is in
       // an invalid state. A snapshot fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
-      await reply.code(isPublished && gateways.ack(ack, undeliveredMs) ? 204 : 409).send();
+      await reply.code(isPublished && gateways.ack(ack, undelivered) ? 204 : 409).send();
     });
     this.#app.post('/v1/permits', async (request, reply) => {
       const wanted = permitRequestSchema.parse(request.body);
@@ -199,9 +202,12 @@ export class StreamServer {
     });
   }
 
-  /** Returns the publication. If there is none, the hook has already responded, unless the term ended while the body arrived. */
+  /**
+   * Returns the publication. Throws if the term ended while the body was arriving. If it ended earlier, the hook has already
+   * responded.
+   */
   #require(): Publication {
-    if (this.#publication === undefined) throw new Error('this operator stopped leading while it handled the request');
+    if (this.#publication === undefined) throw new Error('this operator lost leadership while handling the request');
     return this.#publication;
   }
 

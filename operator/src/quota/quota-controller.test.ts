@@ -98,9 +98,9 @@ describe('when the ledger cannot be written', () => {
     await expect(controller.request(request('a', 1))).rejects.toThrow('the response was lost');
     store.disturb = () => undefined;
     const answer = await controller.request(request('b', 1, { want: 1_000 }));
-    // Both attempts by `a` are still in the ledger, which leaves 100 − 20. This grant is half of that.
+    // Both attempts by `a` are still in the ledger, which leaves 100 − 20 permits. This grant is half of these permits.
     expect(answer).toMatchObject({ permits: 40 });
-    // `a` did not receive its blocks, and shows that by omitting them.
+    // `a` did not receive its blocks, so it omits them from its request.
     await controller.request(request('a', 2, { want: 0 }));
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(40);
   });
@@ -222,7 +222,7 @@ test('pending requests get an error at the end of the term', async () => {
   const outcomes = Promise.allSettled([asked, late]);
   await controller.stop();
   expect((await outcomes).map(({ status }) => status)).toContain('rejected');
-  await expect(controller.request(request('c', 1))).rejects.toThrow('stopped leading');
+  await expect(controller.request(request('c', 1))).rejects.toThrow('lost leadership');
 });
 
 describe('the permits of a stopped process', () => {
@@ -231,7 +231,7 @@ describe('the permits of a stopped process', () => {
     return Promise.resolve(new Map([[filter.blocks[0] ?? '', spent]]));
   };
   let asked: PermitFilter[];
-  /** Grants two blocks to `a`, and lets it disappear. */
+  /** Grants two blocks to `a`, and lets `a` disappear. */
   const stopHolder = async (controller: QuotaController): Promise<string[]> => {
     asked = [];
     const first = blockOf(await controller.request(request('a', 1)));

@@ -19,7 +19,7 @@ export interface QuotaControllerOptions {
   readonly logger: Logger;
   /** Returns the account's quota, or undefined if it has none or there is no such account. */
   readonly limit: (accountUid: string) => number | undefined;
-  /** Number of gateways with an open stream. */
+  /** Returns the number of gateways with an open stream. */
   readonly gatewayCount: () => number;
   /** Returns whether this gateway process has an open stream, so that it receives a recall. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
@@ -29,7 +29,7 @@ export interface QuotaControllerOptions {
   readonly countPermits: CountPermits | undefined;
   /** Called when an account's `usage` has changed. */
   readonly onUsage: (accountUid: string) => void;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
 }
 
@@ -37,13 +37,13 @@ interface Pending {
   readonly request: PermitRequest;
   readonly answer: (answer: PermitAnswer) => void;
   readonly fail: (error: unknown) => void;
-  /** Until when it waits for recalled permits, in `performance.now()` time. */
+  /** The time until which the request waits for recalled permits, as returned by `performance.now()`. */
   waitsUntil: number | undefined;
 }
 
 /** The state of one account in this term. */
 interface Account {
-  /** The last version that was read or written. Undefined if it must be read. */
+  /** The last ledger that was read or written. Undefined if the ledger must be read. */
   stored: StoredLedger | undefined;
   pending: Pending[];
   /** Requests that are waiting for recalled permits. */
@@ -72,8 +72,8 @@ interface Verdict {
 const WRITE_ATTEMPTS = 2;
 
 /**
- * Answers gateways that request permits, for one leader's term. Each grant is in the ledger before the response is sent. Each
- * write is a compare-and-swap, so it is safe even if this operator no longer leads. Concurrent requests for one account share a
+ * Answers gateways that request permits, for one leader's term. Each grant is in the ledger before the response is sent. Each write
+ * is a compare-and-swap, so writing is safe even if this operator no longer leads. Concurrent requests for one account share a
  * write.
  */
 export class QuotaController implements Controller {
@@ -88,9 +88,9 @@ export class QuotaController implements Controller {
 
   /** Handles a request for permits. Rejects if the ledger cannot be read or written, or if the term is over. */
   request(request: PermitRequest): Promise<PermitAnswer> {
-    if (this.#isStopped) return Promise.reject(new Error('this operator stopped leading'));
+    if (this.#isStopped) return Promise.reject(new Error('this operator lost leadership'));
     const { account: uid, held, closed } = request;
-    // Returned permits are recorded regardless of the current quota. But accounts without a quota have no ledger.
+    // Returned permits are recorded regardless of the current quota. However, accounts without a quota have no ledger.
     const holdsNothing = held.length + closed.length === 0;
     if (holdsNothing && this.#options.limit(uid) === undefined) return Promise.resolve({ kind: 'no_quota' });
     const account = this.#accountOf(uid);
@@ -118,7 +118,7 @@ export class QuotaController implements Controller {
     }
   }
 
-  /** Returns undefined if the account has no quota, or no gateway has requested permits in this term. */
+  /** Returns the usage of an account's quota, or undefined if the account has no quota or its ledger is not known. */
   usage(uid: string): QuotaUsage | undefined {
     const { limit, clock = Date.now } = this.#options;
     const quota = limit(uid);
@@ -133,7 +133,7 @@ export class QuotaController implements Controller {
     return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
   }
 
-  /** The ledger stays: an account that is created again continues with it. */
+  /** Forgets a deleted account. Its ledger stays, because an account that is created again continues with it. */
   removed({ kind, metadata: { uid } }: ResourceObject): void {
     if (kind !== 'Account') return;
     const account = this.#accounts.get(uid);
@@ -141,14 +141,14 @@ export class QuotaController implements Controller {
     clearTimeout(account?.timer);
   }
 
-  /** Resolves when no write is in progress. */
+  /** Rejects all waiting requests. Resolves when no write is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     const accounts = [...this.#accounts.values()];
     for (const account of accounts) {
       clearTimeout(account.timer);
       const waiting = [...account.pending.splice(0), ...account.awaitingRecall.splice(0)];
-      for (const { fail } of waiting) fail(new Error('this operator stopped leading'));
+      for (const { fail } of waiting) fail(new Error('this operator lost leadership'));
     }
     await Promise.all(accounts.map(async ({ running }) => running));
   }
@@ -185,7 +185,7 @@ export class QuotaController implements Controller {
       }
     }
     this.#waitForRecalled(uid, account);
-    // Must happen in the same turn as the check, so that a later request starts a new run.
+    // The reset must happen in the same turn as the check, so that a later request starts a new run.
     account.running = undefined;
   }
 
@@ -268,7 +268,7 @@ export class QuotaController implements Controller {
     this.#options.onUsage(uid);
   }
 
-  /** Serves the pending requests again when permits are given back, at the latest when the first wait ends. */
+  /** Serves the pending requests again when permits are given back, or at the latest when the first wait ends. */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
     if (account.awaitingRecall.length === 0) return;

@@ -3,17 +3,17 @@ import { inPeriod, type Ledger } from './ledger.ts';
 import { fails, holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** How much of an account's quota is used. */
+/** The usage of an account's quota. */
 export interface QuotaUsage {
   readonly period: string;
   /** Accepted requests that gateways have reported so far. */
   readonly accepted: number;
-  /** Permits that are used or that gateways may still use: an upper bound for the accepted requests. */
+  /** Permits that are used or that gateways may still use. This number is an upper bound for the accepted requests. */
   readonly granted: number;
   readonly quota: number;
   /**
-   * Whether a gateway was refused permits under this quota in this period. Undefined if none has requested permits in
-   * this term.
+   * Whether a gateway was denied permits under this quota in this period. Undefined if no gateway has requested permits in this
+   * term.
    */
   readonly isExhausted: boolean | undefined;
 }
@@ -24,7 +24,8 @@ const NEARLY = 0.8;
 /**
  * Returns the number of accepted requests, according to the ledger and the gateways' last reports.
  *
- * @param spent by block id. A block without a report counts as unused here, although its permits are not granted again.
+ * @param spent the spent permits by block id. A block without a report counts as unused here, although its permits are not granted
+ * again.
  * @param period the current month
  */
 export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, period: string): number => {
@@ -33,12 +34,12 @@ export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, p
 };
 
 /**
- * Returns the usage that users see. Gateways report to a new leader one after the other. Until then, the earlier status remains
- * valid.
+ * Returns the usage that users see. Gateways report to a new leader one after the other. Until all gateways have reported, the
+ * earlier status remains valid.
  *
- * @param usage undefined: no gateway has requested permits in this term
+ * @param usage undefined if the account's ledger is not known to this leader
  * @param status the Account's current status
- * @returns undefined: the status remains as it is
+ * @returns undefined if the status remains unchanged
  */
 export const shownUsage = (
   usage: QuotaUsage | undefined,
@@ -59,15 +60,21 @@ export const shownUsage = (
   };
 };
 
-/** Returns the `QuotaAvailable` condition. */
+/** Returns the finding for the `QuotaAvailable` condition. */
 export const quotaFinding = ({
   period,
   accepted,
   quota,
   isExhausted = false,
 }: Omit<QuotaUsage, 'granted'>): Finding => {
+  if (quota === 0)
+    return fails('QuotaUsedUp', 'The quota is 0, so all requests are rejected: raise spec.monthlyQuota.');
   const share = `Accepted ${accepted} of ${quota} requests in ${period}`;
-  if (accepted >= quota) return fails('QuotaUsedUp', `${share}. Further requests are rejected until next month.`);
+  if (accepted >= quota)
+    return fails(
+      'QuotaUsedUp',
+      `${share}. Further requests are rejected until next month, or until spec.monthlyQuota is raised.`,
+    );
   if (isExhausted) {
     const message = `${share}. Running or stopped gateways hold the remaining permits.`;
     return fails('QuotaUsedUp', message);

@@ -18,7 +18,7 @@ test('all requests that match the filter are sent once, and the responses are co
     ],
   });
   expect(status().conditions?.find(({ type }) => type === 'Failed')?.message).toBe(
-    `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} answered 200, 3 answered 503, 1 without a response. First error: No response from the target.`,
+    `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} returned 200, 3 returned 503, 1 without a response. First error: No response from the target.`,
   );
   await expect.poll(() => source.events).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
 });
@@ -66,7 +66,7 @@ test('requests are not sent faster than the rate', async () => {
   replay({ filter: { ...FILTER, limit: 5 }, ratePerSecond: 2, order: 'Original' });
   await lead();
   await ended();
-  // Each of the next four waits for the rest of its half second.
+  // Each of the four requests after the first waits for the rest of its half second.
   expect(clock.slept.filter((ms) => ms > 400)).toHaveLength(4);
 });
 

@@ -29,15 +29,16 @@ export class ReplayCounts {
     return [...this.#byStatus].map(([status, count]) => ({ status, count })).sort((a, b) => a.status - b.status);
   }
 
-  /** Returns text such as `Sent 40 of 40: 38 answered 200, 2 answered 503.` */
+  /** Returns text such as `Sent 40 of 40: 38 returned 200, 2 returned 503.` */
   describe(planned: number | undefined): string {
-    if (this.total === 0) return planned === 0 ? 'No captured request matches.' : 'No request was sent.';
+    if (this.total === 0) return planned === 0 ? 'No captured requests match.' : 'No requests were sent.';
     const answered = this.list().filter(({ status }) => status !== 0);
     const shown = answered
       .toSorted((a, b) => b.count - a.count)
       .slice(0, SHOWN_MAX)
-      .map(({ status, count }) => `${count} answered ${status}`);
-    const more = answered.length > SHOWN_MAX ? [`${answered.length - SHOWN_MAX} other statuses`] : [];
+      .map(({ status, count }) => `${count} returned ${status}`);
+    const others = answered.length - SHOWN_MAX;
+    const more = others > 0 ? [`${others} other ${others === 1 ? 'status' : 'statuses'}`] : [];
     const failed = this.unanswered > 0 ? [`${this.unanswered} without a response`] : [];
     const first = this.#firstError === undefined ? '' : ` First error: ${this.#firstError}`;
     const of = planned === undefined ? '' : ` of ${planned}`;

@@ -20,7 +20,7 @@ export type Resolution =
   /** The missing object may be created later. */
   | { readonly kind: 'waiting'; readonly finding: Finding };
 
-/** Returns an object's spec if it is valid and of that kind. */
+/** Returns an object's spec if the spec is valid and the object is of that kind. */
 export const specOf = <K extends Kind>(object: ResourceObject | undefined, kind: K): Specs[K] | undefined => {
   if (object?.kind !== kind) return undefined;
   const parsed = parseObject(object);
@@ -63,7 +63,7 @@ export const resolveReplay = (
   const project = findByName(all, { kind: 'Project', namespace, name });
   const projectSpec = specOf(project, 'Project');
   if (project === undefined)
-    return waiting({ reason: 'ProjectNotFound', message: `There is no Project ${name} in this namespace.` });
+    return waiting({ reason: 'ProjectNotFound', message: `There is no Project ${name} in this namespace: create it.` });
   if (projectSpec === undefined)
     return waiting({ reason: 'ProjectNotReady', message: `Project ${name} is not valid: see its conditions.` });
   const account = findByName(all, { kind: 'Account', namespace, name: projectSpec.accountRef.name });

@@ -5,7 +5,7 @@ import type { Clock } from '@standin/kube';
 import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { secondsOf } from '../status/conditions.ts';
-import type { Progress } from '../acts/act-conditions.ts';
+import { NO_LOG_STORE, type Progress } from '../acts/act-conditions.ts';
 import type { Finding } from '../translate/index.ts';
 import { findEntry } from './captured-requests.ts';
 import type { ReplaySlots, Ticket } from './replay-slots.ts';
@@ -33,10 +33,13 @@ export interface RunParts extends ReplayParts, Pick<ReplayReportOptions, 'writeL
   readonly places: ReplaySlots;
 }
 
-/** `over`: the status shows how the run ended. `stopped`: no status is written. */
+/** The end of a run. After `over`, the status shows how the run ended. After `stopped`, no status is written. */
 export type RunEnd = 'over' | 'stopped';
 
-/** `again`: the run may need another turn. `blocked`: only a change of its project can help. */
+/**
+ * The end of a turn. After `again`, the run may need another turn. After `blocked`, it needs another turn only when its state
+ * changes or its project is reported.
+ */
 type TurnEnd = RunEnd | 'again' | 'blocked';
 
 const RETRY_BACKOFF = { baseMs: 200, capMs: 10_000 };
@@ -83,7 +86,7 @@ export class ReplayRun {
     this.#report = new ReplayReport(options, { ...facts, startedAt, planned, cursor });
   }
 
-  /** Rejects with unexpected errors. */
+  /** Runs the Replay until it ends or must stop. Rejects with unexpected errors. */
   async run(): Promise<RunEnd> {
     try {
       for (;;) {
@@ -92,7 +95,7 @@ export class ReplayRun {
       }
     } catch (error) {
       if (this.#control.stopped.aborted) return 'stopped';
-      // Does not wait for requests that were in flight when the log store became unavailable.
+      // A cancelled run ends even if the log store is unavailable. The results of its requests in flight may be lost.
       if (this.#control.state === 'Cancelled' && error instanceof LogStoreError) return await this.#end('Cancelled');
       throw error;
     } finally {
@@ -100,17 +103,17 @@ export class ReplayRun {
     }
   }
 
-  /** Writes the status of a waiting run. Rejects if that fails. */
+  /** Writes the status of a waiting run. Rejects if the write fails. */
   writeWaiting(): Promise<void> {
     return this.#report.writeWaiting();
   }
 
-  /** Waits for what is missing, or for a slot, and continues as far as possible. */
+  /** Waits for a missing object or for a slot, and continues as far as possible. */
   async #turn(): Promise<TurnEnd> {
     const { places, metrics } = this.#parts;
     const { state, stopped } = this.#control;
     if (stopped.aborted) return 'stopped';
-    // Changes from here on are noticed.
+    // Changes after this point are noticed.
     const changed = this.#control.change();
     const projectSeen = this.#control.projectSeen();
     if (state === 'Suspended' && this.#isCounted) {
@@ -147,14 +150,13 @@ export class ReplayRun {
     if (this.#control.state === 'Cancelled' && startedAt === undefined) return this.#end('Cancelled');
     if (resolution.kind === 'waiting') return this.#block(resolution.finding);
     if (store === undefined) {
-      const message = 'The operator has no log store: set STANDIN_CLICKHOUSE_URL.';
-      return this.#block({ ok: false, reason: 'NoLogStore', message });
+      return this.#block({ ok: false, reason: 'NoLogStore', message: NO_LOG_STORE });
     }
     await this.#read(ticket, () => this.#parts.prepareStore());
     if (!this.#isCounted) {
-      // The stored results are authoritative: a status may be outdated or lost.
-      const { uid: projectUid, namespace } = resolution.plan.project;
-      const key = { projectUid, namespace, replayUid: this.#object.metadata.uid };
+      // The stored results are authoritative, because a status may be outdated or lost.
+      const { uid: projectUid, namespace, name: project } = resolution.plan.project;
+      const key = { projectUid, namespace, project, replayUid: this.#object.metadata.uid };
       this.#counts.add(await this.#read(ticket, () => store.replays.counts(key)));
       this.#isCounted = true;
     }
@@ -171,8 +173,8 @@ export class ReplayRun {
 
   async #sendOne({ plan, store, ticket }: Turn, requestId: string): Promise<TurnEnd> {
     this.#report.set({ planned: 1 });
-    const { uid: projectUid, namespace } = plan.project;
-    const key = { projectUid, namespace, replayUid: this.#object.metadata.uid, requestId };
+    const { uid: projectUid, namespace, name: project } = plan.project;
+    const key = { projectUid, namespace, project, replayUid: this.#object.metadata.uid, requestId };
     const earlier = this.#counts.total === 0 ? undefined : await this.#read(ticket, () => store.replays.answer(key));
     if (earlier !== undefined) {
       this.#reportResult(earlier.status, earlier.durationMs, earlier.error);
@@ -183,7 +185,7 @@ export class ReplayRun {
       retry: (work) => this.#read(ticket, work),
     });
     if (entry === undefined) {
-      const message = `The log of Project ${plan.project.name} has no entry ${requestId}; it may have expired.`;
+      const message = `The log of Project ${plan.project.name} has no entry ${requestId}: it may have expired or been purged.`;
       return this.#refuse({ ok: false, reason: 'RequestNotFound', message });
     }
     const captureBytesMax = LIMITS.responseCaptureBytesMax;
@@ -217,8 +219,8 @@ export class ReplayRun {
   }
 
   /**
-   * Like `#retry`, but gives the slot back when the run is paused or others need the slot. Reads may be repeated in the next
-   * turn.
+   * Repeats work as `#retry` does, but gives the slot back when the run is paused or other Replays need the slot. Reads may be
+   * repeated in the next turn.
    */
   #read<T>(ticket: Ticket, work: () => Promise<T>): Promise<T> {
     return this.#retry(work, () => {
@@ -262,7 +264,7 @@ export class ReplayRun {
     return 'blocked';
   }
 
-  /** Ends a run none of whose requests can be sent. */
+  /** Ends a run that cannot send any requests. */
   #refuse(accepted: Finding): Promise<RunEnd> {
     this.#report.set({ accepted });
     return this.#end('Failed', accepted.message);

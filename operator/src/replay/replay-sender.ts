@@ -9,9 +9,9 @@ import { sendReplay, type Answer } from './send-replay.ts';
 
 export interface SenderParts extends DestinationParts {
   readonly egress: {
-    /** Can reach the gateways at any address. */
+    /** The egress that can reach the gateways at any address. */
     readonly gateway: Egress;
-    /** Applies the address policy. */
+    /** The egress that applies the address policy. */
     readonly upstream: Egress;
   };
 }
@@ -41,7 +41,7 @@ const noAnswer = (error: string): Answer => ({
   ...{ error, sentAtUs: Date.now() * 1_000, firstByteUs: 0, durationUs: 0 },
 });
 
-/** Sends captured requests as one Replay specifies, and turns the responses into results. */
+/** Sends captured requests as a Replay specifies, and turns the responses into results. */
 export class ReplaySender {
   readonly #parts: SenderParts;
   readonly #options: SenderOptions;
@@ -55,7 +55,7 @@ export class ReplaySender {
     this.#edit = editOf(options.plan.spec);
   }
 
-  /** Resolves with the reason why requests to this endpoint cannot be sent, if there is one. */
+  /** Resolves with the reason why this request cannot be sent, or with undefined if it can. */
   async obstacle(entry: LogEntry): Promise<string | undefined> {
     const to = await this.#destination(entry);
     return typeof to === 'string' ? to : undefined;
@@ -102,6 +102,7 @@ export class ReplaySender {
       sentAtUs: answer.sentAtUs,
       expiresAtS: Math.floor(answer.sentAtUs / 1e6) + plan.retentionDays * 86_400,
       namespace: replay.metadata.namespace,
+      project: plan.project.name,
       replay: replay.metadata.name,
       target: plan.spec.target.kind,
       url: sent?.request.url ?? '',

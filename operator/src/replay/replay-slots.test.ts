@@ -11,7 +11,7 @@ beforeEach(() => {
 
 const join = (namespace: string, count = 1): Ticket[] => Array.from({ length: count }, () => places.join(namespace));
 const takenOf = (tickets: readonly Ticket[]): number => tickets.filter(({ takenAt }) => takenAt !== undefined).length;
-/** Gives back the slots of those whose turn is over. */
+/** Gives back the slots of the tickets whose turn is over. */
 const giveBack = (tickets: readonly Ticket[]): void => {
   for (const ticket of tickets.filter((candidate) => places.mustLeave(candidate))) places.leave(ticket);
 };
@@ -22,7 +22,7 @@ test('up to 16 Replays have a slot, and up to 4 in one namespace', () => {
   expect([places.taken, takenOf(join('e'))]).toEqual([16, 0]);
 });
 
-// Otherwise, four namespaces together could keep all slots as long as they like.
+// If turns did not end, four namespaces together could keep all slots for as long as they like.
 test('when turns end, each waiting Replay gets a slot, and no further slots are taken away', () => {
   const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 4));
   const late = ['e', 'f'].flatMap((namespace) => join(namespace));
@@ -40,7 +40,7 @@ test('a turn lasts as long as no other Replay can use the slot', () => {
   const b = join('b');
   const [first, ...others] = join('a', 5);
   now = TURN_MS;
-  // A fifth Replay in namespace a is waiting. A slot from another namespace does not help it.
+  // A fifth Replay in namespace a is waiting. A slot from another namespace does not help this Replay.
   expect(b.some((ticket) => places.mustLeave(ticket))).toBe(false);
   expect(first !== undefined && places.mustLeave(first)).toBe(true);
   expect(others.some((ticket) => places.mustLeave(ticket))).toBe(false);
@@ -59,7 +59,7 @@ test('a thousand Replays in four namespaces do not delay a Replay in another nam
   expect(grants).toBeLessThanOrEqual(5);
 });
 
-test('within a namespace, within a namespace, Replays get slots in order, but a Replay that only needs to finish goes first', () => {
+test('within a namespace, Replays get slots in order, but a Replay that only needs to finish goes first', () => {
   const [running] = join('a', 4);
   const [second, third] = join('a', 2);
   const ending = places.join('a', 'first');

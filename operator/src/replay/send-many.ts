@@ -10,7 +10,7 @@ import { ReplaySender, type SenderParts } from './replay-sender.ts';
 import { ResultBuffer } from './result-buffer.ts';
 import type { RunControl } from './run-control.ts';
 
-/** Repeats work that needs the log store until the store is available. */
+/** Does work that needs the log store. Retries until the store is available. */
 type Retry = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface SendManyOptions {
@@ -23,7 +23,7 @@ export interface SendManyOptions {
   readonly counts: ReplayCounts;
   /** Called with each result that is stored. */
   readonly note: (result: ReplayResult) => void;
-  /** For reads, which may be left for a later turn. It then rejects. */
+  /** Does reads in the same way as `retry`. Rejects if the read is left for a later turn. */
   readonly read: Retry;
   readonly retry: Retry;
   /** Returns whether this turn is over because another Replay needs the slot. */
@@ -32,19 +32,19 @@ export interface SendManyOptions {
   readonly draining: () => void;
 }
 
-/** Maximum number of requests of one Replay in flight, unless the original order is required. */
+/** Maximum number of concurrent requests for one Replay, unless the original order is required. */
 const AT_ONCE = 64;
 const GATHER_MS = 100;
 const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
 
 /**
  * Sends the requests that a Replay's filter matches, from the position in its status. Resolves when nothing is in flight and all
- * results are stored: with true if everything was sent, and with false if the run must not send now.
+ * results are stored. The result is true if everything was sent, and false if the run must not send now.
  */
 export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
   const { plan, store, replay, report, read, retry } = options;
   const { spec, project } = plan;
-  if (spec.filter === undefined) throw new Error('a Replay without requestId has a filter');
+  if (spec.filter === undefined) throw new Error('the Replay has neither requestId nor filter');
   const { limit } = spec.filter;
   // Excludes requests that the replay itself causes.
   const until = new Date(Math.min(Date.parse(spec.filter.to), Date.parse(replay.metadata.creationTimestamp)));
@@ -132,15 +132,15 @@ const count = async (
   }
 };
 
-/** Resolves with the requests after the cursor that got a response before this turn. */
+/** Resolves with the ids of the requests after the cursor whose results were stored before this turn. */
 const doneSince = async (
   { store, plan, replay, counts, read }: SendManyOptions,
   start: Position | undefined,
 ): Promise<Set<string>> => {
   if (counts.total === 0) return new Set();
   const sinceUs = start === undefined ? 0 : Date.parse(start.at.receivedAt) * 1_000;
-  const { uid: projectUid, namespace } = plan.project;
-  const key = { projectUid, namespace, replayUid: replay.metadata.uid, sinceUs };
+  const { uid: projectUid, namespace, name: project } = plan.project;
+  const key = { projectUid, namespace, project, replayUid: replay.metadata.uid, sinceUs };
   return new Set(await read(() => store.replays.ids(key)));
 };
 
@@ -162,8 +162,8 @@ class Pace {
   }
 
   /**
-   * Resolves when the next request may start, or immediately when `signal` aborts. The caller must call `leave` when the request
-   * has ended.
+   * Resolves when the next request may start. If `signal` aborts, no longer waits for the rate, but still waits until the number
+   * of concurrent requests allows another one. The caller must call `leave` when the request has ended.
    */
   async enter(signal: AbortSignal): Promise<void> {
     if (this.#free === 0) await new Promise<void>((resolve) => this.#queue.push(resolve));

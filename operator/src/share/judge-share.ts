@@ -5,7 +5,7 @@ import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** The objects that a Share refers to, by name in its own namespace. */
+/** The objects that a Share refers to, directly or through its Project, by name in its own namespace. */
 export interface ShareSurroundings {
   object(kind: 'Project' | 'Account', namespace: string, name: string): ResourceObject | undefined;
 }
@@ -56,7 +56,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   const projectObject = surroundings.object('Project', namespace, projectRef.name);
   const project = projectSpec(projectObject);
   if (projectObject === undefined || project === undefined) {
-    const message = `There is no valid Project ${projectRef.name} in this namespace.`;
+    const message = `There is no valid Project ${projectRef.name} in this namespace: create it, or fix it.`;
     return verdict(fails('ProjectNotFound', message, 'spec.projectRef.name'));
   }
   const account = accountSpec(surroundings.object('Account', namespace, project.accountRef.name));
@@ -75,10 +75,10 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
 /** Reasons that do not resolve by themselves. A missing Project may still be created. */
 const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Expired', 'NotInPlan']);
 
-/** The condition `Ready`. */
+/** The finding for the `Ready` condition of a Share. */
 export interface Readiness {
   readonly ready: Finding;
-  /** Only a change of an object helps. */
+  /** Whether only a change to an object can resolve the problem. */
   readonly isStalled: boolean;
 }
 
@@ -89,15 +89,19 @@ export const notAccepted = (accepted: Finding): Readiness => ({
   isStalled: STALLING.has(accepted.reason),
 });
 
-/** @param mayAppear a gateway has requests that are not in the log yet */
+/**
+ * Returns the readiness of a Share whose request is not in the log.
+ *
+ * @param mayAppear whether a gateway has requests that are not in the log yet
+ */
 export const requestNotFound = (
   { requestId, project }: NonNullable<ShareVerdict['entry']>,
   mayAppear: boolean,
 ): Readiness => {
   const missing = `The log of Project ${project} has no request ${requestId}`;
   const message = mayAppear
-    ? `${missing} yet. Gateways still deliver requests to the log.`
-    : `${missing}: it may have expired. Delete the Share.`;
+    ? `${missing} yet. Gateways are still delivering requests to the log.`
+    : `${missing}: it may have expired or been purged. Delete the Share.`;
   return { ready: fails('RequestNotFound', message), isStalled: !mayAppear };
 };
 

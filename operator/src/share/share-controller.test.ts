@@ -16,7 +16,7 @@ class DeletingSource extends MemorySource {
 }
 
 const HOUR_MS = 3_600_000;
-/** The approximate creation time of objects in MemorySource. */
+/** About an hour after the creation time that MemorySource gives to objects. */
 const NOW = Date.UTC(2026, 0, 1, 1);
 const at = (ms: number): string => new Date(ms).toISOString().replace('.000', '');
 const SPEC = {
@@ -29,11 +29,11 @@ const SPEC = {
 let source: DeletingSource;
 let controller: ShareController;
 let now: number;
-/** The log: the uid of the project of each request. */
+/** The log: the uid of each request's project, by the request's id. */
 let rows: Map<string, string>;
-/** Thrown by the log store. */
+/** The error that the log store throws. */
 let outage: LogStoreError | undefined;
-/** How often the request of `SPEC` was looked for. */
+/** How often the request in `SPEC` was looked up. */
 let looks: number;
 let deliveredUpTo: number;
 const objects = new Map<string, ResourceObject>();
@@ -124,7 +124,7 @@ describe('a Share', () => {
     await expectReason('True Accepted');
   });
 
-  it('whose request is in the log is ready after one look', async () => {
+  it('whose request is in the log is ready after one lookup', async () => {
     source.put('Share', 'link', SPEC);
     source.isQuick = false;
     await expectReadiness('Ready=True Ready');
@@ -177,7 +177,7 @@ describe('a Share', () => {
     const before = looks;
     source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 5 });
     await expect.poll(() => looks).toBe(before + 1);
-    // The failed look is not repeated with every change.
+    // The failed lookup is not repeated with every change.
     source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 6 });
     source.put('Share', 'other', { ...SPEC, requestId: SPEC.requestId.replace('0', '1') });
     await expect

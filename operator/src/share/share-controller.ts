@@ -1,5 +1,5 @@
 import { LIMITS, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
-import { conditionsIn } from '@standin/crds';
+import { conditionsIn, readStatus } from '@standin/crds';
 import { systemClock, WorkQueue } from '@standin/kube';
 import { LogStoreError, type LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -25,19 +25,19 @@ export interface ShareControllerOptions {
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Undefined: there is no log store, and requests are not looked for. */
+  /** Undefined if there is no log store. In that case, requests are not looked up. */
   readonly store: Pick<LogStore, 'version'> | undefined;
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
   /** See `GatewayController`. */
   readonly deliveredUpTo: () => number;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
 }
 
 const WORKERS = 4;
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
-/** A missing request is looked for again after as long as it has been missing, within these limits. */
+/** The delay before a missing request is looked up again is the time that it has been missing, within these limits. */
 const LOOK_AGAIN_MS_MIN = 1_000;
 const LOOK_AGAIN_MS_MAX = 30_000;
 
@@ -51,9 +51,13 @@ export class ShareController implements Controller {
   readonly #writer: StatusWriter;
   /** Shares by uid. */
   readonly #shares = new Map<string, ResourceObject>();
-  /** When a request was first looked for in vain, by the uid of its Share, in milliseconds of the system clock's `now`. */
+  /**
+   * The time when a request was first found to be missing, by the uid of its Share, in milliseconds of the system clock's `now`.
+   */
   readonly #missingSince = new Map<string, number>();
-  /** Until then, requests that were found are not looked for: thousands of looks that time out would delay every Share. */
+  /**
+   * Until this time, requests that were found before are not looked up, because thousands of timeouts would delay every Share.
+   */
   #outageUntil = -Infinity;
   /** Projects and Accounts by kind and name. */
   readonly #surroundings = new Map<string, ResourceObject>();
@@ -86,6 +90,10 @@ export class ShareController implements Controller {
       case 'Account':
         this.#change(object, object);
         break;
+      case 'Purge':
+        // A completed Purge may have deleted the requests of Shares.
+        if (readStatus('Purge', object.status).phase === 'Completed') this.#enqueueIn(object.metadata.namespace);
+        break;
       case 'Endpoint':
       case 'Replay':
       case 'KeyRegeneration':
@@ -116,8 +124,11 @@ export class ShareController implements Controller {
       before.metadata.uid === now?.metadata.uid &&
       before.metadata.generation === now.metadata.generation;
     if (isSame) return;
-    for (const [uid, { metadata }] of this.#shares)
-      if (metadata.namespace === object.metadata.namespace) this.#queue.add(uid);
+    this.#enqueueIn(object.metadata.namespace);
+  }
+
+  #enqueueIn(namespace: string): void {
+    for (const [uid, { metadata }] of this.#shares) if (metadata.namespace === namespace) this.#queue.add(uid);
   }
 
   /** Resolves with the delay until the next check. */
@@ -144,7 +155,7 @@ export class ShareController implements Controller {
     return nextMs === Infinity ? undefined : nextMs;
   }
 
-  /** Looks for the request in the log. Resolves with the delay until the next look, if one is necessary. */
+  /** Looks up the request in the log. Resolves with the delay until the next lookup, if one is necessary. */
   async #look(
     { metadata: { uid, namespace, generation }, status }: ResourceObject,
     entry: NonNullable<ShareVerdict['entry']>,
@@ -158,12 +169,12 @@ export class ShareController implements Controller {
     const now = systemClock.now();
     if (wasReady && now < this.#outageUntil) return { readiness: WORKING, againMs: LOOK_AGAIN_MS_MAX };
     const since = this.#missingSince.get(uid) ?? now;
-    // Read before the look: what was delivered by then is found.
+    // The delivery time must be read before the lookup, so that the lookup finds everything that was delivered by that time.
     const isDelivered = deliveredUpTo() > since;
     try {
       await prepareStore();
       const row = await store.version(entry.requestId);
-      // As the dashboard decides when the link is opened (ADR 024).
+      // The dashboard applies the same rule when the link is opened (ADR 024).
       const isOfProject =
         row?.projectUid === entry.projectUid && row.namespace === namespace && row.project === entry.project;
       if (isOfProject) {
@@ -171,7 +182,7 @@ export class ShareController implements Controller {
         return { readiness: WORKING };
       }
       this.#missingSince.set(uid, since);
-      // An id is never used twice.
+      // If the id belongs to another Project's request, this request never appears, because an id is never used twice.
       if (isDelivered || row !== undefined) return { readiness: requestNotFound(entry, false) };
       const againMs = Math.min(LOOK_AGAIN_MS_MAX, Math.max(LOOK_AGAIN_MS_MIN, now - since));
       return { readiness: requestNotFound(entry, true), againMs };

@@ -19,20 +19,21 @@ import { ManifestFolder } from './manifest-folder.ts';
 import { objectsFile } from './object-records.ts';
 
 interface DirectorySourceOptions {
-  /** Manifests: .yaml, .yml, .json, at any depth. */
+  /** The directory with manifests, which are .yaml, .yml and .json files at any depth. */
   readonly dir: string;
   /**
-   * Contains status, object ages, generated Secrets, and one-time resources. May be inside `dir`, but is never read as manifests.
+   * The data folder. Contains status, object ages, generated Secrets, and one-time resources. May be inside `dir`, but is never
+   * read as manifests.
    */
   readonly dataDir: string;
   readonly logger: Logger;
 }
 
-/** Returns the folder for Replays, Shares and KeyRegenerations. One-time resources do not belong among committed manifests. */
+/** Returns the folder for one-time resources, such as Replays, which do not belong among committed manifests. */
 export const actsFolder = (dataDir: string): ManifestFolder => new ManifestFolder(join(dataDir, 'acts'), undefined);
 export const actsRecords = (dataDir: string): string => join(dataDir, 'state', 'acts.json');
 
-/** Reads desired state from a directory that users edit, and one-time resources from the data folder: two folders, one source. */
+/** A source that reads desired state from a directory that users edit, and one-time resources from the data folder. */
 class DirectorySource implements LocatingSource {
   readonly #manifests: FolderSource;
   readonly #acts: FolderSource;
@@ -113,6 +114,10 @@ class DirectorySource implements LocatingSource {
     return this.#manifests.replaceSecret(owner, name, data, mark);
   }
 
+  releaseSecret(): Promise<void> {
+    return this.#manifests.releaseSecret();
+  }
+
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     return this.#manifests.recordEvent(object, event);
   }
@@ -134,5 +139,8 @@ class DirectorySource implements LocatingSource {
   }
 }
 
-/** Reads desired state from a directory that users edit, without a cluster. `start` rejects if the directory cannot be read. */
+/**
+ * Creates a source that reads desired state from a directory that users edit, without a cluster. `start` rejects if the directory
+ * cannot be read.
+ */
 export const directorySource = (options: DirectorySourceOptions): LocatingSource => new DirectorySource(options);

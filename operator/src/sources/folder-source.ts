@@ -26,10 +26,10 @@ import { foreignSecret, SecretFiles, secretConflict } from './secret-files.ts';
 
 export interface FolderSourceOptions {
   readonly folder: ManifestFolder;
-  /** The kinds that it may contain. Other kinds are problems. */
+  /** The kinds that the folder may contain. Objects of other kinds are reported as problems. */
   readonly kinds: readonly Kind[];
   readonly dataDir: string;
-  /** File in the data folder for what manifests cannot store: status, generation and age. */
+  /** File in the data folder for the facts that manifests cannot store: status, generation and age. */
   readonly records: string;
   readonly logger: Logger;
 }
@@ -54,8 +54,8 @@ const toResource = (
   kind,
   metadata: {
     ...metadata,
-    // Desired state that is removed and added again keeps its uid.
-    // A Replay, Share or KeyRegeneration that is created again has a new uid.
+    // Desired state that is removed and added again keeps its uid. A one-time resource, such as a Replay, that is created again
+    // has a new uid.
     uid: uidOf(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
     generation: record.generation,
     resourceVersion: String(record.resourceVersion),
@@ -78,7 +78,7 @@ export class FolderSource implements LocatingSource {
   #listener: SourceListener | undefined;
   #problems = '[]';
   #opened: Promise<void> | undefined;
-  /** Writes run one at a time. */
+  /** The last write. Writes run one at a time. */
   #writes: Promise<unknown> = Promise.resolve();
 
   constructor(options: FolderSourceOptions) {
@@ -120,7 +120,7 @@ export class FolderSource implements LocatingSource {
     };
     signal.addEventListener('abort', stop, { once: true });
     await watch.start();
-    // Finds changes between the first check and the start of the watch.
+    // This check finds changes that were made between the first check and the start of the watch.
     await this.#reader.check();
     if (signal.aborted) stop();
   }
@@ -203,6 +203,11 @@ export class FolderSource implements LocatingSource {
     const key = manifestKey({ kind: 'Secret', namespace, name });
     if (this.#desired.secrets.has(key)) throw foreignSecret(namespace, name);
     await this.#secrets.replace(namespace, name, { owner: { kind: owner.kind, name: ownerName, uid }, data, mark });
+  }
+
+  /** Does nothing, because Secrets in a directory have no owner references. */
+  releaseSecret(): Promise<void> {
+    return Promise.resolve();
   }
 
   recordEvent({ kind, metadata: { namespace, name } }: ResourceObject, event: SourceEvent): Promise<void> {

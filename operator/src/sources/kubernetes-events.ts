@@ -1,19 +1,24 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { printable, type SourceEvent } from '@standin/contract';
-import { isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
+import { isConflict, isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** How many different Events are remembered to aggregate repeats. The oldest one is dropped first. */
+/** Maximum number of different Events that are remembered to aggregate repeats. The least recently used Event is dropped first. */
 const REMEMBERED_MAX = 2_000;
-/** The API server drops an Event after an hour. Within this time, a repeat belongs to the same series. */
+/**
+ * A repeat within this time belongs to the same series. The time is shorter than an hour, after which the API server drops an
+ * Event.
+ */
 const SERIES_MS_MAX = 30 * 60_000;
 /** Minimum interval between writes of a repeat. Repeats in between are still counted. */
 const REPEAT_WRITE_MS = 10_000;
-/** events.k8s.io/v1 limits. */
+/** Limits of events.k8s.io/v1. */
 const NOTE_LENGTH_MAX = 1_024;
 const INSTANCE_LENGTH_MAX = 128;
 const NAME_PREFIX_LENGTH_MAX = 200;
+/** The number of hexadecimal digits, for 128 bits. */
+const KEY_LENGTH = 32;
 
 const REPORTING_CONTROLLER = 'standin.dev/operator';
 
@@ -40,15 +45,19 @@ interface Series {
 const seriesKey = (object: EventSubject, event: SourceEvent): string =>
   createHash('sha256')
     .update(JSON.stringify([object.metadata.uid, event.type, event.reason, event.message]))
-    .digest('base64');
+    .digest('hex')
+    .slice(0, KEY_LENGTH);
 
-/** Formats a note for a terminal, where kubectl prints it. */
+/** Returns a note in the allowed length that is safe to print on a terminal, as kubectl does. */
 const noteOf = (message: string): string => {
   const note = printable(message);
   return note.length <= NOTE_LENGTH_MAX ? note : `${note.slice(0, NOTE_LENGTH_MAX - 1)}…`;
 };
 
-/** Writes Events (events.k8s.io/v1). Repeats increase the count of the first Event, so that a loop cannot flood the cluster. */
+/**
+ * Writes Events (events.k8s.io/v1). Repeats increase the count of the first Event, so that a loop cannot flood the cluster. The
+ * name of an Event is derived from its content, so that repeats from another operator are also counted.
+ */
 export class KubernetesEvents {
   readonly #client: KubeClient;
   readonly #logger: Logger;
@@ -78,28 +87,35 @@ export class KubernetesEvents {
       return;
     }
     this.#remember(key, known);
-    known.count += 1;
-    const isFirstRepeat = known.count === 2;
-    if (!isFirstRepeat && now - known.writtenAt < REPEAT_WRITE_MS) return;
-    known.writtenAt = now;
+    const isFirstRepeat = known.count === 1;
+    if (!isFirstRepeat && now - known.writtenAt < REPEAT_WRITE_MS) {
+      known.count += 1;
+      return;
+    }
     try {
-      await this.#client.mergePatch(this.#path(known.namespace, known.name), {
-        series: { count: known.count, lastObservedTime: microTime(new Date(now)) },
-      });
+      await this.#repeat(known, now);
     } catch (error) {
       if (!isNotFound(error)) throw error;
       await this.#create(key, object, event);
     }
   }
 
+  async #repeat(series: Series, now: number): Promise<void> {
+    series.count += 1;
+    series.writtenAt = now;
+    await this.#client.mergePatch(this.#path(series.namespace, series.name), {
+      series: { count: series.count, lastObservedTime: microTime(new Date(now)) },
+    });
+  }
+
   async #create(key: string, object: EventSubject, event: SourceEvent): Promise<void> {
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const now = new Date();
-    const eventName = `${name.slice(0, NAME_PREFIX_LENGTH_MAX)}.${randomUUID()}`;
-    // Must come before the call: a repeat during the call must not create a second Event.
+    const eventName = `${name.slice(0, NAME_PREFIX_LENGTH_MAX)}.${key}`;
+    // The series is stored before the call, because a repeat during the call must not create a second Event.
     const series = { namespace, name: eventName, startedAt: now.getTime(), count: 1, writtenAt: now.getTime() };
     this.#remember(key, series);
-    await this.#client.create(this.#path(namespace), {
+    const created = this.#client.create(this.#path(namespace), {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name: eventName, namespace },
@@ -111,6 +127,10 @@ export class KubernetesEvents {
       reason: event.reason,
       note: noteOf(event.message),
       regarding: { apiVersion: object.apiVersion, kind: object.kind, namespace, name, uid, resourceVersion },
+    });
+    await created.catch((error: unknown) => {
+      if (!isConflict(error)) throw error;
+      return this.#repeat(series, now.getTime());
     });
   }
 

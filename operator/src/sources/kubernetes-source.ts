@@ -35,13 +35,15 @@ import { foreignSecret } from './secret-files.ts';
 
 interface KubernetesSourceOptions {
   readonly client: KubeClient;
-  /** If empty, all namespaces are watched, which requires a ClusterRole. Otherwise, there is one watch per kind and namespace. */
+  /**
+   * If empty, all namespaces are watched, which requires a ClusterRole. If not empty, there is one watch per kind and namespace.
+   */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
   readonly registry?: Registry;
 }
 
-/** Field manager for `apply`, which is a user's change made through Standin. */
+/** Field manager for `apply`, which makes changes that users request through Standin. */
 const APPLY_FIELD_MANAGER = 'standin';
 const APPLY_ATTEMPTS_MAX = 5;
 
@@ -59,7 +61,7 @@ type Secret = KubeObject & {
 const MANAGED_BY = 'app.kubernetes.io/managed-by';
 const isGenerated = ({ metadata: { labels } }: Secret): boolean => labels?.[MANAGED_BY] === OPERATOR_FIELD_MANAGER;
 
-/** Records why the Secret has its current data: see `ResourceSource.replaceSecret`. */
+/** Records why the Secret has its current data. See `ResourceSource.replaceSecret`. */
 const MARK_ANNOTATION = `${API_GROUP}/written-by`;
 
 /** Returns a new Secret without an owner, so that it outlives the object that it belongs to. */
@@ -71,7 +73,11 @@ const newSecret = (namespace: string, name: string, data: Readonly<Record<string
   stringData: data,
 });
 
-/** Omits the server's message when it rejects a Secret, because the message may quote the object. */
+const undefinedIfNotFound = (error: unknown): undefined => {
+  if (!isNotFound(error)) throw error;
+};
+
+/** Omits the server's message when the server rejects a Secret, because the message may quote the Secret. */
 const withoutQuote = (error: unknown, name: string): unknown =>
   error instanceof SourceError && error.kind === 'Invalid' && error.cause !== undefined
     ? new SourceError('Invalid', `the API server rejected Secret "${name}"`)
@@ -90,8 +96,8 @@ class KubernetesSource implements ResourceSource {
   }
 
   /**
-   * Starts the watches. If a permission or CRD is missing, logs it and retries, because it may be added later. Rejects only when
-   * `signal` aborts.
+   * Starts the watches. Logs a missing permission or CRD and retries, because it may be added later. Rejects only when `signal`
+   * aborts.
    */
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
     const { namespaces, logger, registry } = this.#options;
@@ -153,15 +159,9 @@ class KubernetesSource implements ResourceSource {
   }
 
   async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
-    try {
-      const secret = await this.#client.get<Secret>(secretPath(namespace, name));
-      await this.#release(secret, secretPath(namespace, name));
-      const value = new Map(Object.entries(secret.data ?? {})).get(dataKey);
-      return value === undefined ? undefined : Buffer.from(value, 'base64');
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw toSourceError(error);
-    }
+    const read = this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound);
+    const value = new Map(Object.entries((await asSourceError(read))?.data ?? {})).get(dataKey);
+    return value === undefined ? undefined : Buffer.from(value, 'base64');
   }
 
   async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
@@ -185,10 +185,7 @@ class KubernetesSource implements ResourceSource {
     const query = { fieldManager: OPERATOR_FIELD_MANAGER };
     const annotations = { [MARK_ANNOTATION]: mark };
     const write = async (): Promise<void> => {
-      const before = await this.#client.get<Secret>(path).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
+      const before = await this.#client.get<Secret>(path).catch(undefinedIfNotFound);
       if (before === undefined) {
         const secret = newSecret(namespace, name, data);
         await this.#client.create(
@@ -201,7 +198,7 @@ class KubernetesSource implements ResourceSource {
       const { metadata } = before;
       if (metadata.annotations?.[MARK_ANNOTATION] === mark) return;
       if (!isGenerated(before)) throw foreignSecret(namespace, name);
-      // Includes the resourceVersion, so that the write conflicts if the Secret has changed since.
+      // Includes the resourceVersion, so that the write fails with a conflict if the Secret has changed since it was read.
       const replaced = {
         ...before,
         metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
@@ -213,29 +210,26 @@ class KubernetesSource implements ResourceSource {
     });
   }
 
+  async releaseSecret(namespace: string, name: string): Promise<void> {
+    const path = secretPath(namespace, name);
+    const release = async (): Promise<void> => {
+      const secret = await this.#client.get<Secret>(path).catch(undefinedIfNotFound);
+      if (secret === undefined) return;
+      const { ownerReferences = [] } = secret.metadata;
+      const others = ownerReferences.filter(({ apiVersion }) => apiVersion !== GROUP_VERSION);
+      if (!isGenerated(secret) || others.length === ownerReferences.length) return;
+      const released = { ...secret, metadata: { ...secret.metadata, ownerReferences: others } };
+      await this.#client.replace(path, released, { query: { fieldManager: OPERATOR_FIELD_MANAGER } });
+    };
+    await asSourceError(release());
+  }
+
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     return this.#events.record(object, event);
   }
 
-  /** Earlier versions made the Account the owner. Best effort: the next read tries again. */
-  async #release(secret: Secret, path: string): Promise<void> {
-    const { ownerReferences = [] } = secret.metadata;
-    const others = ownerReferences.filter(({ apiVersion }) => apiVersion !== GROUP_VERSION);
-    if (!isGenerated(secret) || others.length === ownerReferences.length) return;
-    const released = { ...secret, metadata: { ...secret.metadata, ownerReferences: others } };
-    const query = { fieldManager: OPERATOR_FIELD_MANAGER };
-    await this.#client.replace(path, released, { query }).catch((error: unknown) => {
-      this.#options.logger.warn({ err: error, path }, 'cannot remove the owner of a Secret, retrying');
-    });
-  }
-
-  async #read(ref: ObjectRef): Promise<CustomResource | undefined> {
-    try {
-      return await this.#client.get<CustomResource>(objectPath(ref));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  #read(ref: ObjectRef): Promise<CustomResource | undefined> {
+    return this.#client.get<CustomResource>(objectPath(ref)).catch(undefinedIfNotFound);
   }
 
   async #writeOnce(object: DesiredObject): Promise<CustomResource> {
@@ -253,5 +247,8 @@ class KubernetesSource implements ResourceSource {
   }
 }
 
-/** Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml contains exactly the permissions that it needs. */
+/**
+ * Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml contains exactly the permissions that the source
+ * needs.
+ */
 export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);

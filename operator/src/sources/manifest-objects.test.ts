@@ -17,12 +17,12 @@ describe('readManifest', () => {
     [
       '\napiVersion: apps/v1\nkind: Deployment\n',
       'f.yaml:3',
-      'kind "Deployment" (apps/v1) is not a Standin kind; Standin reads Account, Project and Endpoint, and Secrets',
+      'kind "Deployment" (apps/v1) is not a Standin kind; Standin reads Account, Project, Endpoint and Secret objects',
     ],
     [
       'name: x\n',
       'f.yaml:1',
-      'object without a kind and apiVersion is not a Standin kind; Standin reads Account, Project and Endpoint, and Secrets',
+      'object without a kind and apiVersion is not a Standin kind; Standin reads Account, Project, Endpoint and Secret objects',
     ],
     [
       'apiVersion: standin.dev/v1alpha1\nkind: Replay\nmetadata: {name: a}\n',

@@ -6,13 +6,14 @@ import {
   KINDS,
   isConfigKind,
   isRecord,
+  listText,
   type Kind,
   type ObjectMeta,
   type SourceProblem,
 } from '@standin/contract';
 import { parseManifest, type ManifestDocument } from '@standin/crds';
 
-/** An object as in its file, without the fields that the source itself keeps (uid, generation, …). */
+/** An object as written in its file, without the fields that the source itself keeps (uid, generation, …). */
 export interface ManifestObject {
   readonly key: string;
   readonly where: string;
@@ -99,24 +100,25 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
   return { key: manifestKey({ kind: 'Secret', ...metadata }), where, data: entries };
 };
 
-/** A status in a manifest is ignored: it was copied from the output of `kubectl get -o yaml`. */
+/**
+ * The known top-level fields. A status in a manifest is ignored, because it was copied from the output of `kubectl get -o yaml`.
+ */
 const ROOT_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
 const readObject = (value: Fields, where: string, kinds: readonly Kind[]): ManifestObject | Fault => {
   const { apiVersion, kind, metadata: rawMetadata, spec } = value;
   const known = KINDS.find((candidate) => candidate === kind);
-  const list = `${kinds.slice(0, -1).join(', ')} and ${kinds.at(-1) ?? ''}`;
   if (apiVersion !== GROUP_VERSION) {
     const isOurs = known !== undefined || (typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`));
     return isOurs
       ? { path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }
       : {
           path: ['kind'],
-          message: `${describe(apiVersion, kind)} is not a Standin kind; Standin reads ${list}, and Secrets`,
+          message: `${describe(apiVersion, kind)} is not a Standin kind; Standin reads ${listText([...kinds, 'Secret'])} objects`,
         };
   }
   if (known === undefined) {
-    return { path: ['kind'], message: `unknown ${describe(apiVersion, kind)}; the kinds are ${list}` };
+    return { path: ['kind'], message: `unknown ${describe(apiVersion, kind)}; the kinds are ${listText(kinds)}` };
   }
   if (!kinds.includes(known)) return { path: ['kind'], message: misplaced(known) };
   const metadata = readMetadata(rawMetadata);
@@ -137,7 +139,7 @@ const describe = (apiVersion: unknown, kind: unknown): string => {
 
 const isSecret = (value: Fields): boolean => value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 
-/** Parses a manifest file. Never throws: an invalid document is a problem and does not affect the others. */
+/** Parses a manifest file. Never throws. An invalid document is reported as a problem and does not affect the other documents. */
 export const readManifest = (text: string, file: string, kinds: readonly Kind[] = CONFIG_KINDS): ManifestContent => {
   const manifest = parseManifest(text);
   const objects: ManifestObject[] = [];

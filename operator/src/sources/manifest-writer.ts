@@ -21,8 +21,8 @@ const wantedOf = ({ metadata: { name, namespace, labels = {}, annotations = {} }
 };
 
 /**
- * Returns whether an edit produces the desired object and leaves all others unchanged. An edit to an anchor with references fails
- * this check.
+ * Returns whether an edit produces the desired object and leaves all other objects unchanged. An edit to an anchor with references
+ * fails this check.
  */
 const isFaithful = (before: string, after: string, key: string, wanted: string | undefined): boolean => {
   const read = (text: string) =>
@@ -34,7 +34,7 @@ const isFaithful = (before: string, after: string, key: string, wanted: string |
   return got.size === expected.size && [...expected].every(([name, content]) => got.get(name) === content);
 };
 
-/** Writes objects to a directory of manifests. An existing object is changed in its file, ready to commit. */
+/** Writes objects to a directory of manifests. An existing object is changed in its file, so that the change can be committed. */
 export class ManifestWriter {
   readonly #folder: ManifestFolder;
 
@@ -43,9 +43,9 @@ export class ManifestWriter {
   }
 
   /**
-   * Resolves with the written file. Rejects with `SourceError`.
+   * Resolves with the path of the written file. Rejects with `SourceError`.
    *
-   * @param file the object's current file
+   * @param file the object's current file, or undefined if the object is new
    */
   async write(desired: DesiredObject, file: string | undefined): Promise<string> {
     const { kind, metadata } = desired;
@@ -56,7 +56,7 @@ export class ManifestWriter {
     const before = await this.#read(file);
     const after = editManifest(before, desired);
     if (after === undefined)
-      throw new SourceError('Conflict', `${file} was changed at the same time: read it again, then retry`);
+      throw new SourceError('Conflict', `${file} was changed by another program: read it again, then retry`);
     const key = manifestKey({ kind, ...metadata });
     if (!isFaithful(before, after, key, wantedOf(desired))) {
       throw new SourceError(
@@ -73,7 +73,7 @@ export class ManifestWriter {
     const before = await this.#read(file);
     const after = removeFromManifest(before, ref);
     if (after === undefined)
-      throw new SourceError('Conflict', `${file} was changed at the same time: read it again, then retry`);
+      throw new SourceError('Conflict', `${file} was changed by another program: read it again, then retry`);
     if (after === '') {
       await this.#io(file, rm(join(this.#folder.path, file)));
       return;
@@ -108,7 +108,7 @@ export class ManifestWriter {
   }
 
   async #write(file: string, content: string): Promise<void> {
-    // Preserves a link.
+    // If the path is a link, the link is preserved.
     const path = await this.#io(file, realpath(join(this.#folder.path, file)));
     const { mode } = await this.#io(file, stat(path));
     await this.#io(file, replaceFile(path, content, { mode: mode & 0o777 }));

@@ -73,7 +73,7 @@ test('the transition time changes only with the status', () => {
 test.each<[ProgrammedState, string]>([
   [
     { kind: 'waiting', gateways: ['a', 'b'], known: 2, unheard: false },
-    'No gateway has acknowledged it yet: waiting for a, b.',
+    'No gateway has acknowledged it yet: waiting for a and b.',
   ],
   [{ kind: 'waiting', gateways: ['a'], known: 2, unheard: false }, 'Waiting for a.'],
   [

@@ -1,5 +1,6 @@
 import {
   LIMITS,
+  listText,
   printable,
   type Condition,
   type ConditionReason,
@@ -16,7 +17,7 @@ const no = (reason: ConditionReason, message: string): Finding => ({ ok: false, 
 /**
  * Returns the state of an object at the gateways as a finding.
  *
- * @param state undefined: the object is not sent to gateways
+ * @param state undefined if the object is not sent to gateways
  * @param standing the condition in the current status, if it is about the same content. It remains valid until a gateway
  * contradicts it, so that nothing is rewritten when a new leader's gateways have not reconnected yet, or when the last gateway is
  * gone.
@@ -44,7 +45,7 @@ export const programmedFinding = (state: ProgrammedState | undefined, standing?:
 const NAMES_MAX = 5;
 const listNames = (names: readonly string[]): string =>
   names.length <= NAMES_MAX
-    ? names.join(', ')
+    ? listText(names)
     : `${names.slice(0, NAMES_MAX).join(', ')} and ${names.length - NAMES_MAX} more`;
 
 /** Returns the finding for `Ready`, which reports the first finding that is not ok. */
@@ -53,7 +54,7 @@ const readyFinding = (findings: readonly Finding[]): Finding => {
   return broken === undefined ? yes('Ready', 'It is live on all gateways.') : no(broken.reason, broken.message);
 };
 
-/** Reasons that do not resolve by themselves: a user has to change the object (kstatus: Stalled). */
+/** Reasons that do not resolve by themselves, because a user has to change the object. kstatus calls such an object Stalled. */
 export const STALLING: ReadonlySet<ConditionReason> = new Set([
   'Invalid',
   'Conflicted',
@@ -67,22 +68,22 @@ export interface ConditionContext {
   readonly generation: number;
   /** The conditions in the object's current status. */
   readonly before: readonly Condition[];
-  /** RFC 3339. */
+  /** The current time in RFC 3339 format. */
   readonly now: string;
 }
 
 /** Formats a time in RFC 3339 with seconds, as Kubernetes does. */
 export const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
-/** The context of conditions that describe this version of an object. */
+/** Returns the context of conditions that describe this version of an object. */
 export const contextOf = (
   { metadata: { generation }, status }: Pick<ResourceObject, 'metadata' | 'status'>,
   date: Date,
 ): ConditionContext => ({ generation, before: conditionsIn(status), now: secondsOf(date) });
 
 /**
- * Returns a finding as a condition. It keeps its transition time if its status is unchanged, unless the status is the initial one, which
- * has no generation. The message may contain untrusted text, and is shown in terminals.
+ * Converts a finding into a condition. The transition time stays the same if the status is unchanged, unless the status is the
+ * initial one, which has no generation. The message may contain untrusted text, and is shown in terminals.
  */
 export const conditionOf = (
   type: ConditionType,
@@ -107,7 +108,7 @@ export const conditionOf = (
  *
  * @param programmed the result of `programmedFinding`
  * @param before the conditions in the object's current status
- * @param now RFC 3339
+ * @param now the current time in RFC 3339 format
  */
 export const conditionsOf = (
   verdict: Verdict,

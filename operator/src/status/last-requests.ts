@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LogStore } from '@standin/logstore';
+import type { LastRequest, LogOwner, LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Controller } from '../controller.ts';
 import { LAST_REQUEST_RESOLUTION_MS } from './status-fields.ts';
@@ -7,20 +7,21 @@ import { LAST_REQUEST_RESOLUTION_MS } from './status-fields.ts';
 export interface LastRequestsOptions {
   /** Undefined if there is no log. */
   readonly logStore: Pick<LogStore, 'lastRequests'> | undefined;
-  /** `at` of a project has changed. */
+  /** Called when `at` of a project has changed. */
   readonly onChange: (projectUid: string) => void;
   readonly logger: Logger;
   readonly pollMs?: number;
 }
 
 const POLL_MS = 60_000;
-/** Rows that a query misses are found by the next one, because each looks back further than the last one ended. */
+/** Rows that a query misses are found by the next query, which looks back to this long before the previous query. */
 const OVERLAP_MS = 60_000;
 
 /** Reads from the log when each project received its last request, for one leader's term. */
 export class LastRequests implements Controller {
   readonly name = 'last-requests';
   readonly #options: LastRequestsOptions;
+  /** The times by uid and names, because the log may have requests of the same uid under other names (ADR 024). */
   readonly #times = new Map<string, Date>();
   readonly #stopping = new AbortController();
 
@@ -33,16 +34,18 @@ export class LastRequests implements Controller {
     if (logStore !== undefined) void this.#poll(logStore);
   }
 
-  /** Does not wait: a call that hangs must not outlast the term. */
+  /** Does not wait for the read, because a hanging call must not delay the end of the term. */
   stop(): Promise<void> {
     this.#stopping.abort();
     return Promise.resolve();
   }
 
-  /** Returns the time as RFC 3339 in UTC, to the second. Returns undefined if it is unknown or the log has no requests for the
-   * project. */
-  at(projectUid: string): string | undefined {
-    return this.#times.get(projectUid)?.toISOString().replace(/\.\d+/, '');
+  /**
+   * Returns the time of the project's last request, in RFC 3339 format, in UTC, to the second. Returns undefined if the time is
+   * unknown or the log has no requests for the project.
+   */
+  at(project: LogOwner): string | undefined {
+    return this.#times.get(keyOf(project))?.toISOString().replace(/\.\d+/, '');
   }
 
   async #poll(logStore: Pick<LogStore, 'lastRequests'>): Promise<void> {
@@ -57,11 +60,11 @@ export class LastRequests implements Controller {
     }
   }
 
-  /** Resolves to false if the log cannot be read. */
+  /** Reads the times from the log. Resolves with false if the log cannot be read. */
   async #read(logStore: Pick<LogStore, 'lastRequests'>, within: number | undefined): Promise<boolean> {
     try {
       const found = await logStore.lastRequests(within);
-      for (const [uid, time] of found) this.#note(uid, time);
+      for (const request of found) this.#note(request);
       return true;
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'cannot read the time of the last requests');
@@ -69,11 +72,14 @@ export class LastRequests implements Controller {
     }
   }
 
-  #note(uid: string, time: Date): void {
+  #note({ receivedAt, ...project }: LastRequest): void {
     if (this.#stopping.signal.aborted) return;
-    const known = this.#times.get(uid);
-    if (known !== undefined && time.getTime() - known.getTime() < LAST_REQUEST_RESOLUTION_MS) return;
-    this.#times.set(uid, time);
-    this.#options.onChange(uid);
+    const key = keyOf(project);
+    const known = this.#times.get(key);
+    if (known !== undefined && receivedAt.getTime() - known.getTime() < LAST_REQUEST_RESOLUTION_MS) return;
+    this.#times.set(key, receivedAt);
+    this.#options.onChange(project.uid);
   }
 }
+
+const keyOf = ({ uid, namespace, name }: LogOwner): string => `${uid} ${namespace}/${name}`;

@@ -25,6 +25,21 @@ let quota: number | undefined;
 let now: Date;
 let statuses: ServedStatus;
 
+const newLeader = (): ServedStatus =>
+  new ServedStatus({
+    source,
+    logger: pino({ level: 'silent' }),
+    clock: () => now,
+    inputs: {
+      object: () => seen,
+      verdict: () => seen && verdict(),
+      programmed: () => state,
+      fields: () => fields,
+      usage: () => usage,
+      audited: () => audited,
+    },
+  });
+
 const verdict = (): Verdict => ({
   ref: { kind: 'Endpoint', namespace: 'default', name: 'e' },
   uid: 'uid-1',
@@ -55,19 +70,7 @@ beforeEach(() => {
   fields = {};
   usage = audited = quota = undefined;
   now = new Date('2026-11-21T10:00:00.123Z');
-  statuses = new ServedStatus({
-    source,
-    logger: pino({ level: 'silent' }),
-    clock: () => now,
-    inputs: {
-      object: () => seen,
-      verdict: () => seen && verdict(),
-      programmed: () => state,
-      fields: () => fields,
-      usage: () => usage,
-      audited: () => audited,
-    },
-  });
+  statuses = newLeader();
 });
 
 test('a status is written once, and not again without a difference', async () => {
@@ -205,9 +208,38 @@ describe('Events', () => {
     accepted = INVALID;
     await write(0);
     expect(reported()).toEqual(['Warning Invalid']);
-    statuses.forget('uid-1');
+    statuses = newLeader();
     expect(await write(1)).toBeUndefined();
     expect(reported()).toEqual([]);
+  });
+
+  test('a fault that may resolve by itself is reported if it lasts, even if the leader changes in the meantime', async () => {
+    state = { kind: 'no-gateway' };
+    await write(0);
+    statuses = newLeader();
+    expect(await write(5)).toBe(10_000);
+    expect(reported()).toEqual([]);
+    expect(await write(15)).toBeUndefined();
+    expect(reported()).toEqual(['Warning NoGateway']);
+    expect(await write(60)).toBeUndefined();
+    expect(reported()).toEqual([]);
+  });
+
+  test('a fault of an object that is deleted during the write is reported again if the object comes back', async () => {
+    accepted = INVALID;
+    source.disturb = () => {
+      seen = undefined;
+      statuses.forget('uid-1');
+    };
+    await statuses.write('uid-1');
+    reported();
+    source.disturb = () => undefined;
+    source.remove('Endpoint', 'e');
+    const { metadata, ...again } = source.put('Endpoint', 'e', {});
+    // The uid stays the same, like that of a Project that is created again.
+    seen = { ...again, metadata: { ...metadata, uid: 'uid-1' } };
+    await statuses.write('uid-1');
+    expect(reported()).toEqual(['Warning Invalid']);
   });
 
   test('a Project whose URI changes gets a Warning with both URLs', async () => {

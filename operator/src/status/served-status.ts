@@ -26,13 +26,13 @@ import {
 import { isSameKey } from './status-fields.ts';
 import { StatusWriter, statusFieldsOf, type StatusFields } from './status-writer.ts';
 
-/** What the rest of the operator knows. All of it is in memory. */
+/** The facts that the other parts of the operator know, all of them in memory. */
 interface StatusInputs {
   object(uid: string): ResourceObject | undefined;
   verdict(uid: string): Verdict | undefined;
-  /** Returns undefined if the object is not sent to gateways. */
+  /** Returns the object's state at the gateways, or undefined if the object is not sent to them. */
   programmed(key: ConfigKey): ProgrammedState | undefined;
-  /** Fields of `status` that are neither conditions nor part of the verdict, such as counts. */
+  /** Returns the fields of `status` that are neither conditions nor part of the verdict, such as counts. */
   fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
   /** Returns the usage of an Account's quota, or undefined if it is unknown. */
   usage(uid: string): QuotaUsage | undefined;
@@ -81,7 +81,10 @@ export class ServedStatus {
     return this.#writer.isEcho(object);
   }
 
-  /** Resolves with undefined if the object was deleted or changed. The source is about to report that. */
+  /**
+   * Writes the status if it is out of date, and records the Events about it. Resolves with undefined if the object was deleted or
+   * changed, which the source is about to report.
+   */
   async write(uid: string): Promise<StatusWritten | undefined> {
     const { inputs, logger, clock = () => new Date() } = this.#options;
     const object = inputs.object(uid);
@@ -109,6 +112,8 @@ export class ServedStatus {
       await this.#reportMove(object, before, fields);
     }
     const recheckAfterMs = await this.#reportFault({ object, generation, conditions, wrote, nowMs: now.getTime() });
+    // The object was deleted in the meantime.
+    if (inputs.object(uid) === undefined) this.forget(uid);
     return { ref, uid, conditions, ready: conditions.some(isReady), wrote, recheckAfterMs };
   }
 
@@ -131,7 +136,7 @@ export class ServedStatus {
     return { conditions: [...conditionsOf(verdict, programmed, context.before, context.now), ...quota], fields };
   }
 
-  /** Returns the conditions about quotas. The earlier ones remain while nothing is known in this term. */
+  /** Returns the conditions about quotas. The earlier conditions remain while nothing is known in this term. */
   #quotaConditions({ uid, quota }: Verdict, status: StatusFields, context: ConditionContext): Condition[] {
     if (quota === undefined) return [];
     const { inputs } = this.#options;
@@ -147,7 +152,7 @@ export class ServedStatus {
     ];
   }
 
-  /** Reports what users should know before their callers notice. */
+  /** Reports quota problems that users should know about before their callers notice. */
   async #reportQuota(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
     for (const { type, reason, message } of after) {
       if (!REPORTED.has(reason) || before.some((earlier) => earlier.type === type && earlier.reason === reason))
@@ -163,19 +168,19 @@ export class ServedStatus {
     await this.#options.source.recordEvent(object, { type: 'Normal', reason: ready.reason, message: ready.message });
   }
 
-  /** Reports that a Project got another URI, which callers notice as 404. */
+  /** Reports that a Project got another URI, because callers of the old URI get 404. */
   async #reportMove(object: ResourceObject, before: StatusFields, after: StatusFields): Promise<void> {
     const [from, to] = [readStatus('Project', before), readStatus('Project', after)];
     if (object.kind !== 'Project' || from.uri === undefined || to.uri === undefined || from.uri === to.uri) return;
     const message =
-      `spec.uri was set, so all URLs of the Project begin with ${to.url ?? to.uri} instead of ${from.url ?? from.uri}: ` +
+      `spec.uri was set, so the Project’s URLs now begin with ${to.url ?? to.uri} instead of ${from.url ?? from.uri}: ` +
       'requests to the old URLs get 404. Give callers the new ones.';
     await this.#options.source.recordEvent(object, { type: 'Warning', reason: 'UriChanged', message });
   }
 
   /**
-   * Writes one Warning for each (object, generation, reason), and nothing in the steady state. A fault that may resolve by itself is
-   * reported only if it lasts. Returns when to check that.
+   * Writes one Warning for each combination of object, generation and reason, and nothing in the steady state. A fault that may
+   * resolve by itself is reported only if it lasts. Returns the time until such a fault must be checked again.
    */
   async #reportFault({ object, generation, conditions, wrote, nowMs }: FaultCheck): Promise<number | undefined> {
     const { uid } = object.metadata;
@@ -187,8 +192,10 @@ export class ServedStatus {
     const key = `${generation} ${ready.reason}`;
     let fault = this.#faults.get(uid);
     if (fault?.key !== key) {
-      // A status that was already up to date was reported by an earlier leader.
-      fault = { key, sinceMs: nowMs, isReported: !wrote };
+      // If the status is up to date, an earlier leader wrote the status and reported the fault at the same time, unless that leader
+      // held the report back. The earlier leader's term may have ended before a held report was sent, so a lasting fault is
+      // reported again. The source recognizes repeats.
+      fault = { key, sinceMs: nowMs, isReported: !wrote && STALLING.has(ready.reason) };
       this.#faults.set(uid, fault);
     }
     if (fault.isReported) return undefined;
@@ -201,7 +208,7 @@ export class ServedStatus {
   }
 }
 
-/** Why an object is not Ready. */
+/** The reason why an object is not Ready. */
 interface Fault {
   /** Generation and reason. */
   readonly key: string;
@@ -219,8 +226,8 @@ interface FaultCheck {
 }
 
 /**
- * A fault that may resolve by itself gets a Warning after this time. It is longer than applying a folder of manifests takes, in any
- * order, and than gateways take to acknowledge.
+ * A fault that may resolve by itself gets a Warning after this time. The time is long enough to apply a folder of manifests in
+ * any order, and for gateways to acknowledge them.
  */
 const FAULT_HOLD_MS = 10_000;
 

@@ -9,6 +9,7 @@ import {
 } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { WorkQueue } from '@standin/kube';
+import type { LogOwner } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { OperatorMetrics } from '../metrics.ts';
@@ -29,7 +30,7 @@ export interface StatusControllerOptions {
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
   /** Returns the audit's result for an account's quota, or undefined if no audit has run in this term. */
   readonly audited: (accountUid: string) => Audited | undefined;
-  readonly lastRequestAt: (projectUid: string) => string | undefined;
+  readonly lastRequestAt: (project: LogOwner) => string | undefined;
   readonly gateways: Pick<GatewayController, 'programmed' | 'floor'>;
   /** Returns the number of the revision that last put an object, or undefined if it is not published. */
   readonly since: (key: ConfigKey) => number | undefined;
@@ -40,7 +41,10 @@ export interface StatusControllerOptions {
   readonly clock?: () => Date;
 }
 
-/** Gateways usually acknowledge within this time, so one write is enough. */
+/**
+ * The first status is written this long after a publication. Gateways usually acknowledge within this time, so one write is
+ * enough.
+ */
 const ACK_WAIT_MS = 100;
 /** The lists of pending gateways are refreshed at this interval, for all objects together. */
 const WAITING_REFRESH_MS = 2_000;
@@ -55,7 +59,7 @@ const RESTORE_DELAY_MS = 1_000;
  * quota, are written immediately.
  */
 const USAGE_DELAY_MS = 10_000;
-/** An account without traffic is checked when the month ends. A changed clock shifts that by at most this long. */
+/** An account without traffic is checked when the month ends. A change of the clock delays this check by at most this time. */
 const MONTH_CHECK_MS_MAX = 3_600_000;
 const WORKERS = 16;
 /** The client has its own quick retries. Remaining errors last until a permission is granted, or the API server is available. */
@@ -67,7 +71,7 @@ interface Waiting {
   readonly at: number;
 }
 
-/** Decides when each status is checked, for one leader's term. `ServedStatus` writes it. Objects are identified by uid. */
+/** Decides when each status is checked, for one leader's term. `ServedStatus` writes the status. Objects are identified by uid. */
 export class StatusController implements Controller {
   readonly name = 'status';
   readonly #options: StatusControllerOptions;
@@ -103,7 +107,7 @@ export class StatusController implements Controller {
       registry,
       logger,
       reconcile: async (uid) => {
-        // Computed before the write, so that the account is checked again if the month ends during the write.
+        // The delay is computed before the write, so that the account is checked again if the month ends during the write.
         const monthCheckMs = untilMonthCheckMs(clock().getTime());
         const written = await this.#write(uid);
         const hasQuota = written?.conditions.some(({ type }) => type === 'QuotaAvailable') ?? false;
@@ -151,7 +155,7 @@ export class StatusController implements Controller {
     if (this.#waiting.size > 0) this.#refreshTimer ??= setTimeout(() => this.#enqueueWaiting(), WAITING_REFRESH_MS);
   }
 
-  /** Called when more of an account's quota was used, or permits were given back. */
+  /** Called when the usage of an account's quota may have changed. */
   usageChanged(uid: string): void {
     const usage = this.#options.usage(uid);
     if (usage === undefined) return;
@@ -177,7 +181,7 @@ export class StatusController implements Controller {
     this.#recount(this.#counts.delete(uid));
   }
 
-  /** Resolves when no write is in progress. */
+  /** Stops checking statuses. Resolves when no write is in progress. */
   stop(): Promise<void> {
     clearTimeout(this.#refreshTimer);
     return this.#queue.stop();
@@ -188,12 +192,12 @@ export class StatusController implements Controller {
     for (const uid of this.#waiting.keys()) this.#queue.add(uid);
   }
 
-  /** Called when the object was published. */
+  /** Records that gateways have not acknowledged the newly published object yet. */
   #wait(object: ConfigObject): void {
     const number = this.#options.since(configKey(object));
     if (number === undefined) return;
     const { uid } = object;
-    // Deleted first, so that the map stays ordered by revision.
+    // The entry is deleted first, so that the map stays ordered by revision.
     this.#waiting.delete(uid);
     this.#waiting.set(uid, { number, at: performance.now() });
   }

@@ -1,5 +1,6 @@
 import { keyFingerprint, periodOf } from '@standin/contract';
 import { readStatus } from '@standin/crds';
+import type { LogOwner } from '@standin/logstore';
 import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { KnownKey, Translator, Verdict } from '../translate/index.ts';
 import type { StatusFields } from './status-writer.ts';
@@ -9,14 +10,21 @@ export interface StatusFieldsOptions {
   readonly counts: Pick<ReadyCounts, 'isReady'>;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
-  /** Undefined if it is unknown or there was none. */
-  readonly lastRequestAt: (projectUid: string) => string | undefined;
+  /** Returns when the project received its last request, or undefined if the time is unknown or there was no request. */
+  readonly lastRequestAt: (project: LogOwner) => string | undefined;
 }
 
-/** The status fields that depend on more than the object and its references: an Account's key, and the counts of Accounts and Projects. */
+/**
+ * Computes the status fields that depend on more than the object and its references: the key and the usage of an Account, the last
+ * request of a Project, and the counts of both.
+ */
 export const statusFields =
   ({ translator, counts, key, usage, lastRequestAt }: StatusFieldsOptions) =>
-  ({ ref: { kind }, uid, quota, status }: Verdict, before: StatusFields, now: string): StatusFields => {
+  (
+    { ref: { kind, namespace, name }, uid, quota, status }: Verdict,
+    before: StatusFields,
+    now: string,
+  ): StatusFields => {
     switch (kind) {
       case 'Account': {
         const present = quota === undefined ? undefined : { quota, period: periodOf(Date.parse(now)) };
@@ -29,7 +37,10 @@ export const statusFields =
       case 'Project': {
         const endpoints = [...translator.childrenOf(uid)];
         const ready = endpoints.filter((endpoint) => counts.isReady(endpoint)).length;
-        return { endpoints: { total: endpoints.length, ready }, ...lastRequestField(lastRequestAt(uid), before) };
+        return {
+          endpoints: { total: endpoints.length, ready },
+          ...lastRequestField(lastRequestAt({ uid, namespace, name }), before),
+        };
       }
       case 'Endpoint':
         return {};
@@ -56,7 +67,10 @@ const usageField = (
   return shown === undefined ? {} : { period: shown.period, accepted: shown.accepted };
 };
 
-/** Shows the fingerprint, never the digest: a weak user-provided key could be guessed from its digest. */
+/**
+ * Returns the field `apiKey`. It contains the key's fingerprint, never its digest, because a weak user-provided key could be
+ * guessed from its digest.
+ */
 const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: string): StatusFields | undefined => {
   const previous = readStatus('Account', before).apiKey;
   if (known?.key.kind !== 'key') {
@@ -78,7 +92,7 @@ interface Counted {
   readonly ready: boolean;
 }
 
-/** Which Projects and Endpoints are Ready, and their parents. The counts in the parents' statuses are derived from this. */
+/** The readiness and the parents of Projects and Endpoints. The counts in the parents' statuses are derived from these facts. */
 export class ReadyCounts {
   readonly #children = new Map<string, Counted>();
 

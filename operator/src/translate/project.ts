@@ -4,14 +4,14 @@ import type { ProjectSpec } from '@standin/crds';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
-/** 100 bits, 5 per character: URIs cannot be guessed and do not collide. */
+/** 100 bits, 5 per character, so that URIs do not collide and, if the uid is random, cannot be guessed. */
 const DERIVED_URI_LENGTH = 20;
 /** Crockford's base32 in lowercase: no i, l, o, u. */
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 const NOTHING_DERIVED = { uri: undefined, url: undefined, retentionDays: undefined };
 
-/** Returns the pinned URI, or one derived from the object's identity. */
+/** Returns the pinned URI, or a URI derived from the object's identity. */
 export const projectUri = (uid: string, { uri }: ProjectSpec): string => uri ?? derivedUri(uid);
 
 const derivedUri = (uid: string): string =>
@@ -19,7 +19,7 @@ const derivedUri = (uid: string): string =>
     .map((byte) => BASE32.charAt(byte % BASE32.length))
     .join('');
 
-/** Returns how long log entries are kept: the project's setting, limited by the installation's maximum. */
+/** Returns how long log entries are kept, which is the project's setting, limited by the installation's maximum. */
 export const retentionInForce = (
   { retentionDays }: ProjectSpec,
   { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,
@@ -85,7 +85,7 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number): Finding =>
 const uriConflict = (uri: string, { ref }: Entry): Finding =>
   fails(
     'Conflicted',
-    `${title(ref)} is older and has the URI ${uri}: delete one of them, or create a new Project with a different spec.uri.`,
+    `The older ${title(ref)} already uses the URI ${uri}: delete one of the two Projects, or create a new one with a different spec.uri.`,
     'spec.uri',
   );
 

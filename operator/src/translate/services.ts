@@ -1,4 +1,4 @@
-import type { ServiceObject } from '@standin/contract';
+import { listText, type ServiceObject } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
 import { fails } from './findings.ts';
 import type { Finding } from './types.ts';
@@ -8,17 +8,20 @@ type Named = Pick<ServiceObject, 'namespace' | 'name'>;
 
 const PATH = 'spec.forward.serviceRef';
 const ALL_NAMESPACES = '';
-const CONSEQUENCE = 'Until then, the gateways treat it as a URL and reject private addresses.';
+const CONSEQUENCE = 'Until then, the gateways treat the upstream as a URL and reject private addresses.';
 const PORTS_SHOWN_MAX = 10;
 
 const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 
-/** The known Services. If Services are not watched, as with a directory of manifests, each one is assumed to be valid. */
+/** The known Services. If Services are not watched, as with a directory of manifests, each Service is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
   /** The reason why Services cannot be read, by namespace. Undefined if they can be read. */
   readonly #problems = new Map<string, string | undefined>();
-  /** Namespaces whose Services have been read. They stay active while a right is missing, like objects of every other kind. */
+  /**
+   * Namespaces whose Services have been read. The Services stay active while a permission is missing, like objects of every other
+   * kind.
+   */
   readonly #read = new Set<string>();
 
   put(service: ServiceObject): void {
@@ -64,10 +67,14 @@ const notAllowed = ({ name, type, hasSelector }: ServiceObject): Finding | undef
   return undefined;
 };
 
-/** Requests to a headless Service go to its pods, on any port. */
+/**
+ * Returns a finding if the Service does not have the port. Any port of a headless Service is accepted, because requests to it go
+ * to its pods.
+ */
 const portFault = ({ name, isHeadless, ports }: ServiceObject, port: number): Finding | undefined => {
   if (isHeadless || ports.includes(port)) return undefined;
-  const known = ports.slice(0, PORTS_SHOWN_MAX).join(', ');
+  const more = ports.length > PORTS_SHOWN_MAX ? [`${ports.length - PORTS_SHOWN_MAX} more`] : [];
+  const known = listText([...ports.slice(0, PORTS_SHOWN_MAX).map(String), ...more]);
   return fails(
     'BackendNotFound',
     `Service ${name} has no TCP port ${port}${known === '' ? '' : ` (it has ${known})`}: correct the port of the Endpoint or the Service.`,

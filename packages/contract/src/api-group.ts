@@ -6,12 +6,13 @@ export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 /** The namespace of a directory object whose manifest does not specify one. kubectl uses the same default. */
 export const DEFAULT_NAMESPACE = 'default';
 
-/** kubectl get standin */
+/** The category of all kinds, as in `kubectl get standin`. */
 export const CATEGORY = 'standin';
 
 /**
- * The resource names (ADR 003, ADR 014). Core Kubernetes owns the plural `endpoints`, so these plurals have a prefix. kubectl prints
- * `project.standin.dev/shop`. The singular and the second short names make it accept what it prints, and what users expect.
+ * The resource names (ADR 003, ADR 014). Core Kubernetes owns the plural `endpoints`, so these plurals have a prefix. kubectl
+ * prints `project.standin.dev/shop`. Because of the singular and the second short names, kubectl accepts both the names that it
+ * prints and the names that users expect.
  */
 export const RESOURCES = {
   Account: { plural: 'mockaccounts', singular: 'account', shortNames: ['mac', 'accounts'] },
@@ -24,6 +25,7 @@ export const RESOURCES = {
     singular: 'keyregeneration',
     shortNames: ['mkr', 'keyregenerations'],
   },
+  Purge: { plural: 'mockpurges', singular: 'purge', shortNames: ['mpu', 'purges'] },
 } as const;
 
 export type Kind = keyof typeof RESOURCES;
@@ -34,9 +36,9 @@ export const CONFIG_KINDS = ['Account', 'Project', 'Endpoint'] as const satisfie
 export type ConfigKind = (typeof CONFIG_KINDS)[number];
 
 /**
- * One-time actions that do not affect the configuration. `standin dev` stores them in the data folder, not with the manifests.
+ * One-time actions, which are not part of the configuration. `standin dev` stores them in the data folder, not with the manifests.
  */
-export const ACT_KINDS = ['Replay', 'Share', 'KeyRegeneration'] as const satisfies readonly Kind[];
+export const ACT_KINDS = ['Replay', 'Share', 'KeyRegeneration', 'Purge'] as const satisfies readonly Kind[];
 export type ActKind = (typeof ACT_KINDS)[number];
 
 export const isConfigKind = (kind: Kind): kind is ConfigKind => (CONFIG_KINDS as readonly Kind[]).includes(kind);
@@ -55,13 +57,17 @@ export type ReplayOrder = (typeof REPLAY_ORDERS)[number];
 export const REPLAY_STATES = ['Running', 'Suspended', 'Cancelled'] as const;
 export type ReplayState = (typeof REPLAY_STATES)[number];
 
-/** The progress of a Replay. The last three are final. */
+/** The progress of a Replay. The last three phases are final. */
 export const REPLAY_PHASES = ['Pending', 'Running', 'Suspended', 'Succeeded', 'Failed', 'Cancelled'] as const;
 export type ReplayPhase = (typeof REPLAY_PHASES)[number];
 
-/** The progress of a KeyRegeneration. The last two are final. */
+/** The progress of a KeyRegeneration. The last two phases are final. */
 export const REGENERATION_PHASES = ['Pending', 'Running', 'Completed', 'Refused'] as const;
 export type RegenerationPhase = (typeof REGENERATION_PHASES)[number];
+
+/** The progress of a Purge. The last two phases are final. */
+export const PURGE_PHASES = ['Pending', 'Waiting', 'Running', 'Completed', 'Refused'] as const;
+export type PurgePhase = (typeof PURGE_PHASES)[number];
 
 /** Methods that an Endpoint can serve. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -77,6 +83,6 @@ export type Plan = (typeof PLANS)[number];
 /** The field manager for every status that the operator writes. */
 export const OPERATOR_FIELD_MANAGER = 'standin-operator';
 
-/** The Secret with an Account's generated key is named `<account>-api-key`. This is its data key. */
+/** The data key of the Secret with an Account's generated API key. The Secret is named `<account>-api-key`. */
 export const API_KEY_DATA_KEY = 'api-key';
 export const apiKeySecretName = (account: string): string => `${account}-api-key`;

@@ -5,9 +5,10 @@ import { configObjectSchema } from './config-objects.ts';
  * The stream between the operator and the gateways (design §6): HTTP/1.1 over mutual TLS, with one JSON message per line.
  *
  *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N
- *                                                the leader responds with 200, a snapshot, then deltas, until either side ends it
- *   POST /v1/acks?undeliveredMs=N                body: one `Ack`; the response is 204
- *   POST /v1/permits, /v1/usage                  blocks of a quota's permits: see quota.ts
+ *                                                the leader responds with 200, a snapshot, then deltas, until either side closes
+ *                                                the stream
+ *   POST /v1/acks?undeliveredMs=N&quarantined=N  body: one `Ack`; the response is 204
+ *   POST /v1/permits, /v1/usage, /v1/drained     blocks of a quota's permits: see quota.ts
  *   DELETE /v1/gateways/NAME?instance=UUID       goodbye message from a gateway that is shutting down; the response is 204
  *
  * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the complete new
@@ -18,12 +19,13 @@ import { configObjectSchema } from './config-objects.ts';
  * closes the stream. The response to an acknowledgement from another term, or from a gateway without a stream, is 409, and the
  * gateway reconnects.
  *
- * With `maxStalenessMs` above 0, the gateway refuses all requests when this time has passed since it sent the last
- * acknowledgement whose response was 204. The operator stops waiting for the gateway when the same time has passed since it
- * received the last acknowledgement, which is later than the gateway sent it.
+ * With `maxStalenessMs` above 0, the gateway rejects all requests when this time has passed since it sent the last acknowledgement
+ * whose response was 204. The operator stops waiting for the gateway when the same time has passed since the operator received the
+ * last acknowledgement. The operator's time ends later, because an acknowledgement is received after it is sent.
  *
- * `undeliveredMs` is the age of the oldest record that is not in ClickHouse; 0: there is none. It is in the query because operators
- * of earlier versions ignore the query, but refuse unknown fields. Without it, the age is unknown.
+ * `undeliveredMs` is the age of the oldest request that is still running or not yet in ClickHouse. It is 0 if there is no such
+ * request. `quarantined` is the number of files in the gateway's quarantine. A value is unknown if its parameter is absent. Both
+ * are in the query because operators of earlier versions ignore the query, but reject unknown fields.
  *
  * A follower responds to every path with 503 and a `NotLeader` body.
  */
@@ -35,7 +37,9 @@ import { configObjectSchema } from './config-objects.ts';
 export const STREAM_SERVER_NAME = 'standin-operator';
 export const STREAM_CLIENT_NAME = 'standin-gateway';
 
-/** `EPOCH.NUMBER`: the leader's epoch, which increases with every leader, and a number that increases with every transaction. */
+/**
+ * A revision, written as `EPOCH.NUMBER`. The epoch increases with every leader, and the number increases with every transaction.
+ */
 export interface Revision {
   readonly epoch: number;
   readonly number: number;
@@ -61,14 +65,14 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
   /** Sent every `LIMITS.streamHeartbeatMs` and acknowledged, so that both sides notice a dead connection. */
   z.strictObject({ type: z.literal('heartbeat'), revision: revisionText }),
   /**
-   * Sent when other gateways run out of an account's permits. A gateway that has some left returns them (see quota.ts). Sent
-   * between transactions, and not acknowledged.
+   * Sent when other gateways run out of an account's permits. A gateway that has permits left returns them (see quota.ts). A recall
+   * is sent between transactions and is not acknowledged.
    */
   z.strictObject({ type: z.literal('recall'), account: z.string() }),
 ]);
 export type StreamMessage = z.infer<typeof streamMessageSchema>;
 
-/** An object that a gateway could not use. The gateway keeps its last valid version, if there is one. */
+/** An object that a gateway could not use. The gateway keeps the object's last valid version, if there is one. */
 export const rejectedObjectSchema = z.strictObject({ key: z.string(), message: z.string().max(1_000) });
 export type RejectedObject = z.infer<typeof rejectedObjectSchema>;
 
@@ -81,8 +85,12 @@ export const ackSchema = z.strictObject({
 });
 export type Ack = z.infer<typeof ackSchema>;
 
-/** Query of an acknowledgement. */
-export const ackQuerySchema = z.object({ undeliveredMs: z.coerce.number().min(0).default(Infinity) });
+/** The query parameters of an acknowledgement. */
+export const ackQuerySchema = z.object({
+  undeliveredMs: z.coerce.number().min(0).default(Infinity),
+  quarantined: z.coerce.number().min(0).optional(),
+});
+export type AckQuery = z.output<typeof ackQuerySchema>;
 
 export const notLeaderSchema = z.object({ error: z.literal('not_leader'), leader: z.string().nullable() });
 export type NotLeader = z.infer<typeof notLeaderSchema>;

@@ -8,6 +8,7 @@ export * from './duration.ts';
 export * from './is-record.ts';
 export * from './limits.ts';
 export * from './line-splitter.ts';
+export * from './list-text.ts';
 export * from './log-row.ts';
 export * from './loopback.ts';
 export * from './printable.ts';

@@ -6,7 +6,7 @@ export const LIMITS = {
   // ── requests (gateway) ──
   /** A body is stored in full or rejected with 413, never truncated. */
   requestBodyBytesMax: 10 * 1024 * 1024,
-  /** Node's parser responds with 431 if this is exceeded. */
+  /** Above this limit, Node's parser responds with 431. */
   requestHeadBytesMax: 16 * 1024,
   /** Path and query. A longer target gets 414. Browsers and proxies have a similar limit. */
   requestTargetBytesMax: 8 * 1024,
@@ -18,21 +18,32 @@ export const LIMITS = {
   responseStallTimeoutMs: 30_000,
   /** Node's default is 5 s. Load balancers keep idle connections for 60 s and must be the ones to close them. */
   keepAliveTimeoutMs: 65_000,
-  /** Bytes in the heads and bodies of running requests, and in rows that are not on disk yet. Above this, requests get 503. */
+  /**
+   * Bytes in the heads and bodies of running requests, and in rows that are not on disk yet. Above this limit, requests get 503.
+   */
   inFlightBytesMax: 256 * 1024 * 1024,
 
   // ── responses ──
-  /** A larger upstream response is streamed in full. The log stores this much of it, with its true size and `truncated`. */
+  /**
+   * A larger upstream response is streamed in full. The log stores the first bytes up to this limit, the full size, and
+   * `truncated`.
+   */
   responseCaptureBytesMax: 10 * 1024 * 1024,
   forwardTimeoutMsDefault: 30_000,
   forwardTimeoutMsMax: 300_000,
-  /** Total size of the names and values of all header lines, and also of all trailers. If it is exceeded, the response is 502. */
+  /**
+   * Maximum total size of all header names and values. The same limit applies separately to trailers. Above this limit, the
+   * response is 502.
+   */
   upstreamHeadBytesMax: 64 * 1024,
-  /** Maximum number of header lines, and also of trailer lines. If it is exceeded, the response is 502. Node has the same limit. */
+  /**
+   * Maximum number of header lines. The same limit applies separately to trailers. Above this limit, the response is 502. Node has
+   * the same limit.
+   */
   upstreamHeadLinesMax: 2_000,
 
   // ── resources ──
-  /** kubectl apply keeps a copy in an annotation, which is limited to 262,144 bytes. */
+  /** kubectl apply keeps a copy of the object in an annotation, which is limited to 262,144 bytes. */
   mockBodyBytesMax: 200_000,
   slugLengthMax: 1_024,
   displayNameLengthMax: 128,
@@ -46,13 +57,16 @@ export const LIMITS = {
   retentionDaysMax: 3_650,
   ownApiKeyLengthMin: 32,
   ownApiKeyLengthMax: 512,
-  /** Accounts and Projects that a namespace has had. The Secret with their identities may have 1 MiB, about 8,000 entries. */
+  /**
+   * The number of Accounts and Projects that have existed in a namespace. The Secret with their identities may have 1 MiB, which is
+   * about 8,000 entries.
+   */
   identitiesPerNamespaceMax: 5_000,
-  /** The API server rejects 32,768 characters and more. This is as much as people read. */
+  /** The API server accepts almost 32,768 characters, but people do not read longer messages than this. */
   conditionMessageLengthMax: 1_000,
 
   // ── replays and shares ──
-  /** Edits are part of the resource. etcd accepts 1.5 MiB, and the kubectl apply annotation 262,144 bytes. */
+  /** Edits are part of the resource. etcd accepts 1.5 MiB, and the annotation of kubectl apply accepts 262,144 bytes. */
   replayEditBytesMax: 200_000,
   replayEditHeadersMax: 128,
   /** Longer than the limit for a mock, because callers send cookies and tokens. */
@@ -72,14 +86,21 @@ export const LIMITS = {
   redactedNameLengthMax: 256,
 
   // ── API keys ──
-  /** How often one account's key may be regenerated within the window. */
+  /** How many times one account's key may be regenerated within the window. */
   keyRegenerationsMax: 6,
   keyRegenerationWindowMs: 60 * 60 * 1_000,
   /** A KeyRegeneration waits for its Account for a day. */
   keyRegenerationWaitMsMax: 24 * 60 * 60 * 1_000,
 
+  purgeSearchLengthMax: 4_096,
+  purgeReasonLengthMax: 1_024,
+  /** The maximum number of obstacles that the status of a Purge names. */
+  purgeWaitingForMax: 32,
+  /** A Purge waits for its Project for a day. */
+  purgeWaitMsMax: 24 * 60 * 60 * 1_000,
+
   // ── control plane ──
-  /** Changes that arrive within this time of each other are sent as one delta (design §6). */
+  /** Changes that arrive within this time after the first one are sent as one delta (design §6). */
   holdOffMs: 20,
   streamHeartbeatMs: 2_000,
   /**
@@ -99,7 +120,7 @@ export const LIMITS = {
   leaseRetryPeriodMs: 1_000,
 
   // ── quota ──
-  /** A block of permits covers the demand during this time. A shorter operator outage does not stop any requests. */
+  /** A block of permits covers the demand during this time. If an operator outage is shorter, no requests are rejected. */
   quotaBlockDemandMs: 10 * 60 * 1_000,
   quotaBlockPermitsMax: 1_000_000_000,
   /** A gateway holds two blocks per account and may have closed a few more since its last permit request. */
@@ -108,7 +129,7 @@ export const LIMITS = {
   quotaRecallWaitMs: 250,
   /** A gateway that has learned that a quota is used up asks again after this time. */
   quotaAskAgainMs: 1_000,
-  /** How often a gateway reports the number of spent permits for accounts where it has changed. */
+  /** How often a gateway reports the number of spent permits for accounts where this number has changed. */
   quotaReportMs: 2_000,
   quotaReportAccountsMax: 1_000,
 
@@ -116,13 +137,16 @@ export const LIMITS = {
   /** The longest time before a batch is sent to ClickHouse (design §5: visible within 1.5 s, p95). */
   flushIntervalMsMax: 500,
   flushBytesMax: 8 * 1024 * 1024,
-  /** Much longer than a live process can be held up between two writes. */
+  /**
+   * How long a spool file must be unchanged before it counts as abandoned, and how long a volume must have no pod before it is
+   * drained. Much longer than any pause of a live process between two writes.
+   */
   spoolQuietMs: 10 * 60 * 1_000,
   /** The number of removed gateways' volumes that are drained at the same time. Each drain inserts as fast as a gateway. */
   drainJobsMax: 5,
   /**
-   * Rows waiting on a gateway's disk. Above this, requests get 503. The space lasts about half an hour at 1,000 requests per
-   * second of 1 kB each.
+   * The size of the rows that are waiting on a gateway's disk. Above this limit, requests get 503. The space lasts about half an
+   * hour at 1,000 requests per second of 1 kB each.
    */
   spoolBytesMax: 2 * 1024 * 1024 * 1024,
 } as const;

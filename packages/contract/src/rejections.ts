@@ -1,7 +1,7 @@
 /**
- * Rejections: a gateway's responses to requests that never reach an endpoint (design §4). They are neither logged nor counted.
- * They are sent as RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/errors.md is generated from
- * this table. `detail` says what to do. The sender can make it more specific.
+ * Rejections: a gateway's responses to requests that never reach an endpoint (design §4). They are neither logged nor counted. They
+ * are sent as RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/errors.md is generated from
+ * `REJECTIONS`. `detail` says what the caller should do. The gateway can replace it with a more specific text.
  */
 export interface Rejection {
   readonly status: number;
@@ -73,7 +73,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'This is not a valid API key',
     detail:
-      "Use the account's current key. The dashboard settings and the standin dev output show it; on a cluster, it is in the Secret ACCOUNT-api-key.",
+      "Use the account's current key. The dashboard settings and the standin dev output show it; on a cluster, it is in the account's Secret, which kubectl get mac -o wide shows.",
     retryable: false,
   },
   api_key_other_account: {
@@ -105,7 +105,8 @@ export const REJECTIONS = {
   request_timeout: {
     status: 408,
     title: 'The request did not arrive in time',
-    detail: 'Send the whole head within 10 seconds and the whole request within 30 seconds.',
+    detail:
+      'Send the whole head within 10 seconds and the whole request within 30 seconds, unless an administrator has set other limits.',
     retryable: true,
   },
   body_too_large: {
@@ -140,8 +141,8 @@ export const REJECTIONS = {
   },
   not_ready: {
     status: 503,
-    title: 'This gateway has no configuration yet',
-    detail: 'Try again shortly. The gateway is still connecting to the operator.',
+    title: 'This gateway has no current configuration',
+    detail: 'Try again shortly. The gateway is waiting for the operator.',
     retryable: true,
   },
   overloaded: {

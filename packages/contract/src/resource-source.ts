@@ -1,24 +1,21 @@
 import type { Kind } from './api-group.ts';
 import type { ConditionReason } from './conditions.ts';
 
-/**
- * The source of desired state and the destination of status: the Kubernetes API, or a directory of manifests. Both
- * implementations pass `test/integration/source-conformance.test.ts`.
- */
-
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace: string;
   /**
-   * The object's identity: an Account or a Project that is deleted and created again has the same uid (ADR 024). Other objects
-   * have another one.
+   * The object's identity. An Account or a Project that is deleted and created again keeps its uid (ADR 024). Any other object gets
+   * a new uid.
    */
   readonly uid: string;
-  /** Increases with every change of `spec`. */
+  /** Increases with every change to `spec`. */
   readonly generation: number;
   /** Opaque. Changes with every write. */
   readonly resourceVersion: string;
-  /** RFC 3339. For a directory, when the object was first seen. Determines which object is oldest; `uid` breaks ties. */
+  /**
+   * RFC 3339. For a directory, the time at which the object was first seen. Determines which object is oldest; `uid` breaks ties.
+   */
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -32,7 +29,7 @@ export interface ResourceObject {
   readonly metadata: ObjectMeta;
   readonly spec: unknown;
   readonly status?: unknown;
-  /** Why the object cannot be used under its identity. Its uid is then that of no other object. */
+  /** Set if the object cannot be used under its identity. The uid of such an object differs from that of every other object. */
   readonly identityFault?: IdentityFault;
 }
 
@@ -48,7 +45,7 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** A problem with a source's input that is not tied to an object: a file that is not YAML, or an unknown kind. */
+/** A problem with a source's input that is not tied to an object, for example a file that is not YAML, or an unknown kind. */
 export interface SourceProblem {
   /** For example `orders.yaml:12`. */
   readonly where: string;
@@ -79,14 +76,14 @@ export interface DesiredObject {
 
 export interface SourceEvent {
   readonly type: 'Normal' | 'Warning';
-  /** In CamelCase. From `CONDITION_REASONS` if one applies. */
+  /** A reason in CamelCase, from `CONDITION_REASONS` if one applies. */
   readonly reason: string;
   readonly message: string;
 }
 
 /**
- * Why a read or write failed, by what the caller can do about it. `Unauthorized` means that the credential is not valid, or no
- * longer valid.
+ * The reasons why a read or write failed, grouped by what the caller can do. `Unauthorized` means that the credential is not valid,
+ * or is no longer valid.
  */
 export type SourceErrorKind = 'NotFound' | 'Conflict' | 'Invalid' | 'Unauthorized' | 'Forbidden' | 'Unavailable';
 
@@ -110,9 +107,9 @@ export interface ServiceListener {
   putService(service: ServiceObject): void;
   removeService(service: ServiceObject): void;
   /**
-   * Reports whether the Services in a namespace can be read (`namespace` is undefined for all namespaces). `problem` is a
-   * sentence with a full stop that describes what is missing. It is undefined if the Services can be read again and the listener
-   * has all of them.
+   * Reports whether the Services in a namespace can be read (`namespace` is undefined for all namespaces). `problem` is a sentence,
+   * with a full stop, about what is missing. `problem` is undefined if the Services can be read again and the listener has all of
+   * them.
    */
   servicesIn(namespace: string | undefined, problem: string | undefined): void;
 }
@@ -120,16 +117,21 @@ export interface ServiceListener {
 /** Reads Services. A directory of manifests has none. */
 export interface ServiceSource {
   /**
-   * Lists and watches until `signal` aborts. Resolves when the listener has every Service, or the reason why it does not. Rejects
-   * only when `signal` aborts.
+   * Lists and watches until `signal` aborts. Resolves when the listener has received every Service, or the reason why it has not.
+   * Rejects only when `signal` aborts.
    */
   start(listener: ServiceListener, signal: AbortSignal): Promise<void>;
 }
 
+/**
+ * The source of desired state and the destination of status: the Kubernetes API, or a directory of manifests. Both
+ * implementations pass `test/integration/source-conformance.test.ts`.
+ */
 export interface ResourceSource {
   /**
    * Lists and watches all kinds until `signal` aborts, and recovers from every failure in between. Resolves when `listener` has
-   * received the first full list of each kind. Rejects only if that can never succeed (unreadable directory, forbidden).
+   * received the first full list of each kind. Rejects only if a first list can never succeed, for example because the directory is
+   * unreadable or access is forbidden.
    */
   start(listener: SourceListener, signal: AbortSignal): Promise<void>;
 
@@ -137,7 +139,8 @@ export interface ResourceSource {
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
 
   /**
-   * Creates the object, or replaces its spec, labels and annotations. The operator never calls this on objects that users own.
+   * Creates the object, or replaces its spec, labels and annotations. The operator never calls this method for objects that users
+   * own.
    */
   apply(object: DesiredObject): Promise<ResourceObject>;
 
@@ -145,8 +148,8 @@ export interface ResourceSource {
   delete(ref: ObjectRef): Promise<void>;
 
   /**
-   * Sends a merge patch of `status` with the operator's field manager; `null` removes a field. With `resourceVersion`, rejects
-   * with `Conflict` if the object has changed since.
+   * Sends a merge patch of `status` with the operator's field manager; `null` removes a field. With `resourceVersion`, rejects with
+   * `Conflict` if the object has changed since that version.
    */
   writeStatus(
     ref: ObjectRef,
@@ -154,18 +157,15 @@ export interface ResourceSource {
     resourceVersion?: string,
   ): Promise<ResourceObject>;
 
-  /**
-   * Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. Kubernetes: removes the
-   * owner references of Secrets that earlier versions created, which would delete the Secret with its owner.
-   */
+  /** Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. */
   readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
 
-  /** Creates a Secret for `owner`, which outlives it. Rejects with `Conflict` if a Secret with that name exists. */
+  /** Creates a Secret for `owner`. The Secret outlives its owner. Rejects with `Conflict` if a Secret with that name exists. */
   createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;
 
   /**
-   * Replaces the data of a Secret that `createSecret` created, or creates the Secret again, and marks it in the same write.
-   * Leaves a Secret that already has this mark unchanged, so a call that is repeated after a crash writes only once. Rejects with
+   * Replaces the data of a Secret that `createSecret` created, or creates the Secret again, and marks the Secret in the same write.
+   * Does not change a Secret that already has this mark, so a call that is repeated after a crash writes only once. Rejects with
    * `Conflict` if another client wrote the Secret in the meantime.
    */
   replaceSecret(
@@ -176,7 +176,14 @@ export interface ResourceSource {
   ): Promise<void>;
 
   /**
-   * Records an event on a best-effort basis. Never rejects. Kubernetes: an Event (repeats are aggregated). Directory: a log line.
+   * Removes the owner references that earlier versions set on Secrets, because Kubernetes would delete such a Secret with its
+   * owner. Does not change a Secret that users created. Does nothing for a directory.
+   */
+  releaseSecret(namespace: string, name: string): Promise<void>;
+
+  /**
+   * Records an event on a best-effort basis. Never rejects. In Kubernetes, the record is an Event, and repeats are aggregated. For
+   * a directory, it is a log line.
    */
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void>;
 }

@@ -14,15 +14,15 @@ export type AddressClass =
   | 'unspecified';
 
 /**
- * Services that hand out the machine's credentials to any client that can reach them. Most are in 169.254.0.0/16, which is
- * blocked as a whole. The others are outside it.
+ * Services that hand out the machine's credentials to any client that can reach them. Most are in 169.254.0.0/16, which is blocked
+ * as a whole. The others are outside that range.
  */
 const METADATA = new Set([
   '169.254.169.254', // AWS, GCP, Azure, OpenStack, DigitalOcean, Oracle
   '169.254.170.2', // AWS ECS task credentials
   '169.254.170.23', // AWS EKS pod identity
   '100.100.100.200', // Alibaba Cloud
-  '168.63.129.16', // Azure WireServer: a public address
+  '168.63.129.16', // Azure WireServer, which has a public address
   '192.0.0.192', // Oracle Cloud
   'fd00:ec2::254', // AWS
   'fd00:ec2::23', // AWS EKS pod identity
@@ -34,7 +34,7 @@ const METADATA = new Set([
 const cidrs = (...texts: string[]) => texts.map((text) => ipaddr.parseCIDR(text));
 
 const DOCUMENTATION = cidrs('192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20');
-/** RFC 6052: the whole internet as seen by an IPv6-only cluster with DNS64. RFC 8215: the same for a site's own translator. */
+/** The whole IPv4 internet, as seen by an IPv6-only cluster with DNS64 (RFC 6052) or through a site's own translator (RFC 8215). */
 const NAT64 = cidrs('64:ff9b::/96', '64:ff9b:1::/48');
 /** `::a.b.c.d` (RFC 4291, deprecated) and `::ffff:0:a.b.c.d` (RFC 2765). `::` and `::1` do not embed an address. */
 const IPV4_IN_LAST_BYTES = cidrs('::/96', '::ffff:0:0:0/96');
@@ -51,8 +51,8 @@ const ipv4At = (bytes: readonly number[], positions: readonly number[]): ipaddr.
   new ipaddr.IPv4(positions.map((position) => bytes[position] ?? 0));
 
 /**
- * Returns the IPv4 addresses that an IPv6 address stands for. Packets to the IPv6 address reach them through a translator or
- * tunnel, so the IPv4 addresses determine the class. Empty if the address stands for itself.
+ * Returns the IPv4 addresses that an IPv6 address stands for. Packets to the IPv6 address reach the IPv4 addresses through a
+ * translator or tunnel, so the IPv4 addresses determine the class. Returns an empty list if the address stands for itself.
  */
 const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   const bytes = address.toByteArray();
@@ -66,8 +66,8 @@ const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
     return [ipv4At(bytes, [4, 5, 6, 7]), client];
   }
   if (matchesAny(address, NAT64)) {
-    // RFC 6052 section 2.2: the position of the address depends on a prefix length that only the translator knows. 0.0.0.0/8 is
-    // never a destination, so the address cannot be at a position that contains it.
+    // RFC 6052 section 2.2: the position of the address depends on a prefix length that only the translator knows. Four bytes that
+    // are an address in 0.0.0.0/8 cannot be the destination, so their position is ruled out.
     const positions = [
       [12, 13, 14, 15],
       [9, 10, 11, 12],
@@ -84,8 +84,8 @@ const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
 };
 
 /**
- * Returns the addresses that a packet to `ip` can reach: the embedded IPv4 addresses, or `ip` itself if there are none. Throws if
- * `ip` is not an IP address.
+ * Returns the addresses that a packet to `ip` can reach, which are the embedded IPv4 addresses, or `ip` itself if there are none.
+ * Throws if `ip` is not an IP address.
  */
 export const destinationsOf = (ip: string): Address[] => {
   const address = ipaddr.parse(ip);

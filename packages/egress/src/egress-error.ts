@@ -8,7 +8,7 @@ import { errors } from 'undici';
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly code: UpstreamFailureCode;
-  /** Includes addresses, for the operator's log. Empty if `message` is complete. */
+  /** The message with addresses, for the operator's log. Empty if `message` is complete. */
   readonly detail: string;
 
   constructor(
@@ -25,7 +25,7 @@ export class EgressError extends Error {
 export const tooManyLines = (): EgressError =>
   new EgressError(
     'upstream_invalid',
-    `The upstream's response has more than ${LIMITS.upstreamHeadLinesMax} header lines or trailers.`,
+    `The upstream's response has more than ${LIMITS.upstreamHeadLinesMax} header or trailer lines.`,
   );
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
@@ -55,12 +55,12 @@ const BROKE_OFF = new Set([
   'ERR_SSL_UNEXPECTED_EOF_WHILE_READING',
 ]);
 
-/** Whether the error is a lost connection rather than invalid bytes. */
+/** Returns whether the error is a lost connection rather than invalid bytes. */
 export const brokeOff = (error: Error): boolean => BROKE_OFF.has(codeOf(error)) && !/^bad /.test(error.message);
 
 /**
- * Converts errors that undici and the socket throw after the connection is established. `inBody` means that the head of the
- * response has arrived.
+ * Converts an error from undici or a socket. `inBody` means that the head of the response has arrived. For a connection that could
+ * not be established, see `connectError`.
  */
 export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (error instanceof EgressError) return error;

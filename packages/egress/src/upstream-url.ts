@@ -1,4 +1,4 @@
-// The characters allowed in a request target after its leading slash: no spaces or control characters (RFC 9112 section 3.2).
+// Matches a request target after its first slash, without spaces and control characters (RFC 9112 section 3.2).
 const TARGET = /^[\x21-\x7e\x80-\xff]*$/;
 
 /**
@@ -12,13 +12,11 @@ export const joinUpstreamUrl = (base: URL | string, query: string): string => {
     throw new TypeError('The query contains characters that are not allowed in a request target');
   const separator = query === '' ? '' : parsed.search === '' ? '?' : '&';
   const joined = `${parsed.origin}${parsed.pathname}${parsed.search}${separator}${query}`;
-  if (new URL(joined).origin !== parsed.origin) throw new TypeError("The query changes the URL's origin");
+  if (new URL(joined).origin !== parsed.origin) throw new TypeError("The query would change the URL's origin");
   return joined;
 };
 
-/**
- * Returns the origin and the request target of a URL. A string keeps the bytes of its query (`URL` would encode some of them).
- */
+/** Returns the origin and the request target of a URL. A string keeps the bytes of its query, some of which `URL` would encode. */
 export const splitUpstreamUrl = (url: URL | string): { parsed: URL; target: string } => {
   const parsed = new URL(url);
   const prefix = `${parsed.origin}/`;

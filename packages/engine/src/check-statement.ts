@@ -5,7 +5,7 @@ import { tokensOf, type Token } from './tokens.ts';
 export interface StatementRules {
   /** The names of all the engine's table functions, in lower case. */
   readonly tableFunctions: ReadonlySet<string>;
-  /** Whether a configuration file defines servers. This allows cluster functions and Distributed tables. */
+  /** Whether a configuration file defines servers, which allows cluster functions and Distributed tables. */
   readonly hasClusters: boolean;
 }
 
@@ -18,14 +18,14 @@ export interface CheckedStatement {
    * a comment, and the following lines as statements.
    */
   readonly text: string;
-  /** Set for an insert that ends with its format. The rest is data, not SQL. */
+  /** Set for an insert that ends with its format. The text after the format is data, not SQL. */
   readonly insert?: InsertHead;
 }
 
 export interface InsertHead {
   /** The position of the first word. */
   readonly start: number;
-  /** The position for `FROM INFILE`: before SETTINGS and FORMAT. */
+  /** The position for `FROM INFILE`, which is before SETTINGS and FORMAT. */
   readonly fileAt: number;
   /** The position after the format name. */
   readonly end: number;
@@ -66,8 +66,8 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
 const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'null', 'values']);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
 /**
- * Functions that read files, run models or call other servers. They are refused wherever their names appear, as in
- * `arrayMap(file, …)` and `* APPLY(file)`. The last two compute the defaults of the columns that they accept as text.
+ * Functions that read files, run models or call other servers. They are rejected wherever their names appear, as in `arrayMap(file,
+ * …)` and `* APPLY(file)`. The last two compute the defaults of the columns that they accept as text.
  */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
   ...['file', 'catboostevaluate', 'aiclassify', 'aiembed', 'aiextract', 'aigenerate', 'aitranslate'],
@@ -115,8 +115,8 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
 type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
 
 /**
- * Refuses the VALUES table function, because ClickHouse reads the data of INSERT … VALUES with a parser that differs from its
- * lexer.
+ * Rejects the table functions in `SQL_IN_TEXT`, but accepts the VALUES of an INSERT. Rejects comments and quoted names after that
+ * VALUES, because ClickHouse reads the data with a parser that differs from its lexer.
  */
 const checkValues = (sql: string): TokenCheck => {
   let mayInsert: boolean | undefined;
@@ -146,7 +146,7 @@ const checkWord =
     }
     if (isWord(token, 'WITH') && isWord(previous, 'PARALLEL')) throw malformed('Send one statement at a time');
     if (isName(token) && FUNCTIONS_REFUSED.has(token.text.toLowerCase())) {
-      const reason = 'the embedded engine does not allow access to files and models';
+      const reason = 'the embedded engine does not allow access to files or models';
       throw denied(`${token.text} is not allowed, because ${reason}; a column cannot have this name here`);
     }
     if (!isSign(token, '(') || !isName(previous)) return;
@@ -155,7 +155,7 @@ const checkWord =
     const isKnown = TABLE_FUNCTIONS.has(name) || SQL_IN_TEXT.has(name);
     const isReaching = name === 'disk' || (tableFunctions.has(name) && !isKnown);
     if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;
-    const reason = 'the embedded engine does not allow access to files, URLs, other servers and programs';
+    const reason = 'the embedded engine does not allow access to files, URLs, other servers or programs';
     throw denied(`${previous.text}() is not allowed, because ${reason}; send the data with INSERT`);
   };
 
@@ -176,7 +176,7 @@ const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
   };
 };
 
-/** Refuses `WITH … INSERT`, which begins like a read but is followed by data. */
+/** Rejects an INSERT after WITH or EXPLAIN. Such a statement begins like a read, but data may follow it. */
 const checkMain = (): TokenCheck => {
   let isWith: boolean | undefined;
   let hasMain = false;
@@ -208,7 +208,7 @@ const findInsert = (): ((token: Token, previous: Token | undefined) => Omit<Inse
   };
 };
 
-/** Whether the statement only reads. */
+/** Returns whether the statement only reads. Throws if it is of a kind that the engine does not accept. */
 const checkKind = (head: readonly Token[]): boolean => {
   const start = head.findIndex((token) => !isSign(token, '('));
   const first = head[start];

@@ -18,7 +18,7 @@ export const createGate = (runningMax: number, waitingMax: number): Gate => {
       return undefined;
     }
     if (waiting.length >= waitingMax)
-      throw new GateFullError(`${running} tasks are running and ${waiting.length} are waiting`);
+      throw new GateFullError(`${running} are running and ${waiting.length} are waiting, which is the limit`);
     return new Promise((resolve) => waiting.push(resolve));
   };
 

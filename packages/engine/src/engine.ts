@@ -25,9 +25,12 @@ export interface Engine {
   readonly rules: StatementRules;
   /** The folder for the bodies of inserts, which the engine reads. Emptied at startup. */
   readonly temporaryDirectory: string;
-  /** Undefined if rows can also arrive by means other than `run`. */
+  /** Counts inserts, so that readers can wait for the next one. Undefined if rows can also arrive by means other than `run`. */
   readonly inserts?: InsertCounter | undefined;
-  /** Runs a statement. `format` applies to a query that does not name one. Rejects with an `EngineException`. */
+  /**
+   * Runs a statement. `format` applies to a query that does not name one. Rejects with an `EngineException`, with a `GateFullError`
+   * if too many statements are waiting, or with a `StatementError` for an invalid setting name.
+   */
   run(lane: Lane, statement: EngineStatement, format: string): Promise<EngineResult>;
   close(): void;
 }
@@ -36,7 +39,8 @@ export interface Engine {
 type Lane = 'insert' | 'other';
 
 /**
- * Together with the limit for other statements, and with room for the front's own files, this must be less than THREADPOOL_SIZE.
+ * The sum of this limit and `OTHERS_RUNNING_MAX` must be less than `THREADPOOL_SIZE`, because the HTTP front needs threads for its
+ * own files.
  */
 const INSERTS_RUNNING_MAX = 4;
 const OTHERS_RUNNING_MAX = 8;
@@ -50,7 +54,7 @@ const toException = (error: unknown): EngineException => {
     : new EngineException(Number(code), message, { cause: error });
 };
 
-/** Returns the process that holds the folder. The engine records it in a file in the folder, which it keeps locked. */
+/** Returns the process that holds the folder. The engine records the process in a file in the folder and keeps that file locked. */
 const holderOf = async (directory: string): Promise<string | undefined> => {
   const status = await readFile(path.join(directory, 'status'), 'utf8').catch(() => '');
   return /^PID: (\d+)/m.exec(status)?.[1];
@@ -87,7 +91,7 @@ const readTableFunctions = (session: Session): ReadonlySet<string> =>
 export const openEngine = async (dataDir: string, configFile?: string): Promise<Engine> => {
   const root = path.resolve(dataDir);
   if (/[*?{}[\]]/.test(root)) {
-    throw new EngineStartError(`the path of the data folder must not contain any of * ? { } [ ], but ${root} does`);
+    throw new EngineStartError(`the data folder path must not contain * ? { } [ or ], but ${root} does`);
   }
   const directory = path.join(root, 'engine');
   const temporaryDirectory = path.join(root, 'tmp');

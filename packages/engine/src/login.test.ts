@@ -24,7 +24,7 @@ test('a login is read from two files, without trailing line breaks', async () =>
 
 test('a login without a password is rejected', async () => {
   await writeFile(path.join(folder, 'username'), 'standin');
-  await expect(readLogin(folder)).rejects.toThrow(`cannot read the login in ${folder}`);
+  await expect(readLogin(folder)).rejects.toThrow(`cannot read the credentials in ${folder}`);
   await writeFile(path.join(folder, 'password'), '\n');
   await expect(readLogin(folder)).rejects.toThrow(`username and password in ${folder} must not be empty`);
 });

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_USER, EngineStartError, type Credentials } from './engine-process.ts';
 
-/** As long as a SHA-256 digest, so that it cannot be guessed. */
+/** 256 random bits, so that a password cannot be guessed. */
 const PASSWORD_BYTES = 32;
 
 /** Creates a new, random login. */
@@ -22,7 +22,7 @@ const readText = (folder: string, name: string): Promise<string> =>
 export const readLogin = async (folder: string): Promise<Credentials> => {
   const [user, password] = await Promise.all(['username', 'password'].map((name) => readText(folder, name))).catch(
     (error: unknown) => {
-      throw new EngineStartError(`cannot read the login in ${folder}: ${String(error)}`, { cause: error });
+      throw new EngineStartError(`cannot read the credentials in ${folder}: ${String(error)}`, { cause: error });
     },
   );
   if (!user || !password) throw new EngineStartError(`the username and password in ${folder} must not be empty`);

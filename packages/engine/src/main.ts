@@ -9,8 +9,8 @@ import { createHttpFront } from './http-front.ts';
 import { newLogin, readLogin, writeCurlLogin } from './login.ts';
 
 /**
- * The embedded ClickHouse engine as a separate process. To run it manually, use `npm run clickhouse -- --port 8123 --data DIR`.
- * As a child of `startEmbeddedEngine`, it reports over the IPC channel and exits when the channel closes, so it never outlives
+ * The embedded ClickHouse engine as a separate process. To run it manually, use `npm run clickhouse -- --port 8123 --data DIR`. As
+ * a child of `startEmbeddedEngine`, it reports over the IPC channel and exits when the channel closes, so the engine never outlives
  * its parent.
  */
 
@@ -20,7 +20,7 @@ const SHUTDOWN_MS_MAX = 5_000;
 const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse] [--login DIR] [--config FILE]
 
 Runs the embedded ClickHouse engine with its HTTP interface until you press Ctrl+C. Port 0 selects a free port. If --host is not a
-loopback address (0.0.0.0 means all addresses of this machine), the engine also responds to programs on other machines. --config names
+loopback address (0.0.0.0 means all addresses of this machine), the engine also accepts connections from other machines. --config names
 a ClickHouse configuration file, such as one with clusters. --login names a folder that contains the files username and password, such
 as a mounted Secret. Without --login, each start creates a new password and prints the name of the file that contains it.
 `;
@@ -98,7 +98,8 @@ const report = (message: EngineMessage, curlFile?: string): void => {
 };
 
 /**
- * Ends the process without the engine's destructors, which crash while statements are running. Acknowledged data is in its files.
+ * Ends the process without the engine's destructors, which crash while statements are running. Acknowledged data is already in the
+ * files.
  */
 const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
 
@@ -130,7 +131,7 @@ const main = async (): Promise<void> => {
   const onSignal = (): void => (stopping ? endAtOnce() : stop());
   process.on('SIGTERM', onSignal);
   if (process.send) {
-    // Ctrl+C reaches the whole process group. The parent still has rows to deliver, and it stops this process when it is done.
+    // Ctrl+C reaches the whole process group. The parent still has rows to deliver, and stops this process afterwards.
     process.on('SIGINT', () => undefined);
     process.on('disconnect', stop);
   } else {

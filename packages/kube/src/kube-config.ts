@@ -7,14 +7,17 @@ import { parse } from 'yaml';
 
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
-/** Shared calls queue for one of these connections. An API server does not close connections early, so they stay open. */
+/** The maximum number of connections for shared calls. Further calls wait for one of them. */
 const SHARED_CONNECTIONS_MAX = 8;
-/** The same as Go's default. */
+/** The same as Go's default. An API server does not close idle connections earlier. */
 const IDLE_CONNECTION_MS = 90_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A peer that has disappeared is detected after this time plus ten probes of one second each (libuv). */
 const TCP_KEEPALIVE_MS = 10_000;
-/** The kubelet renews a projected token long before it expires. client-go re-reads it once a minute too. */
+/**
+ * The kubelet renews a projected token long before it expires, so a token of this age is still valid. client-go re-reads it once a
+ * minute.
+ */
 const TOKEN_FILE_MAX_AGE_MS = 10_000;
 
 /**
@@ -37,7 +40,7 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
     allowH2: false,
   };
   if (options.type === 'proxy') {
-    // These are the same TLS options, but undici's types do not allow `undefined`.
+    // Only the types change, because those of undici do not allow `undefined`.
     const { uri, requestTls, connect } = options as {
       uri: string;
       requestTls: buildConnector.BuildOptions;
@@ -69,7 +72,7 @@ export class SharedConnectionConfig extends KubeConfig {
     this.#tokenFile = path;
   }
 
-  /** Makes the next call read the token file again. Called after a 401. */
+  /** Makes the next call read the token file again. Clients use this method after a 401 response. */
   forgetToken(): void {
     this.#token = undefined;
   }
@@ -135,20 +138,20 @@ export class SharedConnectionConfig extends KubeConfig {
 }
 
 /**
- * Returns the same cluster without its user's credentials. Its connections carry no identity of their own, such as a client
- * certificate.
+ * Returns the configuration of the same cluster without the user's credentials. The connections carry no identity of their own,
+ * such as a client certificate.
  */
 export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectionConfig => {
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error('the kubeconfig has no current cluster');
+  if (cluster === null) throw new Error("the kubeconfig's current context does not name an existing cluster");
   const anonymous = new SharedConnectionConfig();
   anonymous.loadFromClusterAndUser(cluster, { name: 'anonymous' });
   return anonymous;
 };
 
 /**
- * Makes calls with one user's bearer token over the connections of an `anonymousConfig`, which many of these share and which
- * stays open.
+ * Makes calls with one user's bearer token over the connections of an `anonymousConfig`. Many instances share these connections,
+ * which stay open.
  */
 class TokenConfig extends SharedConnectionConfig {
   readonly #shared: SharedConnectionConfig;
@@ -202,8 +205,11 @@ export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig =>
   if (options.context !== undefined) config.setCurrentContext(options.context);
   if (config.getCurrentCluster() === null) {
     const names = config.getContexts().map((context) => context.name);
+    const name = config.getCurrentContext();
     throw new Error(
-      `the kubeconfig has no context "${config.getCurrentContext()}"; it has: ${names.join(', ') || 'none'}`,
+      names.includes(name)
+        ? `the kubeconfig does not contain the cluster of its context "${name}"`
+        : `the kubeconfig has no context "${name}"; it has: ${names.join(', ') || 'none'}`,
     );
   }
   const user = config.getCurrentUser();

@@ -181,7 +181,7 @@ describe('Reflector', () => {
     await watching(2);
   });
 
-  it('reports when a right is withdrawn and when it is back', async () => {
+  it('reports when a permission is withdrawn and when it is granted again', async () => {
     cluster.objects = [object('a', 1)];
     start({ onRefused: () => told.push('refused'), onWatching: () => told.push('watching') });
     await tellings(2);

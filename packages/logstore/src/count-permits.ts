@@ -12,23 +12,27 @@ export interface PermitFilter {
 }
 
 /**
- * The log on every replica of every shard, in which each row appears once per replica. The query fails if a replica is
- * unavailable.
+ * Returns the SQL for a table on every replica of every shard, in which each row appears once per replica. The query fails if a
+ * replica is unavailable.
  */
-const ALL_REPLICAS = 'clusterAllReplicas({cluster:String}, currentDatabase(), log_local)';
+const allReplicas = (table: string): string => `clusterAllReplicas({cluster:String}, currentDatabase(), ${table})`;
 
 /**
- * See `LogStore.permits`. In a cluster, one replica may lag behind, but a row is on most of them before its insert is
- * acknowledged. Expired rows also count until they are deleted. There is no condition on `received_at`, because it comes from a
- * gateway's clock, which may be wrong by any amount.
+ * See `LogStore.permits`. Includes requests that were purged. In a cluster, one replica may lag behind, but a row is on most
+ * replicas before its insert is acknowledged. Expired rows also count until they are deleted. There is no condition on
+ * `received_at`, because that time comes from a gateway's clock, which may be wrong by any amount.
  */
 export const countPermits = async (
   { clickhouse, cluster }: { readonly clickhouse: ClickHouse; readonly cluster: string | undefined },
   { accountUid, blocks, since }: PermitFilter,
 ): Promise<ReadonlyMap<string, number>> => {
-  const sql = `SELECT quota_block, uniqExact(id) FROM ${cluster === undefined ? 'log' : ALL_REPLICAS}
-    WHERE account_uid = {accountUid:String} AND quota_block IN {blocks:Array(String)}
-      AND inserted_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+  const [log, purged] =
+    cluster === undefined ? ['log', 'purged_permits'] : [allReplicas('log_local'), allReplicas('purged_permits')];
+  const ofBlocks = 'account_uid = {accountUid:String} AND quota_block IN {blocks:Array(String)}';
+  const sql = `SELECT quota_block, uniqExact(id) FROM (
+      SELECT quota_block, id FROM ${log}
+      WHERE ${ofBlocks} AND inserted_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      UNION ALL SELECT quota_block, id FROM ${purged} WHERE ${ofBlocks})
     GROUP BY quota_block FORMAT RowBinary`;
   const params = { accountUid, blocks: [...blocks], since: since.getTime(), ...(cluster !== undefined && { cluster }) };
   const settings = { max_execution_time: 10, ...(cluster !== undefined && { skip_unavailable_shards: 0 as const }) };
@@ -45,7 +49,10 @@ export interface SpentPermits {
   readonly permits: number;
 }
 
-/** Rows may arrive late at the end of a month, and a gateway's clock does not determine the month in which they count. */
+/**
+ * The maximum difference between two clocks: that of the operator, which determines the month of a request, and that of ClickHouse,
+ * which determines `inserted_at`.
+ */
 const EARLY_MS = 48 * 3_600_000;
 
 /** See `LogStore.spentPermits`. */

@@ -3,18 +3,21 @@ import type { ClickHouse } from './clickhouse.ts';
 import { decodeAll } from './run-query.ts';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
-/** In seconds. */
+/** The time limit of a query, in seconds. */
 const EXECUTION_TIME_MAX = 10;
 const HOUR_MS = 3_600_000;
 
-/** A Project or an Account whose rows are read. Its status may name a wrong uid: rows of other names are never its own (ADR 024). */
+/**
+ * A Project or an Account whose rows are read. Its status may contain a wrong uid, so rows with other names are not its own (ADR
+ * 024).
+ */
 export interface LogOwner {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Counts of consecutive hours, oldest first. The last one ends now. */
+/** Counts of consecutive hours, oldest first. The last hour ends now. */
 export type HourlyCounts = readonly number[];
 
 /** See `LogStore.requestsByHour`. Hours are counted back from the current time, so that the sum covers exactly the last hours. */
@@ -48,18 +51,26 @@ export const countByHour = async (
   return counts;
 };
 
+export interface LastRequest extends LogOwner {
+  readonly receivedAt: Date;
+}
+
 /** See `LogStore.lastRequests`. */
 export const findLastRequests = async (
   clickhouse: ClickHouse,
   insertedWithinMs: number | undefined,
-): Promise<Map<string, Date>> => {
+): Promise<LastRequest[]> => {
   const inserted = "AND inserted_at >= now64(3, 'UTC') - toIntervalMillisecond({insertedWithinMs:UInt64})";
-  const sql = `SELECT project_uid, toUnixTimestamp64Milli(max(received_at)) FROM log
-    WHERE expires_at > now() ${insertedWithinMs === undefined ? '' : inserted} GROUP BY project_uid FORMAT RowBinary`;
+  const sql = `SELECT project_uid, namespace, project, toUnixTimestamp64Milli(max(received_at)) FROM log
+    WHERE expires_at > now() ${insertedWithinMs === undefined ? '' : inserted}
+    GROUP BY project_uid, namespace, project FORMAT RowBinary`;
   const answer = await clickhouse.run('read the time of the last requests', {
     sql,
     params: insertedWithinMs === undefined ? {} : { insertedWithinMs },
     settings: { max_execution_time: EXECUTION_TIME_MAX },
   });
-  return new Map(decodeAll(answer, (reader) => [reader.text(), new Date(reader.int64())]));
+  return decodeAll(answer, (reader) => ({
+    ...{ uid: reader.text(), namespace: reader.text(), name: reader.text() },
+    receivedAt: new Date(reader.int64()),
+  }));
 };

@@ -63,7 +63,7 @@ const newStand = ({ announces = false } = {}): Stand => {
 
 const open = (follower: InsertFollower, projectUid = 'p'): InsertFeed =>
   follower.follow({ projectUid, pollIntervalMs: 1 });
-/** Relative to T0. */
+/** Returns the reported milliseconds, relative to T0. */
 const told = async (feed: InsertFeed): Promise<number[]> => (await feed.next()).map((stamp) => stamp - T0);
 
 test('a feed starts empty, then reports later inserts', async () => {
@@ -74,6 +74,21 @@ test('a feed starts empty, then reports later inserts', async () => {
   stand.answer(500, { [-1_000]: 1, 300: 5, 200: 4 });
   expect(await told(feed)).toEqual([200, 300]);
   feed.close();
+});
+
+test('a feed reports only inserts of its project, by uid and names', async () => {
+  const stand = newStand();
+  const scope = { projectUid: 'p', namespace: 'team', project: 'shop' };
+  const feeds = [{}, { namespace: 'other' }, { project: 'other' }].map((change) =>
+    stand.follow({ ...scope, ...change, pollIntervalMs: 1 }),
+  );
+  await stand.polls(3);
+  expect(stand.asked.slice(0, 3)).toMatchObject([
+    scope,
+    { ...scope, namespace: 'other' },
+    { ...scope, project: 'other' },
+  ]);
+  for (const feed of feeds) feed.close();
 });
 
 test('a feed reports a millisecond again only if its rows have changed', async () => {
@@ -135,7 +150,7 @@ test('a poll looks back to slightly before the newest insert, or about a minute 
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
-  // At first, it looks back as far as a running insert may have stamped rows.
+  // The first poll looks back as far as a running insert may have stamped rows.
   expect(stand.asked[0]).toEqual({ projectUid: 'p', sinceMs: undefined, lookBackMs: 60_000 });
   const since = async (): Promise<number> => {
     await stand.polls();

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LogFilter } from './log-filter.ts';
+import { EVERY_PROJECT } from './log-filter.ts';
 import { LogStoreError } from './log-store-error.ts';
-import type { Inserts, InsertsFilter } from './read-inserts.ts';
+import type { Inserts, InsertScope, InsertsFilter } from './read-inserts.ts';
 
 /** Reports new rows in the log to one reader. */
 export interface InsertFeed {
   /**
-   * Resolves with the milliseconds of `inserted_at` that have rows which the reader has not received. They may also contain rows
-   * that it has received. The first call resolves with an empty list when no later insert can be missed. Later calls resolve when
-   * there are new rows, when the log responds again after a failure, or when the feed is closed. Rejects for each failed poll.
+   * Resolves with the milliseconds of `inserted_at` that have rows which the reader has not received. These milliseconds may also
+   * contain rows that the reader has received. The first call resolves with an empty list when no later insert can be missed. Later
+   * calls resolve when there are new rows, when the log responds again after a failure, or when the feed is closed. Rejects for
+   * each failed poll.
    */
   next(): Promise<readonly number[]>;
   close(): void;
 }
 
-export interface FollowOptions {
-  readonly projectUid: LogFilter['projectUid'];
+export interface FollowOptions extends InsertScope {
   /** The shortest interval between two polls. If a project has several readers, the smallest value applies. */
   readonly pollIntervalMs: number;
 }
@@ -36,10 +36,13 @@ export interface InsertSource {
  */
 const OVERLAP_MS = 3_000;
 const QUIET_MS = 60_000;
-/** At intervals, a poll looks further back than an insert can take (the client gives up after 35 s) … */
+/** At intervals, a poll looks this far back from the newest insert. No insert takes as long, because clients give up after 35 s. */
 const WIDE_OVERLAP_MS = 60_000;
 const WIDE_EVERY_MS = 10_000;
-/** … and further than the lag of a replica that serves reads (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s). */
+/**
+ * A poll with the wide overlap looks back no further than this from the current time. Replicas that serve reads lag less
+ * (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s).
+ */
 const WIDE_QUIET_MS = 600_000;
 /** A poll takes a few milliseconds. A poll that takes this long is reported as a failure, but the poller still waits for it. */
 const SILENCE_MS = 5_000;
@@ -91,11 +94,11 @@ class Feed implements InsertFeed {
   }
 }
 
-/** Polls for all readers of one project. It only detects that there are new rows. Each reader does its own search. */
+/** Polls for all readers of one project. A poller only detects that there are new rows. Each reader does its own search. */
 class Poller {
   readonly #source: InsertSource;
   readonly #now: () => number;
-  readonly #projectUid: LogFilter['projectUid'];
+  readonly #scope: InsertScope;
   readonly #feeds = new Set<Feed>();
   readonly #ended = new AbortController();
   /** The sums from the last polls, as far back as a wide poll looks. */
@@ -104,17 +107,16 @@ class Poller {
   #last: { readonly polledMs: number; readonly newestMs: number } | undefined;
   #widePollAt = 0;
   /**
-   * Whether there were inserts since the last wide poll. Another insert may have stamped rows before them that become visible
-   * only now.
+   * Whether there were inserts since the last wide poll. Another insert may have stamped earlier rows that become visible only now.
    */
   #hasNews = false;
   /** Whether a poll has failed since the last successful one. */
   #hasFailed = false;
 
-  constructor(source: InsertSource, projectUid: LogFilter['projectUid']) {
+  constructor(source: InsertSource, scope: InsertScope) {
     this.#source = source;
     this.#now = source.now ?? (() => performance.now());
-    this.#projectUid = projectUid;
+    this.#scope = scope;
   }
 
   get isIdle(): boolean {
@@ -128,7 +130,7 @@ class Poller {
       if (this.isIdle) onIdle();
     });
     this.#feeds.add(feed);
-    // The next poll reports the changes since the last one.
+    // The new reader need not wait for a poll, because the next poll reports all changes since the previous one.
     if (this.#last !== undefined) feed.tell([]);
     return feed;
   }
@@ -151,7 +153,7 @@ class Poller {
     try {
       const isWide = startedMs >= this.#widePollAt;
       const sinceMs = this.#sinceMs(isWide);
-      const filter: InsertsFilter = { projectUid: this.#projectUid, sinceMs, lookBackMs: WIDE_OVERLAP_MS };
+      const filter: InsertsFilter = { ...this.#scope, sinceMs, lookBackMs: WIDE_OVERLAP_MS };
       const inserts = await this.#source.read(filter);
       if (isWide) this.#widePollAt = startedMs + WIDE_EVERY_MS;
       if (isWide) this.#hasNews = false;
@@ -236,15 +238,19 @@ export interface InsertFollower {
   close(): void;
 }
 
+const scopeKey = ({ projectUid, namespace, project }: InsertScope): string =>
+  JSON.stringify([projectUid === EVERY_PROJECT ? null : projectUid, namespace, project]);
+
 export const createInsertFollower = (source: InsertSource): InsertFollower => {
-  const pollers = new Map<LogFilter['projectUid'], Poller>();
+  const pollers = new Map<string, Poller>();
   return {
-    follow: ({ projectUid, pollIntervalMs }) => {
-      const running = pollers.get(projectUid);
-      const poller = running ?? new Poller(source, projectUid);
-      const feed = poller.open(pollIntervalMs, () => pollers.delete(projectUid));
+    follow: ({ pollIntervalMs, ...scope }) => {
+      const key = scopeKey(scope);
+      const running = pollers.get(key);
+      const poller = running ?? new Poller(source, scope);
+      const feed = poller.open(pollIntervalMs, () => pollers.delete(key));
       if (running === undefined) {
-        pollers.set(projectUid, poller);
+        pollers.set(key, poller);
         void poller.run();
       }
       return feed;

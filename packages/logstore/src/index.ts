@@ -1,5 +1,5 @@
 export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
-export type { HourlyCounts, LogOwner } from './count-requests.ts';
+export type { HourlyCounts, LastRequest, LogOwner } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
 export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.ts';
 export type { PermitFilter, SpentPermits } from './count-permits.ts';
@@ -7,6 +7,7 @@ export type { DayUsage, EndpointUsage, Usage, UsageRange } from './count-usage.t
 export { decodeRow } from './decode-row.ts';
 export type { DistinctField, DistinctOptions } from './distinct-values.ts';
 export { encodeRow, putRow, rowSize } from './encode-row.ts';
+export type { ReplayResult } from './insert-replay-results.ts';
 export { LOG_COLUMNS } from './log-columns.ts';
 export type { FollowOptions, InsertFeed } from './follow-inserts.ts';
 export { EVERY_PROJECT, LIST_LIMIT_MAX, LogFilterError } from './log-filter.ts';
@@ -14,13 +15,13 @@ export type { CountFilter, LogCursor, LogFilter, StatusRange } from './log-filte
 export { LogStoreError } from './log-store-error.ts';
 export type { LogStoreErrorKind } from './log-store-error.ts';
 export { openLogStore } from './log-store.ts';
-export type { InsertBatch, LogStore, LogStoreOptions, ReplayStore } from './log-store.ts';
+export type { InsertBatch, LogStore, LogStoreOptions, PurgeStore, ReplayStore } from './log-store.ts';
 export { migrationScript } from './migrate.ts';
+export type { PurgeFilter, PurgeStep } from './purge.ts';
 export type {
   ReplayAnswer,
   ReplayedRequest,
   ReplayKey,
-  ReplayResult,
   ReplayResultsFilter,
   ReplaySummary,
   StatusCount,

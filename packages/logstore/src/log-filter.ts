@@ -20,8 +20,8 @@ export const EVERY_PROJECT = Symbol('every project');
 /** Selects and orders entries. Missing conditions do not restrict the result, except for the project, which is required. */
 export interface LogFilter {
   /**
-   * The project's uid. It is safe against a recreated namespace, and is the one condition that reads a single range. A uid from a
-   * status needs `namespace` and `project` as well (ADR 024).
+   * The project's uid. Unlike the names, it does not select the rows of a deleted namespace with the same name, and it limits
+   * reading to one range of the primary key. A uid from a status needs `namespace` and `project` as well (ADR 024).
    */
   readonly projectUid: string | typeof EVERY_PROJECT;
   readonly namespace?: string | undefined;
@@ -120,11 +120,14 @@ const collectConditions = () => {
   };
 };
 
-/** Throws a `LogFilterError`. */
-export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
+/**
+ * Returns the conditions of a filter. Throws a `LogFilterError` if the filter is invalid.
+ *
+ * @param expired whether to include expired rows, which merges delete only some time later
+ */
+export const conditionsOf = (filter: LogFilter | CountFilter, { expired = false } = {}): Conditions => {
   const where = collectConditions();
-  // Merges delete expired rows only some time after they expire.
-  where.add('expires_at > now()');
+  if (!expired) where.add('expires_at > now()');
   addProject(where, filter.projectUid);
   if (filter.namespace !== undefined) where.add('namespace = {namespace:String}', { namespace: filter.namespace });
   if (filter.project !== undefined) where.add('project = {project:String}', { project: filter.project });
@@ -153,7 +156,7 @@ const addProject = (where: ReturnType<typeof collectConditions>, projectUid: Log
   where.add('project_uid = {projectUid:String}', { projectUid });
 };
 
-/** Adds the conditions that only lists have: order and cursors. */
+/** Adds the conditions that only lists have: the times of inserts, and the position after a cursor. */
 const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFilter): void => {
   if (filter.insertedSince) {
     const insertedSince = micros(filter.insertedSince, 'insertedSince') / 1000;
@@ -182,9 +185,9 @@ export const assertLimit = (limit: number): void => {
 };
 
 /**
- * Returns the summaries that a filter selects, in order. A row that was delivered twice appears twice, side by side, and the
- * reader drops the repetitions. `LIMIT 1 BY id` or `version` in the order would make ClickHouse sort all rows instead of keeping
- * the first ones (500 ms instead of 70 on 10M rows).
+ * Returns the query for the summaries that a filter selects, in order. A row that was delivered twice appears twice, side by side,
+ * and the reader drops the repetitions. `LIMIT 1 BY id` or `version` in the order would make ClickHouse sort all rows instead of
+ * keeping the first ones (500 ms instead of 70 ms on 10M rows).
  */
 export const summariesQuery = (filter: LogFilter): Query => {
   const { frozen, final, params } = conditionsOf(filter);

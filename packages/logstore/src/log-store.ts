@@ -3,7 +3,7 @@ import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
-import { countByHour, findLastRequests, type HourlyCounts, type LogOwner } from './count-requests.ts';
+import { countByHour, findLastRequests, type HourlyCounts, type LastRequest, type LogOwner } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
 import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits } from './count-permits.ts';
@@ -11,17 +11,18 @@ import { countUsage, type Usage, type UsageRange } from './count-usage.ts';
 import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
 import { createInsertFollower, type FollowOptions, type InsertFeed } from './follow-inserts.ts';
+import { insertReplayResults, type ReplayResult } from './insert-replay-results.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
 import type { EntryPreview, LogEntry, LogSummary, RowVersion } from '@standin/exchange';
 import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
+import { countMatching, purgeReplayResults, purgeRequests, type PurgeFilter, type PurgeStep } from './purge.ts';
 import { readInserts } from './read-inserts.ts';
 import { readEntries, readEntry, readPreview, readRow, readVersion } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
 import { readSchemaState, type SchemaState } from './schema-state.ts';
 import {
   countReplayResults,
-  insertReplayResults,
   readReplayAnswer,
   readReplayedIds,
   readReplayResults,
@@ -31,7 +32,6 @@ import type {
   ReplayAnswer,
   ReplayedRequest,
   ReplayKey,
-  ReplayResult,
   ReplayResultsFilter,
   ReplaySummary,
   StatusCount,
@@ -59,7 +59,7 @@ export interface InsertBatch {
  * filter.
  */
 export interface LogStore {
-  /** Creates the database and its tables, or brings them up to date. Safe to call at every start and in parallel. */
+  /** Creates the database and its tables, or brings them up to date. The call is safe at every start and in parallel. */
   migrate(): Promise<void>;
   /** Compares the tables with those that `migrate` creates. Changes nothing. */
   schema(): Promise<SchemaState>;
@@ -84,18 +84,18 @@ export interface LogStore {
   /** Returns the number of entries by time and status class, including empty buckets. Has the same time limit as `count`. */
   histogram(filter: CountFilter, range: HistogramRange): Promise<HistogramBucket[]>;
   /**
-   * Returns values of a field for users to choose from, the most frequent first. Includes those found within a second, so rare
-   * values may be missing from a large log.
+   * Returns values of a field for users to choose from, the most frequent first. Includes only values that are found within a
+   * second, so rare values of a large log may be missing.
    */
   distinct(field: DistinctField, filter: CountFilter, options: DistinctOptions): Promise<string[]>;
   /** Returns `undefined` if the entry does not exist or has expired. */
   get(id: string): Promise<LogEntry | undefined>;
   /**
-   * Works like `get`, but returns the row as stored. The bodies are views of one buffer. Nothing is decoded, so this takes no
-   * time, and the row can be sent to a worker.
+   * Works like `get`, but returns the row as stored. The bodies are views of one buffer. Nothing is decoded, so the call takes
+   * little time, and the row can be sent to a worker.
    */
   row(id: string): Promise<LogRow | undefined>;
-  /** Returns the version of the row that `get` and `row` read. Cheap, because it does not need the bodies. */
+  /** Returns the version of the row that `get` and `row` read. The call is cheap, because it does not need the bodies. */
   version(id: string): Promise<RowVersion | undefined>;
   /**
    * Works like `get`, but returns no more than this many bytes of each body. A page shows the start of 10 MiB as fast as a single
@@ -105,11 +105,12 @@ export interface LogStore {
   /** Returns the number of requests per project in each of the last hours, by the project's uid. */
   requestsByHour(projects: readonly LogOwner[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   /**
-   * When each project received its last request in the log, by the project's uid. With `insertedWithinMs`, only requests that were
-   * inserted within this time count. Same time limit as `count`.
+   * Returns when each project received its last request in the log. With `insertedWithinMs`, only requests that were inserted
+   * within this time count. Has the same time limit as `count`.
    */
-  lastRequests(insertedWithinMs?: number): Promise<ReadonlyMap<string, Date>>;
+  lastRequests(insertedWithinMs?: number): Promise<readonly LastRequest[]>;
   readonly replays: ReplayStore;
+  readonly purges: PurgeStore;
   /**
    * Returns an account's requests by day and by endpoint. Counts only requests that are still in the log. Has the same time limit
    * as `count`.
@@ -117,8 +118,8 @@ export interface LogStore {
   usage(account: LogOwner, range: UsageRange): Promise<Usage>;
   /**
    * Returns the number of requests that were accepted with permits from each block. Blocks without requests are missing. Has the
-   * same time limit as `count`. In a cluster, rejects while a replica is unavailable, because it may have rows that the others do
-   * not.
+   * same time limit as `count`. In a cluster, rejects while a replica is unavailable, because that replica may have rows that the
+   * others do not have.
    */
   permits(filter: PermitFilter): Promise<ReadonlyMap<string, number>>;
   /**
@@ -130,10 +131,7 @@ export interface LogStore {
   close(): Promise<void>;
 }
 
-/**
- * Results of replays. Every call takes the uid and the namespace of the project: a uid from a status may be that of another team's
- * project.
- */
+/** Results of replays. */
 export interface ReplayStore {
   /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
   insert(results: readonly ReplayResult[]): Promise<void>;
@@ -147,6 +145,25 @@ export interface ReplayStore {
   counts(key: ReplayKey): Promise<StatusCount[]>;
   /** Returns the requests in a replay that have a result and were received at this time or later. */
   ids(key: ReplayKey & { readonly sinceUs: number }): Promise<string[]>;
+}
+
+/**
+ * Deletes captured data from all replicas. Each call begins the next step of the deletion. Callers repeat the call until the step
+ * is `done`.
+ */
+export interface PurgeStore {
+  /** Returns the number of matching requests, including expired ones. */
+  count(filter: PurgeFilter): Promise<number>;
+  /**
+   * Deletes matching requests, including expired ones and all copies and versions of each. Must not be called before all requests
+   * of the time range are in the log, because the permits of requests that arrive during the call may be lost.
+   */
+  requests(filter: PurgeFilter): Promise<PurgeStep>;
+  /**
+   * Deletes the results of replays whose request was received in the time range and is no longer in the log. Must not be called while
+   * a replay is sending such a request.
+   */
+  results(filter: PurgeFilter): Promise<PurgeStep>;
 }
 
 export interface LogStoreOptions extends ClickHouseAddress {
@@ -181,8 +198,8 @@ const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boole
 };
 
 /**
- * Opens the log on a ClickHouse server or in the embedded engine (`startEmbeddedEngine`). Sends nothing before the first call and
- * retries nothing. The caller decides by `LogStoreError.kind`.
+ * Opens the log on a ClickHouse server or in the embedded engine (`startEmbeddedEngine`). Sends nothing before the first call. Only
+ * `migrate` retries by itself. For all other calls, the caller decides by `LogStoreError.kind` whether to retry.
  */
 export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;
@@ -238,6 +255,11 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
       ofRequest: (request, limit) => readReplaysOf(clickhouse, request, limit),
       counts: (key) => countReplayResults(clickhouse, key),
       ids: (key) => readReplayedIds(clickhouse, key),
+    },
+    purges: {
+      count: (filter) => countMatching({ clickhouse, database, cluster }, filter),
+      requests: (filter) => purgeRequests({ clickhouse, database, cluster }, filter),
+      results: (filter) => purgeReplayResults({ clickhouse, database, cluster }, filter),
     },
     usage: (account, range) => countUsage(clickhouse, account, range),
     permits: (filter) => countPermits({ clickhouse, cluster }, filter),

@@ -6,15 +6,17 @@ import { decodeAll, READ_SETTINGS } from './run-query.ts';
 export interface Inserts {
   /** The time on ClickHouse's clock when the query ran. */
   readonly nowMs: number;
-  /** For each millisecond of `inserted_at`, a sum over the ids of its rows. It changes when rows are added. */
+  /** For each millisecond of `inserted_at`, a sum over the ids of its rows. The sum changes when rows are added. */
   readonly idSums: ReadonlyMap<number, bigint>;
   /** See `Answer.insertMark`. */
   readonly mark: string | undefined;
 }
 
-export interface InsertsFilter {
-  readonly projectUid: LogFilter['projectUid'];
-  /** A time on ClickHouse's clock. If undefined, `lookBackMs` before its current time. */
+/** The project whose inserts are read. A uid from a status needs both names as well (ADR 024). */
+export type InsertScope = Pick<LogFilter, 'projectUid' | 'namespace' | 'project'>;
+
+export interface InsertsFilter extends InsertScope {
+  /** A time on ClickHouse's clock. If undefined, the period begins `lookBackMs` before that clock's current time. */
   readonly sinceMs?: number | undefined;
   readonly lookBackMs: number;
 }
@@ -23,22 +25,28 @@ export interface InsertsFilter {
 const CLOCK = 1;
 
 /**
- * Reads `inserted_at` and `id` of the rows in question, and nothing from older rows (the index is `inserted_at_minmax`). Expired
- * rows also count, but none of their content is shown.
+ * Reads `inserted_at` and `id` of the rows in question. The index `inserted_at_minmax` makes reading older rows unnecessary.
+ * Expired rows also count, but none of their content is shown.
  */
 export const readInserts = async (
   clickhouse: ClickHouse,
-  { projectUid, sinceMs, lookBackMs }: InsertsFilter,
+  { projectUid, namespace, project, sinceMs, lookBackMs }: InsertsFilter,
 ): Promise<Inserts> => {
   const from =
     sinceMs === undefined
       ? "now64(3, 'UTC') - toIntervalMillisecond({lookBackMs:UInt32})"
       : "fromUnixTimestamp64Milli({sinceMs:Int64}, 'UTC')";
   const sql = `SELECT toUnixTimestamp64Milli(inserted_at), sum(cityHash64(id)), 0::UInt8 FROM log
-    WHERE inserted_at >= ${from} ${projectUid === EVERY_PROJECT ? '' : 'AND project_uid = {projectUid:String}'} GROUP BY inserted_at
+    WHERE inserted_at >= ${from}
+      ${projectUid === EVERY_PROJECT ? '' : 'AND project_uid = {projectUid:String}'}
+      ${namespace === undefined ? '' : 'AND namespace = {namespace:String}'}
+      ${project === undefined ? '' : 'AND project = {project:String}'}
+    GROUP BY inserted_at
     UNION ALL SELECT toUnixTimestamp64Milli(now64(3, 'UTC')), 0::UInt64, ${CLOCK}::UInt8 FORMAT RowBinary`;
   const params = {
     ...(projectUid !== EVERY_PROJECT && { projectUid }),
+    ...(namespace !== undefined && { namespace }),
+    ...(project !== undefined && { project }),
     ...(sinceMs === undefined ? { lookBackMs } : { sinceMs }),
   };
   const { bytes, insertMark: mark } = await clickhouse.ask('follow the log', { sql, params, settings: READ_SETTINGS });

@@ -10,13 +10,14 @@ import { uuidText } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
-/** Limits for one query for entries: their number, because their keys are part of the URL, and the bytes in their bodies. */
+/** The maximum number of entries in one query, because their keys are part of the URL. */
 const FETCH_ROWS_MAX = 100;
+/** The maximum number of bytes in the bodies of these entries, unless a single entry has more. */
 const FETCH_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * An id is created within the request time limit after the head arrives. The slack is generous, because clocks are sometimes
- * corrected.
+ * How far `received_at` may be from the time in the id. An id is created within the request time limit after the head arrives. The
+ * slack is generous, because clocks are sometimes corrected.
  */
 const ID_TIME_SLACK_MS = 3_600_000;
 
@@ -50,10 +51,11 @@ const chunk = function* (summaries: readonly LogSummary[]): Generator<LogSummary
 export async function* readEntries(clickhouse: ClickHouse, summaries: readonly LogSummary[]): AsyncGenerator<LogEntry> {
   for (const part of chunk(summaries)) {
     const found = await fetchByKey(clickhouse, part);
-    for (const { id } of part) {
+    for (const { id, namespace, project } of part) {
       const row = found.get(id);
+      if (row?.namespace !== namespace || row.project !== project) continue;
       // Decode one at a time, because decoding all bodies of a part takes a tenth of a second.
-      if (row) yield toLogEntry(row);
+      yield toLogEntry(row);
     }
   }
 }
@@ -102,7 +104,8 @@ export const readRow = (clickhouse: ClickHouse, id: string): Promise<LogRow | un
 /** See `LogStore.get`. */
 export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<LogEntry | undefined> => {
   const row = await readRow(clickhouse, id);
-  // Assembling a response with two bodies of 10 MiB and decoding them each take a few hundredths of a second.
+  // Let other work run in between, because assembling a response with two bodies of 10 MiB takes a few hundredths of a second, and
+  // so does decoding the bodies.
   await nextTurn();
   return row && toLogEntry(row);
 };

@@ -12,11 +12,11 @@ export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' |
 export interface TailOptions {
   /** The shortest interval between polls for inserts. See `LogStore.follow`. */
   readonly pollIntervalMs?: number;
-  /** Called for each failed read. The read is repeated unless this throws. Without this option, the tail ends. */
+  /** Called for each failed read. The read is repeated unless the callback throws. Without a callback, the tail ends. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
   /**
-   * Called each time all rows in the log have been yielded, with the time of the newest insert among them. A tail that continues
-   * from there takes it as its `insertedSince`.
+   * Called each time all rows in the log have been yielded, with the time of the newest insert among them. Another tail can
+   * continue from there if this time is its `insertedSince`.
    */
   readonly onCaughtUp?: (insertedMs: number) => void | Promise<void>;
 }
@@ -25,15 +25,15 @@ export interface TailOptions {
 export type TailedLog = Pick<LogStore, 'summaries' | 'follow'>;
 
 const POLL_INTERVAL_MS = 250;
-/** How long before `insertedSince` an insert that was running at that time may have begun (the client gives up after 35 s). */
+/** How long before `insertedSince` an insert that was running at that time may have begun. The client gives up after 35 s. */
 const UNDER_WAY_MS = 60_000;
 /**
- * The number of ids to remember, so that each row is shown once. Takes about 20 MB. A row is shown twice only if more rows than
- * this have followed, and its millisecond then gets another row.
+ * The number of ids to remember, so that each row is shown once. The ids take about 20 MB. A row is shown twice only if its
+ * millisecond gets another row after more than this number of rows have followed.
  */
 const REMEMBERED_IDS_MAX = 200_000;
 const PAGE_SIZE = 5_000;
-/** The maximum for one read, because they are part of the URL. */
+/** The maximum number of milliseconds in one read, because they are part of the URL. */
 const STAMPS_MAX = 200;
 
 /** Remembers the last ids and drops the oldest ones. */
@@ -106,7 +106,8 @@ async function* foundPages(
   const { insertedSince, since = new Date(), ...wanted } = filter;
   const read: LogFilter = { ...wanted, since, order: 'oldest-first', limit: PAGE_SIZE };
   let newestMs = insertedSince?.getTime() ?? 0;
-  const feed = store.follow({ projectUid: filter.projectUid, pollIntervalMs });
+  const { projectUid, namespace, project } = filter;
+  const feed = store.follow({ projectUid, namespace, project, pollIntervalMs });
   const close = (): void => feed.close();
   signal.addEventListener('abort', close);
   let toRead: Inserted[] = [];

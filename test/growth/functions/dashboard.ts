@@ -20,7 +20,7 @@ import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
 import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
-import { sharedExchange } from '../../../dashboard/src/captured/redact-for-share.ts';
+import { sharedExchange } from '../../../dashboard/src/captured/shared-exchange.ts';
 import { testEntry } from '@standin/exchange/entry-testing';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, distinct, framed, nested, repeated, type Generators } from '../generators.ts';
@@ -28,7 +28,7 @@ import { BYTES, distinct, framed, nested, repeated, type Generators } from '../g
 const SHOWN = BODY_SHOWN_BYTES_MAX;
 const HEAD = LIMITS.requestHeadBytesMax;
 const SEARCH = 2_000;
-/** Longer than the default, because a diff parses, numbers and compares two large documents. */
+/** The limit for diffs. It is longer than the default, because a diff parses, numbers and compares two large documents. */
 const DIFF_MS = 3_000;
 
 const viewOf = (body: string, contentType: string) =>
@@ -41,7 +41,10 @@ const viewOf = (body: string, contentType: string) =>
     bytesShown: body.length,
   });
 
-/** Changes only the innermost or last part of the text, so that the comparison has to search all of it. */
+/**
+ * Changes the first `1` in the second half of the text, or appends a line if the text contains no `1`, so that the comparison first
+ * has to read a long part that is equal.
+ */
 const changed = (text: string): string => {
   const middle = Math.floor(text.length / 2);
   return (
@@ -171,7 +174,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
   },
   {
     of: 'dashboard/src/diff/decode-content.ts#decodeContent',
-    // The limit applies to the decompressed size, which is a thousand times the transferred size.
+    // The limit applies to the decompressed size, which can be a thousand times the transferred size.
     limit: LIMITS.responseCaptureBytesMax / 4,
     near: BYTES,
     nearOnly: true,
@@ -210,7 +213,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: { 'cookies without a name': repeated('=;'), 'many cookies': distinct((index) => `c${index}=v;`) },
   },
   {
-    of: 'dashboard/src/captured/redact-for-share.ts#sharedExchange',
+    of: 'dashboard/src/captured/shared-exchange.ts#sharedExchange',
     limit: SHOWN,
     run: (body) =>
       sharedExchange(testEntry({ body }), { headers: [], query: ['*a*b*c'], jsonPaths: ['$..a..b', '$..*.c'] }),

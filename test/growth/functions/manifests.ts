@@ -1,5 +1,11 @@
 import { GROUP_VERSION, LIMITS, type DesiredObject } from '@standin/contract';
-import { parseSearch, parseSince, parseStatus, underline } from '../../../cli/src/logs/parse-arguments.ts';
+import {
+  parseSearch,
+  parseSince,
+  parseStatus,
+  parseTimeout,
+  underline,
+} from '../../../cli/src/logs/parse-arguments.ts';
 import { formatRejectedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
 import { formatFindings } from '../../../cli/src/validate/validate-command.ts';
 import { printable } from '../../../packages/contract/src/printable.ts';
@@ -16,11 +22,14 @@ import { testEntry } from '@standin/exchange/entry-testing';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 
-/** kubectl apply accepts objects that are only slightly larger (262,144 bytes). A pull request may contain any number of files. */
+/**
+ * The size of a manifest. kubectl apply accepts objects that are only slightly larger (262,144 bytes). A pull request may contain
+ * any number of files.
+ */
 const MANIFEST = 200_000;
 const TARGET = LIMITS.requestTargetBytesMax;
 const MOCK_BODY = LIMITS.mockBodyBytesMax;
-/** The YAML library needs several microseconds per key. */
+/** The limit for YAML, because the library needs several microseconds per key. */
 const YAML_MS = 3_000;
 
 const HEAD = `apiVersion: ${GROUP_VERSION}\nkind: Endpoint\nmetadata: {name: a}\n`;
@@ -247,4 +256,5 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   },
   { of: 'cli/src/logs/parse-arguments.ts#parseSince', limit: 2_000, run: parseSince },
   { of: 'cli/src/logs/parse-arguments.ts#parseStatus', limit: 2_000, run: parseStatus },
+  { of: 'cli/src/logs/parse-arguments.ts#parseTimeout', limit: 2_000, run: parseTimeout },
 ];

@@ -1,4 +1,4 @@
-{{/* Shared by StatefulSet and Deployment, which add the volume "data". */}}
+{{/* Shared by the StatefulSet and the Deployment, which add the "data" volume. */}}
 {{- define "standin.gatewayPod" -}}
 {{- $call := dict "root" . "component" "gateway" "usesApi" false -}}
 {{- $settings := .Values.gateway.settings -}}
@@ -6,13 +6,13 @@
 {{- $drainTimeoutMs := ternary $settings.drainTimeoutMs 20000 (hasKey $settings "drainTimeoutMs") | int64 -}}
 {{- $grace := int64 .Values.gateway.terminationGracePeriodSeconds -}}
 {{- if lt (mul 1000 $grace) (add $drainMs $drainTimeoutMs $drainTimeoutMs) -}}
-{{- fail (printf "gateway.terminationGracePeriodSeconds is %d: shorter than drainMs + 2 × drainTimeoutMs of gateway.settings, so gateways would be killed while they drain" $grace) -}}
+{{- fail (printf "gateway.terminationGracePeriodSeconds is %d: shorter than drainMs + 2 × drainTimeoutMs in gateway.settings, so gateways would be killed while they drain" $grace) -}}
 {{- end -}}
 {{- $spool := $settings.spool | default dict -}}
 {{- $spoolBytes := addf (ternary $spool.bytes 2147483648 (hasKey $spool "bytes")) (ternary $spool.reserveBytes 268435456 (hasKey $spool "reserveBytes")) -}}
 {{- $persistence := .Values.gateway.persistence -}}
 {{- if lt (float64 (include "standin.quantity" $persistence.size)) $spoolBytes -}}
-{{- fail (printf "gateway.persistence.size is %v: less than the sum of spool.bytes and spool.reserveBytes of gateway.settings (%.0f bytes), so answered requests would be lost" $persistence.size $spoolBytes) -}}
+{{- fail (printf "gateway.persistence.size is %v: less than the sum of spool.bytes and spool.reserveBytes in gateway.settings (%.0f bytes), so answered requests would be lost" $persistence.size $spoolBytes) -}}
 {{- end -}}
 {{- if not $persistence.enabled -}}
 {{- $requests := dict "resources" (dict "requests" (dict "ephemeral-storage" $persistence.size)) -}}
@@ -26,7 +26,7 @@ spec:
   containers:
     - name: gateway
       {{- include "standin.container" $call | nindent 6 }}
-      # On SIGTERM, the gateway answers until load balancers have noticed (drainMs), finishes its requests, and delivers its spool.
+      # On SIGTERM, the gateway keeps serving until load balancers have noticed (drainMs), finishes its requests, and delivers its spool.
       command: [node, gateway/src/main.ts]
       env:
         {{- include "standin.podNameEnv" . | nindent 8 }}

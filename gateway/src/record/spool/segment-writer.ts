@@ -37,8 +37,8 @@ export interface SegmentWriterOptions {
 export interface SealedSegment {
   readonly file: string;
   readonly bytes: number;
-  /** `performance.now()` of its first record. */
-  readonly sinceMs: number;
+  /** The `performance.now()` time when the segment's oldest request was received. */
+  readonly receivedMs: number;
 }
 
 interface OpenSegment {
@@ -53,13 +53,15 @@ interface OpenSegment {
   writtenAtMs: number;
   /** The `performance.now()` time of the first record, or undefined if there is none. */
   sinceMs: number | undefined;
+  /** The `performance.now()` time when the segment's oldest request was received. Infinity if the segment has no request. */
+  receivedMs: number;
 }
 
 const RETRY_BACKOFF = { baseMs: 50, capMs: 2_000 };
 
 /**
- * Appends records to segments by group commit: one write for all waiting records, which then releases all of them. A failed write
- * is never repeated in its segment. The acknowledged records stay there, and the rest moves to a new segment.
+ * Appends records to segments by group commit: a single write covers all waiting records and then releases them. A failed write is
+ * never repeated in its segment. The acknowledged records stay there, and the other records move to a new segment.
  */
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
@@ -68,6 +70,8 @@ export class SegmentWriter {
   readonly #queue: CommitQueue;
   #segment: OpenSegment | undefined;
   #segmentNumber = 0;
+  /** The `performance.now()` time when the oldest request of the waiting records was received. */
+  #receivedMs = Infinity;
   readonly #sealed: SealedSegment[] = [];
   /** The segment that is being sealed. */
   #sealing: OpenSegment | undefined;
@@ -76,7 +80,7 @@ export class SegmentWriter {
   #isClosed = false;
   readonly #closing = new AbortController();
 
-  /** Whether the disk rejects writes. If it does, only responses to recorded requests wait for it. */
+  /** Whether the disk rejects writes. While it does, only responses to recorded requests wait for the disk. */
   isRefusing = false;
   commits = 0;
   failedCommits = 0;
@@ -91,9 +95,13 @@ export class SegmentWriter {
     return this.#segment?.sinceMs;
   }
 
-  /** `performance.now()` of the oldest record that was not taken. */
-  get oldestSinceMs(): number | undefined {
-    return this.#sealed[0]?.sinceMs ?? this.#sealing?.sinceMs ?? this.openSinceMs;
+  /**
+   * The `performance.now()` time when the oldest request whose record was not taken was received. Infinity if there is no such
+   * request.
+   */
+  get oldestReceivedMs(): number {
+    const written = [...this.#sealed, this.#sealing, this.#segment].map((segment) => segment?.receivedMs ?? Infinity);
+    return Math.min(this.#receivedMs, ...written);
   }
 
   takeSealed(): SealedSegment | undefined {
@@ -114,12 +122,14 @@ export class SegmentWriter {
       putFrameHead(block, offset, { header, type, rowBytes });
     };
     this.#options.onWaiting(frameBytes);
+    const ageMs = Math.max(row.requestUs, row.durationUs) / 1_000;
+    this.#receivedMs = Math.min(this.#receivedMs, performance.now() - ageMs);
     const kept = this.#queue.add(frameBytes, put, mustBeKept);
     this.#start();
     return kept;
   }
 
-  /** Resolves when the records in the open segment are in a sealed one. */
+  /** Resolves when the records in the open segment are in a sealed segment. */
   seal(): Promise<void> {
     this.#sealWanted ??= Promise.withResolvers();
     this.#start();
@@ -129,7 +139,15 @@ export class SegmentWriter {
   /** Checks whether the disk accepts writes again. */
   async probe(): Promise<void> {
     if (this.#running !== undefined || !this.isRefusing) return;
-    this.#running = this.#tryToOpen().finally(() => this.#ended());
+    const open = async () => {
+      try {
+        await this.#open();
+        this.isRefusing = false;
+      } catch {
+        await this.#abandonSegment();
+      }
+    };
+    this.#running = open().finally(() => this.#ended());
     await this.#running;
   }
 
@@ -139,15 +157,6 @@ export class SegmentWriter {
     if (this.isRefusing) this.#closing.abort();
     await this.seal();
     while (this.#running !== undefined) await this.#running;
-  }
-
-  async #tryToOpen(): Promise<void> {
-    try {
-      await this.#open();
-      this.isRefusing = false;
-    } catch {
-      await this.#abandonSegment();
-    }
   }
 
   #start(): void {
@@ -164,7 +173,9 @@ export class SegmentWriter {
     await endOfTurn();
     for (;;) {
       const batch = this.#queue.take();
-      if (batch !== undefined) await this.#commit(batch);
+      const receivedMs = this.#receivedMs;
+      if (this.#queue.isEmpty) this.#receivedMs = Infinity;
+      if (batch !== undefined) await this.#commit(batch, receivedMs);
       if (this.#sealWanted !== undefined && (!this.#isClosed || this.#queue.isEmpty)) await this.#answerSeal();
       if (this.#queue.isEmpty) return;
     }
@@ -177,16 +188,16 @@ export class SegmentWriter {
     wanted?.resolve();
   }
 
-  async #commit(whole: CommitBatch): Promise<void> {
+  async #commit(whole: CommitBatch, receivedMs: number): Promise<void> {
     let batch: CommitBatch | undefined = whole;
     /**
-     * Whether any attempt may have left bytes in a file. Those are delivered as they are, regardless of the outcome of the other
-     * attempts.
+     * Whether any attempt may have left bytes in a file. Such bytes are delivered as they are, regardless of the outcome of the
+     * other attempts.
      */
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {
-        await this.#write(batch.rows);
+        await this.#write(batch.rows, receivedMs);
         this.commits++;
         this.isRefusing = false;
         this.#options.onWaiting(-batch.rows.length);
@@ -197,14 +208,15 @@ export class SegmentWriter {
         this.failedCommits++;
         this.#options.onFailure(error);
         if (!(await this.#abandonSegment())) mayRemain = true;
-        // A new segment may succeed immediately.
+        // The first retry follows immediately, because it may succeed in a new segment.
         if (attempt > 0) batch = await this.#refuseAndWait(batch, mayRemain, attempt);
       }
     }
   }
 
   /**
-   * Does not refuse a record while its bytes may still be in a file. Retries records that must be kept until the writer closes.
+   * Refuses the records that may be refused, both waiting ones and those in the batch. Refuses none in the batch if their bytes may
+   * still be in a file. Resolves after a pause with the records to retry, or with undefined if there are none or the writer closes.
    */
   async #refuseAndWait(batch: CommitBatch, mayRemain: boolean, attempt: number): Promise<CommitBatch | undefined> {
     this.isRefusing = true;
@@ -218,10 +230,12 @@ export class SegmentWriter {
     return left;
   }
 
-  async #write(rows: Buffer): Promise<void> {
+  async #write(rows: Buffer, receivedMs: number): Promise<void> {
     const { onBegun, onWritten } = this.#options;
     if (!this.#takes(rows.length)) await this.#sealSegment();
     const segment = this.#segment ?? (await this.#open());
+    // Set before the write, because a write that fails may also leave records in the file.
+    segment.receivedMs = Math.min(segment.receivedMs, receivedMs);
     await segment.file.append(rows);
     segment.bytes += rows.length;
     segment.writtenAtMs = Date.now();
@@ -231,7 +245,7 @@ export class SegmentWriter {
     onBegun();
   }
 
-  /** Whether this many bytes may be added to the open segment. */
+  /** Returns whether this many bytes may be added to the open segment. */
   #takes(bytes: number): boolean {
     const { segmentBytes, idleMsMax } = this.#options;
     const segment = this.#segment;
@@ -245,7 +259,8 @@ export class SegmentWriter {
     this.#segmentNumber++;
     const file = path.join(folder, segmentName(this.#segmentNumber));
     const handle = await disk.create(file, { isDurable });
-    const segment: OpenSegment = { path: file, file: handle, bytes: 0, writtenAtMs: Date.now(), sinceMs: undefined };
+    const empty = { bytes: 0, writtenAtMs: Date.now(), sinceMs: undefined, receivedMs: Infinity };
+    const segment: OpenSegment = { path: file, file: handle, ...empty };
     this.#segment = segment;
     await handle.append(this.#headerBytes);
     segment.bytes = HEADER_BYTES;
@@ -263,14 +278,14 @@ export class SegmentWriter {
     await segment.file.close().catch(onFailure);
     this.#sealing = undefined;
     if (segment.sinceMs !== undefined || !isClean) {
-      this.#sealed.push({ file: segment.path, bytes: segment.bytes, sinceMs: segment.sinceMs ?? performance.now() });
+      this.#sealed.push({ file: segment.path, bytes: segment.bytes, receivedMs: segment.receivedMs });
     } else {
       await disk.remove(segment.path).catch(onFailure);
       onWritten(-segment.bytes);
     }
   }
 
-  /** Ends the segment after its last acknowledged record. Returns false if that failed. */
+  /** Ends the segment after its last acknowledged record. Returns false on failure. */
   async #abandonSegment(): Promise<boolean> {
     const segment = this.#segment;
     if (segment === undefined) return true;

@@ -144,7 +144,7 @@ describe('a full disk', () => {
     await spool.checkDisk();
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({
-        msg: 'spool full, refusing requests with 503',
+        msg: 'spool full, rejecting requests with 503',
         reason: expect.stringMatching(
           /^the disk that holds .+ has 100 MiB free, but 256 MiB must stay free$/,
         ) as string,

@@ -13,7 +13,7 @@ import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
 export interface SpoolOptions {
   /** The folder that contains the folders of all incarnations. */
   readonly dir: string;
-  /** `disk`: a record survives a power failure. `process`: it survives any end of the process. */
+  /** With `disk`, a record survives a power failure. With `process`, a record survives any end of the process. */
   readonly durability: 'disk' | 'process';
   readonly bytesMax: number;
   readonly segmentBytes: number;
@@ -31,7 +31,7 @@ const NO = Promise.resolve(false);
 
 /**
  * Keeps accepted requests on disk until ClickHouse has them (see README.md). Each process writes into its own folder, an
- * incarnation, and never into another one, because an earlier process may still be writing there.
+ * incarnation, and never into the folder of an earlier process, which may still be writing.
  */
 export class Spool implements Recorder {
   readonly dir: string;
@@ -137,14 +137,17 @@ export class Spool implements Recorder {
     this.#onBegun = callback;
   }
 
-  /** The `performance.now()` time of the oldest record in the open segment. */
+  /** The `performance.now()` time of the first record in the open segment, or undefined if it is empty. */
   get openSinceMs(): number | undefined {
     return this.#writer.openSinceMs;
   }
 
-  /** `performance.now()` of the oldest record that was not taken for delivery. */
-  get oldestSinceMs(): number | undefined {
-    return this.#writer.oldestSinceMs;
+  /**
+   * The `performance.now()` time when the oldest request whose record was not taken for delivery was received. Infinity if there is
+   * no such request.
+   */
+  get oldestReceivedMs(): number {
+    return this.#writer.oldestReceivedMs;
   }
 
   /** Seals the open segment, unless it is empty. */
@@ -165,18 +168,21 @@ export class Spool implements Recorder {
     else await this.#writer.probe();
   }
 
-  /** Logs one message when requests begin to be refused for lack of room, and one when that ends. */
+  /** Logs one message when requests begin to be refused for lack of room, and one message when there is room again. */
   #logRoom(): void {
     const hasRoom = this.guard.hasRoomFor(0);
     if (hasRoom === this.#hadRoom) return;
     this.#hadRoom = hasRoom;
     if (hasRoom) this.#logger.info({ folder: this.folder }, 'spool has room again');
     else
-      this.#logger.warn({ folder: this.folder, reason: this.guard.shortage }, 'spool full, refusing requests with 503');
+      this.#logger.warn(
+        { folder: this.folder, reason: this.guard.shortage },
+        'spool full, rejecting requests with 503',
+      );
   }
 
   #hasRoomFor(rowBytes: number, row: LogRow): boolean {
-    // Includes the records that wait for the disk.
+    // This sum includes the records that wait for the disk.
     const bytes = this.#budget.unrecordedBytes + rowBytes;
     return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, row.requestBody.length);
   }

@@ -10,10 +10,12 @@ import {
 import { Redactor } from './redactor.ts';
 import { isCredentialCode, isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
 
-/** A Share's limit per list of rules. Above this, the default names patterns instead of fields. */
+/**
+ * The maximum number of names in each list of the default rules. With more names, the list hides everything.
+ * `LIMITS.redactedNamesMax` is higher, so users can add rules.
+ */
 const NAMES_MAX = 48;
 const NAME_LENGTH_MAX = 128;
-const PATTERNS = ['*auth*', '*cookie*', '*token*', '*secret*', '*sig*', '*pass*', '*pwd*', '*key*', '*session*'];
 
 /** Collects names that look like names of secrets. */
 class NameCollector implements FieldMatcher {
@@ -48,13 +50,13 @@ class NameCollector implements FieldMatcher {
 const without = (names: Iterable<string>, those: readonly string[]): string[] =>
   [...names].filter((name) => !those.includes(name));
 
-/** Returns the names. If there are too many, or if rules cannot express them, returns patterns that hide at least as much. */
-const orPatterns = (names: readonly string[]): readonly string[] =>
-  names.length > NAMES_MAX || names.some((name) => name.length > NAME_LENGTH_MAX || name.includes('*'))
-    ? PATTERNS
-    : [...names].sort();
+/** Returns globs that match at least these names. A name that contains `*` is a glob that matches itself. */
+const globsFor = (names: readonly string[]): readonly string[] => {
+  const globs = names.map((name) => (name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX - 1)}*` : name));
+  return globs.length > NAMES_MAX ? ['*'] : [...new Set(globs)].sort();
+};
 
-/** Returns a path such as `$..token` or `$..["odd key"]`. */
+/** Returns the path of every field with this name at any depth, such as `$..token` or `$..["odd key"]`. */
 const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
 
 /** Returns rules that hide every field in the exchange whose name is typical of secrets. */
@@ -62,8 +64,8 @@ export const defaultRedaction = (entry: LogEntry): RedactionRules => {
   const names = new NameCollector();
   redactFields(new Redactor(names), entry);
   return {
-    headers: orPatterns(without(names.headers, ALWAYS_HIDDEN)),
-    query: orPatterns([...names.query]),
-    jsonPaths: orPatterns([...names.keys]).map(anywhere),
+    headers: globsFor(without(names.headers, ALWAYS_HIDDEN)),
+    query: globsFor([...names.query]),
+    jsonPaths: globsFor([...names.keys]).map(anywhere),
   };
 };

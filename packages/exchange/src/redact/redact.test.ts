@@ -268,7 +268,7 @@ describe('a body that cannot be searched', () => {
     const withheld = Array.from({ length: 0x1_00 }, (_, code) => code).filter(
       (code) => redact(testEntry({ body: `a${String.fromCharCode(code)}` }), NONE).request.withheld === 'binary',
     );
-    // Excludes tab to carriage return, ESC, and DEL and C1, which are letters in other character sets.
+    // Excludes tab to carriage return and ESC, which occur in text, DEL, and C1, whose bytes are letters in other character sets.
     const expected = '00 01 02 03 04 05 06 07 08 0e 0f 10 11 12 13 14 15 16 17 18 19 1a 1c 1d 1e 1f';
     expect(withheld.map((code) => code.toString(16).padStart(2, '0')).join(' ')).toBe(expected);
   });
@@ -335,6 +335,21 @@ describe('rules', () => {
     expect(rules.jsonPaths.length).toBeLessThan(64);
     expect(redact(entry, rules).entry.request.body).not.toContain('value-');
   });
+
+  it.each([
+    ['many short words', Array.from({ length: 60 }, (_, index) => `otp-${index}`)],
+    ['words that are split', Array.from({ length: 60 }, (_, index) => `to-ken-${index}`)],
+    ['a star', ['card*number', 'bearer*']],
+    ['a very long name', [`jwt-${'x'.repeat(500)}`]],
+  ])('hide every secret with names of %s', (_, names) => {
+    const fields = Object.fromEntries(names.map((name) => [name, 'value-1']));
+    const entry = testEntry({
+      headers: names.map((name): [string, string] => [`x-${name.replaceAll('*', '')}`, 'value-2']),
+      query: new URLSearchParams(fields).toString(),
+      body: JSON.stringify({ public: 'shown', ...fields }),
+    });
+    expect(JSON.stringify(redact(entry, defaultRedaction(entry)).entry)).not.toContain('value-');
+  });
 });
 
 /** Allows for hundreds of exchanges on a machine that may be busy. */
@@ -355,7 +370,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
   const html = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
-  /** The ways in which an exchange can name a secret. */
+  /** The places where an exchange can contain a secret. */
   const sources: readonly ((value: string) => TestExchange)[] = [
     (value) => ({ headers: [['authorization', `Bearer ${latin1(value).replaceAll(/[\s"]/g, '_')}`]] }),
     (value) => ({ headers: [['x-hub-signature', latin1(value)]] }),

@@ -26,7 +26,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 const LITERAL_ESCAPES = '"\\*()-: ';
 
 const isSpace = (char: string): boolean => /\s/.test(char);
-/** Whether the character ends a word. */
+/** Returns whether the character ends a word. */
 const endsWord = (char: string): boolean => char === '(' || char === ')' || char === '"' || isSpace(char);
 
 /** Matches `field:` at the beginning of a word. A header name may contain more kinds of characters, but not at the beginning. */
@@ -73,7 +73,7 @@ const fieldAt = (text: string, from: number): (Span & { readonly name: string })
   return name === undefined ? undefined : { name, from, to: from + name.length };
 };
 
-/** Rejects `a"b"`, `"a"b` and `a(b)`. Each is probably meant as one value, which must be quoted as a whole. */
+/** Rejects `a"b"`, `"a"b` and `a(b)`. Each of these is probably meant as one value, which must be quoted as a whole. */
 const assertApart = (text: string, from: number, value: ValueToken): void => {
   const next = text.charAt(value.to);
   if (next === '' || isSpace(next) || next === ')') return;
@@ -134,7 +134,7 @@ const readEscape = (text: string, from: number): { text: string; to: number } =>
   const byte = /^\\x([0-9a-fA-F]{2})/.exec(text.slice(from, from + 4))?.[1];
   if (byte !== undefined) return { text: escapedByte(Number.parseInt(byte, 16)), to: from + 4 };
   throw new FilterSyntaxError(
-    String.raw`A backslash begins an escape: \" \\ \* \( \) \n \r \t, or \xe9 for a byte. For a backslash itself, write \\.`,
+    String.raw`Unknown escape. Use \" \\ \* \( \) \n \r \t, or \xe9 for a byte. For a literal backslash, write \\.`,
     { from, to: Math.min(from + 2, text.length) },
   );
 };

@@ -1,4 +1,5 @@
 import type { Action, Method, Outcome } from '@standin/contract';
+import { listText } from '@standin/contract/list-text';
 import { FIELDS, HEADER_PREFIXES, headerField, headerNameText, isPlainField, nearest, suggestField } from './fields.ts';
 import type { Field, PlainField } from './fields.ts';
 import { FILTER_LIMITS } from './filter.ts';
@@ -13,6 +14,8 @@ type TermToken = Extract<Token, { kind: 'term' }>;
 /** Returns the text with literal wildcards, for fields that are searched anywhere. */
 const textOf = (value: ValueToken): string => value.pieces.join('*');
 
+const EMPTY_QUOTES = 'The quotes are empty. Enter the text to search for.';
+
 /** Parses one term. Throws a `FilterSyntaxError`. */
 export const parseTerm = (token: TermToken, text: string): Term => {
   const { field, value } = token;
@@ -20,7 +23,7 @@ export const parseTerm = (token: TermToken, text: string): Term => {
     throw new FilterSyntaxError(String.raw`There is an invalid character here; write bytes as \xe9.`, value);
   }
   if (field === undefined) {
-    if (textOf(value) === '') throw new FilterSyntaxError('There is nothing between the quotes to search for.', value);
+    if (textOf(value) === '') throw new FilterSyntaxError(EMPTY_QUOTES, value);
     return { kind: 'text', text: textOf(value) };
   }
   if (isPlainField(field.name)) {
@@ -44,7 +47,7 @@ const assertValue = ({ field, value, from, to }: TermToken, { example }: Pick<Fi
 
 const unknownField = (token: TermToken, field: { readonly name: string; from: number; to: number }, text: string) => {
   const meant = suggestField(field.name);
-  const known = `The fields are ${Object.keys(FIELDS).join(', ')}, header.NAME and resp.header.NAME.`;
+  const known = `The fields are ${listText([...Object.keys(FIELDS), 'header.NAME', 'resp.header.NAME'])}.`;
   const asText = quote(text.slice(token.from, token.to));
   const advice = meant === undefined ? known : `Did you mean ${meant}?`;
   return new FilterSyntaxError(
@@ -99,9 +102,9 @@ const refuse = (span: { readonly from: number; readonly to: number }, message: s
 };
 
 const emptyAdvice = (name: PlainField): string => {
-  if (name === 'query') return 'There is nothing between the quotes to search for.';
+  if (name === 'query') return EMPTY_QUOTES;
   const size = name === 'body' ? 'req.size' : 'resp.size';
-  return `There is nothing between the quotes to search for. An empty body is ${size}:0.`;
+  return `The quotes are empty. To find empty bodies, search for ${size}:0.`;
 };
 
 /** Rejects an exact duration, because users do not know durations to the microsecond. */
@@ -125,7 +128,7 @@ const parseChoice = (field: 'method' | 'outcome' | 'action', value: ValueToken):
   if (found === undefined) {
     const meant = nearest(written, values);
     const advice = meant === undefined ? '' : ` Did you mean ${meant}?`;
-    return refuse(value, `${field} is one of ${values.join(', ')}.${advice}`);
+    return refuse(value, `${field} must be ${listText(values, 'or')}.${advice}`);
   }
   switch (field) {
     case 'method':

@@ -30,14 +30,14 @@ export interface SharedMessage {
   /** In latin1 and wire order. */
   readonly headers: readonly HeaderPair[];
   readonly trailers: readonly HeaderPair[];
-  /** JSON with line breaks and indentation. */
+  /** The redacted body. If it is JSON, it has line breaks and indentation. */
   readonly body: string;
   /** Full size of the body before redaction. */
   readonly bytes: number;
   readonly state: RedactedBody;
 }
 
-/** Twice the maximum length of a shown body. The rest is indentation, and deep nesting can produce any amount of it. */
+/** Twice the maximum length of a shown body. The rest is indentation, which deep nesting could otherwise increase without limit. */
 const FORMATTED_CHARS_MAX = 2 * REDACTED_BODY_CHARS_MAX;
 
 const shownBody = (body: string): string => {

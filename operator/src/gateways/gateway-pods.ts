@@ -1,26 +1,26 @@
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
 /**
- * Resolves with whether the gateway with this name is gone and all its data are gone, according to the platform that ran it.
- * Rejects if the platform cannot be queried.
+ * Resolves with whether the gateway with this name and all its data are gone, according to the platform that ran it. Rejects if
+ * the platform cannot be queried.
  */
 export type IsGatewayGone = (name: string) => Promise<boolean>;
 
 type Pod = KubeObject & { readonly status?: { readonly phase?: string } };
 
-/** Terminated pods remain visible for inspection. */
+/** The phases of terminated pods, which remain visible for inspection. */
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
 /**
- * A StatefulSet creates another pod with this name. The name of a Deployment's pod ends in five random characters and is never
- * reused.
+ * A StatefulSet may create another pod with a name that matches this pattern. The name of a Deployment's pod ends in five random
+ * characters and is never reused.
  */
 const OF_STATEFUL_SET = /-\d{1,4}$/;
 
 /**
  * Looks up gateways as pods in a namespace. A gateway has its pod's name. While the API server shows the pod, its containers may
- * still run, even on an unreachable node. The pod disappears when the kubelet has terminated them, or when a user force-deletes
- * it and takes responsibility for that.
+ * still run, even on an unreachable node. The pod disappears when the kubelet has terminated the containers, or when a user
+ * force-deletes the pod and takes responsibility for the consequences.
  *
  * A StatefulSet pod is permanently gone only when its claim is gone, because the next pod with that name starts with the
  * configuration on that volume, drained or not. Rejects if listing claims is forbidden.
@@ -49,5 +49,5 @@ const hasClaim = async (client: Pick<KubeClient, 'get'>, namespace: string, pod:
   return items.some(({ metadata }) => metadata.name.endsWith(`-${pod}`));
 };
 
-/** For an operator with a single gateway. A disconnected gateway has stopped. */
+/** Always resolves with true. The gateway of an operator with a single gateway has stopped if it is disconnected. */
 export const noGatewayPods: IsGatewayGone = () => Promise.resolve(true);

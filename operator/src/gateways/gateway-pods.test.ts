@@ -1,12 +1,12 @@
 import { ApiError } from '@standin/kube';
 import { beforeEach, expect, test } from 'vitest';
-import { gatewayPods, type IsGatewayGone } from './is-gateway-gone.ts';
+import { gatewayPods, type IsGatewayGone } from './gateway-pods.ts';
 
 const NAMESPACE = '/api/v1/namespaces/system';
 
 /** Phases by pod name. */
 let pods: Map<string, string>;
-/** Claim names. Undefined if listing is forbidden. */
+/** The names of the claims, or undefined if listing claims is forbidden. */
 let claims: string[] | undefined;
 let isGone: IsGatewayGone;
 

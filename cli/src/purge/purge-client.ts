@@ -1,0 +1,40 @@
+import { countSchema, purgeSchema } from '@standin/dashboard/api-schemas';
+import type { PurgeSpec, PurgeStatus } from '@standin/crds';
+import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
+import { chooseProject, withProjectNames, type ProjectChoice } from '../server/projects.ts';
+
+/** Which requests a purge deletes, and why. */
+export type PurgeRequest = Omit<PurgeSpec, 'projectRef'>;
+
+/** Counts and purges captured requests through the JSON API. */
+export const purgeClient = (api: ApiClient) => ({
+  /** Resolves with the API path of the project, which the other functions take. */
+  choose: (choice: ProjectChoice): Promise<string> => chooseProject(api, choice),
+  /** Rejects with a `ServerError` if the log cannot be read, or is too slow. */
+  count: async (project: string, choice: ProjectChoice, { filter }: PurgeRequest): Promise<number> => {
+    const { search: q, from, to } = filter;
+    const counting = api.ask({ path: `${project}/requests:count`, query: { q, from, to } }, countSchema);
+    return (await withProjectNames(api, choice, counting)).count;
+  },
+  /** Creates the Purge. A repeated call with the same name has no effect. */
+  create: async (project: string, name: string, request: PurgeRequest): Promise<void> => {
+    try {
+      await api.ask({ method: 'POST', path: `${project}/purges`, body: { name, ...request } }, purgeSchema);
+    } catch (error) {
+      // The response to an earlier attempt was lost.
+      if (!(error instanceof ServerError && error.status === 409)) throw error;
+    }
+  },
+  /** Resolves with the status, which is empty until the operator has written one. */
+  status: async (project: string, name: string): Promise<PurgeStatus> => {
+    try {
+      return (await api.ask({ path: `${project}${apiPath('purges', name)}` }, purgeSchema)).status;
+    } catch (error) {
+      // A new object may not be visible yet.
+      if (error instanceof ServerError && error.status === 404) return {};
+      throw error;
+    }
+  },
+});
+
+export type PurgeClient = ReturnType<typeof purgeClient>;

@@ -1,0 +1,81 @@
+import { SourceError } from '@standin/contract';
+import type { Problem } from '@standin/crds';
+import { parseFilter } from '@standin/exchange/search';
+import type { Backend } from '../../src/backend.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { checkPurge } from '../../src/purges/purges.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
+import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import { isEmpty, toNewPurge, type PurgeValues } from './purge-values.ts';
+
+/** The number of requests that match now, or why it is unknown. */
+export type Matching =
+  { readonly kind: 'counted'; readonly count: number } | { readonly kind: 'unknown'; readonly message: string };
+
+export type PlannedPurge =
+  /** No requests are selected. */
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'invalid'; readonly errors: FormErrors }
+  /** The user may not create the purge. */
+  | { readonly kind: 'forbidden'; readonly message: string }
+  | { readonly kind: 'plan'; readonly matching: Matching };
+
+/** Valid values for checking the user's permission if no requests are selected yet. */
+const ANY: PurgeValues = { q: '', from: '', to: '', requests: 'All' };
+/** A placeholder, because the user enters the reason only in the confirmation. */
+const ANY_REASON = '-';
+
+/** Form field names by their paths in the object. */
+const FIELDS: Readonly<Record<string, keyof PurgeValues>> = {
+  'spec.filter.search': 'q',
+  'spec.filter.from': 'from',
+  'spec.filter.to': 'to',
+  'spec.requests': 'requests',
+};
+
+const fieldErrors = (problems: readonly Problem[]): FormErrors => {
+  const { fields, form } = errorsOf(problems, Object.keys(FIELDS));
+  return {
+    fields: Object.fromEntries(Object.entries(fields).map(([path, messages]) => [FIELDS[path] ?? path, messages])),
+    form,
+  };
+};
+
+/** Finds what a purge would delete. Creates nothing. */
+export const planPurge = async (backend: Backend, project: ProjectName, values: PurgeValues): Promise<PlannedPurge> => {
+  const isNothing = isEmpty(values);
+  try {
+    const problems = await checkPurge(backend, project, toNewPurge(isNothing ? ANY : values, ANY_REASON, new Date()));
+    if (isNothing) return { kind: 'empty' };
+    if (problems.length > 0) return { kind: 'invalid', errors: fieldErrors(problems) };
+  } catch (error) {
+    if (error instanceof SourceError && error.kind === 'Forbidden')
+      return { kind: 'forbidden', message: error.message };
+    return { kind: 'invalid', errors: { fields: {}, form: [refusalOf(error)] } };
+  }
+  return { kind: 'plan', matching: await countMatching(backend, project, values) };
+};
+
+/** Counts the matching requests. The number is unknown to users who may delete requests but not read them. */
+const countMatching = async (
+  backend: Backend,
+  project: ProjectName,
+  { q, from, to, requests }: PurgeValues,
+): Promise<Matching> => {
+  const parsed = parseFilter(q);
+  const date = (time: string): Date | undefined => (time === '' ? undefined : new Date(time));
+  const filter =
+    requests !== '' || parsed.kind === 'invalid'
+      ? { until: date(to) }
+      : { search: parsed.filter, since: date(from), until: date(to) };
+  try {
+    const counted = await orUnavailable((await openLog(backend, project)).count(filter).then((count) => ({ count })));
+    return isUnavailable(counted)
+      ? { kind: 'unknown', message: counted.unavailable }
+      : { kind: 'counted', count: counted.count };
+  } catch (error) {
+    return { kind: 'unknown', message: refusalOf(error) };
+  }
+};

@@ -1,0 +1,15 @@
+import { useEffect, useRef } from 'react';
+import { useSubmit } from '../remix.ts';
+
+const PAUSE_MS = 300;
+
+/** Returns a function that submits a form when the user pauses. */
+export const useSubmitWhileTyping = (): ((form: HTMLFormElement) => void) => {
+  const submit = useSubmit();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (form) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => submit(form, { replace: true, preventScrollReset: true }), PAUSE_MS);
+  };
+};

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import { GROUP_VERSION, SourceError, type DesiredObject, type ResourceObject } from '@standin/contract';
+import { parseObject, type Problem, type PurgeSpec } from '@standin/crds';
+import { parseFilter } from '@standin/exchange/search';
+import type { ApplyResult, Backend } from '../backend.ts';
+import { getProject } from '../projects/projects.ts';
+import type { ProjectName, PurgeName } from '../resources/names.ts';
+import { newestFirst } from '../resources/newest-first.ts';
+import { NotFound } from '../resources/not-found.ts';
+
+const NAME_BYTES = 4;
+
+/** What a new Purge deletes, and why. The values have not been checked. */
+export interface NewPurge {
+  /** If undefined, a name is generated. */
+  readonly name?: string | undefined;
+  readonly filter: PurgeSpec['filter'];
+  readonly requests?: string | undefined;
+  readonly reason: string;
+}
+
+/** Returns the spec of a Purge, or undefined if the object is invalid. */
+export const purgeSpec = (object: ResourceObject): PurgeSpec | undefined => {
+  const parsed = parseObject(object);
+  return parsed.ok && parsed.value.kind === 'Purge' ? parsed.value.spec : undefined;
+};
+
+const isOf = (object: ResourceObject, project: string): boolean => purgeSpec(object)?.projectRef.name === project;
+
+/** Returns the purges of one project, newest first. */
+export const listPurges = async (
+  { resources }: Backend,
+  { namespace, project }: ProjectName,
+): Promise<readonly ResourceObject[]> =>
+  newestFirst((await resources.list('Purge', namespace)).filter((object) => isOf(object, project)));
+
+/** Returns a purge of this project. Rejects with `NotFound` or `SourceError`. */
+export const getPurge = async (
+  { resources }: Backend,
+  { namespace, project, purge }: PurgeName,
+): Promise<ResourceObject> => {
+  const object = await resources.get({ kind: 'Purge', namespace, name: purge });
+  if (object !== undefined && isOf(object, project)) return object;
+  throw new NotFound('purge', `purge ${purge}`);
+};
+
+/** Checks that the project exists, if the user may read it. Permission to create a Purge is enough to delete requests. */
+const checkProject = async (backend: Backend, project: ProjectName): Promise<void> => {
+  try {
+    await getProject(backend, project);
+  } catch (error) {
+    if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;
+  }
+};
+
+const toObject = (
+  { namespace, project }: ProjectName,
+  { name = `purge-${randomBytes(NAME_BYTES).toString('hex')}`, ...spec }: NewPurge,
+): DesiredObject => ({
+  apiVersion: GROUP_VERSION,
+  kind: 'Purge',
+  metadata: { namespace, name },
+  spec: { projectRef: { name: project }, ...spec },
+});
+
+const SEARCH = 'spec.filter.search';
+
+/**
+ * Returns the problems with the search. The operator also rejects an invalid search, but the rejected Purge would remain as a
+ * record of nothing. A search that matches all requests is probably a mistake.
+ */
+const searchProblems = ({ filter: { search, from } }: NewPurge): readonly Problem[] => {
+  if (search === undefined || search === '') return [];
+  const parsed = parseFilter(search);
+  if (parsed.kind === 'invalid') return [{ path: SEARCH, message: parsed.problem.message }];
+  const selectsAll = parsed.filter.kind === 'everything' && from === undefined;
+  return selectsAll
+    ? [{ path: SEARCH, message: 'selects all requests: to delete them, replace it with requests: All' }]
+    : [];
+};
+
+/** Creates a Purge with the user's permissions. The operator deletes the requests. Rejects with `NotFound` or `SourceError`. */
+export const createPurge = async (backend: Backend, project: ProjectName, purge: NewPurge): Promise<ApplyResult> => {
+  await checkProject(backend, project);
+  const problems = searchProblems(purge);
+  return problems.length > 0 ? { ok: false, problems } : backend.resources.apply(toObject(project, purge), 'absent');
+};
+
+/**
+ * Returns the problems that `createPurge` would return. Creates nothing. Rejects with `SourceError` if the user may not create it.
+ */
+export const checkPurge = async (
+  { resources }: Backend,
+  project: ProjectName,
+  purge: NewPurge,
+): Promise<readonly Problem[]> => [
+  ...searchProblems(purge),
+  ...(await resources.check(toObject(project, purge), 'absent')),
+];

@@ -1,0 +1,65 @@
+import { GROUP_VERSION, type Kind, type ResourceObject } from '@standin/contract';
+import { describe, expect, it } from 'vitest';
+import { ACCEPTED, fails } from '../translate/findings.ts';
+import { planPurge } from './plan-purge.ts';
+
+const CREATED_AT = '2026-11-21T09:00:00Z';
+const objectOf = (kind: Kind, name: string, spec: object, namespace = 'default'): ResourceObject => ({
+  ...{ apiVersion: GROUP_VERSION, kind, spec, status: undefined },
+  metadata: {
+    name,
+    namespace,
+    uid: `uid of ${name}`,
+    generation: 1,
+    resourceVersion: '1',
+    creationTimestamp: CREATED_AT,
+  },
+});
+const PROJECT = objectOf('Project', 'shop', { accountRef: { name: 'team' } });
+const NOW = { filter: { to: CREATED_AT }, requests: 'All' };
+const planOf = (spec: object, objects = [PROJECT], accepted = ACCEPTED) =>
+  planPurge(objectOf('Purge', 'x', { projectRef: { name: 'shop' }, reason: 'r', ...spec }), objects, () => accepted);
+
+describe('planPurge', () => {
+  it('selects what was received before filter.to', () => {
+    expect(planOf(NOW)).toEqual({
+      kind: 'ready',
+      project: PROJECT,
+      filter: {
+        ...{ projectUid: 'uid of shop', namespace: 'default', project: 'shop', search: undefined, since: undefined },
+        until: new Date(CREATED_AT),
+      },
+    });
+  });
+
+  it.each([
+    ['2026-11-21T08:00:00Z', '2026-11-21T08:00:00Z'],
+    // The user's clock is ahead. The creation time has a precision of seconds.
+    ['2026-11-21T09:00:59Z', '2026-11-21T09:00:01Z'],
+  ])('with filter.to %s selects what was received before %s', (to, until) => {
+    const plan = planOf({ filter: { from: '2026-11-20T00:00:00Z', to, search: 'method:POST' } });
+    expect(plan).toMatchObject({
+      filter: { since: new Date('2026-11-20T00:00:00Z'), until: new Date(until), search: { kind: 'method' } },
+    });
+  });
+
+  it.each([
+    [{ filter: { to: CREATED_AT } }, /requires search or from in filter, or requests: All/],
+    [{ filter: { search: 'status:', to: CREATED_AT } }, /^spec\.filter\.search: /],
+    [{ filter: { search: ' ', to: CREATED_AT } }, /^spec\.filter\.search: selects all requests/],
+    [{ ...NOW, filter: { to: '2026-11-21T09:02:00Z' } }, /^spec\.filter\.to: must not be in the future\.$/],
+  ])('refuses %j', (spec, message) => {
+    const plan = planOf(spec);
+    expect(plan).toMatchObject({ kind: 'refused', finding: { ok: false, reason: 'Invalid' } });
+    expect(plan.kind === 'refused' && plan.finding.message).toMatch(message);
+  });
+
+  it('waits a day for a Project that is missing, is in another namespace, or is not valid', () => {
+    const untilMs = Date.parse('2026-11-22T09:00:00Z');
+    const elsewhere = objectOf('Project', 'shop', {}, 'other');
+    expect(planOf(NOW, [])).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotFound' }, untilMs });
+    expect(planOf(NOW, [elsewhere])).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotFound' } });
+    const broken = planOf(NOW, [PROJECT], fails('IdentityInvalid', 'no'));
+    expect(broken).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotReady' } });
+  });
+});

@@ -1,0 +1,79 @@
+import { LIMITS, type ResourceObject } from '@standin/contract';
+import { parseObject, type PurgeSpec } from '@standin/crds';
+import { parseFilter } from '@standin/exchange/search';
+import type { PurgeFilter } from '@standin/logstore';
+import { fails, invalid } from '../translate/findings.ts';
+import type { Finding } from '../translate/index.ts';
+
+/** A decision about what a Purge can do now. */
+export type PurgePlan =
+  | { readonly kind: 'ready'; readonly filter: PurgeFilter; readonly project: ResourceObject }
+  /** Only a new Purge can fix this. */
+  | { readonly kind: 'refused'; readonly finding: Finding }
+  /** The obstacle may disappear before `untilMs`, in milliseconds since the epoch. */
+  | { readonly kind: 'waiting'; readonly finding: Finding; readonly untilMs: number };
+
+/** Creation times have a precision of seconds. */
+const CREATION_PRECISION_MS = 1_000;
+/** The allowed difference between the clocks of a user and of the API server. */
+const CLOCK_SKEW_MS_MAX = 60_000;
+
+/** Decides what a Purge can do now. Its Project is in its own namespace. Never throws. */
+export const planPurge = (
+  purge: ResourceObject,
+  objects: Iterable<ResourceObject>,
+  acceptedOf: (projectUid: string) => Finding | undefined,
+): PurgePlan => {
+  const parsed = parseObject(purge);
+  if (!parsed.ok) return { kind: 'refused', finding: invalid(parsed.problems) };
+  const { projectRef, filter } = parsed.value.spec as PurgeSpec;
+  const { search, from, to } = filter;
+  const parsedSearch = search === undefined ? undefined : parseFilter(search);
+  if (parsedSearch?.kind === 'invalid') {
+    const { message } = parsedSearch.problem;
+    return { kind: 'refused', finding: fails('Invalid', `spec.filter.search: ${message}`) };
+  }
+  // A search that consists only of spaces, for example, is probably a mistake.
+  if (parsedSearch?.filter.kind === 'everything' && from === undefined) {
+    const message = 'spec.filter.search: selects all requests: to delete them, replace it with requests: All.';
+    return { kind: 'refused', finding: fails('Invalid', message) };
+  }
+  const { namespace, creationTimestamp } = purge.metadata;
+  const createdAtMs = Date.parse(creationTimestamp);
+  const toMs = Date.parse(to);
+  // A Purge that is created again, for example by a restore, must not delete requests that were received in the meantime.
+  if (toMs > createdAtMs + CLOCK_SKEW_MS_MAX)
+    return { kind: 'refused', finding: fails('Invalid', 'spec.filter.to: must not be in the future.') };
+  const project = [...objects].find(
+    ({ kind, metadata }) => kind === 'Project' && metadata.namespace === namespace && metadata.name === projectRef.name,
+  );
+  const finding =
+    project === undefined
+      ? fails(
+          'ProjectNotFound',
+          `There is no Project ${projectRef.name} in this namespace: check projectRef. To delete the requests of a deleted Project, create it again.`,
+        )
+      : notReady(acceptedOf(project.metadata.uid), projectRef.name);
+  if (project === undefined || finding !== undefined)
+    return {
+      kind: 'waiting',
+      finding: finding ?? fails('ProjectNotFound', ''),
+      untilMs: createdAtMs + LIMITS.purgeWaitMsMax,
+    };
+  return {
+    kind: 'ready',
+    project,
+    filter: {
+      ...{ projectUid: project.metadata.uid, namespace, project: projectRef.name },
+      ...{ search: parsedSearch?.filter, since: from === undefined ? undefined : new Date(from) },
+      until: new Date(Math.min(toMs, createdAtMs + CREATION_PRECISION_MS)),
+    },
+  };
+};
+
+/**
+ * Returns a finding unless the Project is accepted, because a Project whose identity is not certain may have another Project's
+ * requests.
+ */
+const notReady = (accepted: Finding | undefined, name: string): Finding | undefined =>
+  accepted?.ok === true ? undefined : fails('ProjectNotReady', `Project ${name} is not valid: see its conditions.`);

@@ -1,0 +1,215 @@
+import type { ResourceObject } from '@standin/contract';
+import { conditionsIn, readStatus } from '@standin/crds';
+import { LogStoreError, type LogStore, type PurgeStep } from '@standin/logstore';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import { ACCEPTED } from '../translate/findings.ts';
+import type { Finding } from '../translate/index.ts';
+import { PurgeController } from './purge-controller.ts';
+
+const SPEC = {
+  projectRef: { name: 'shop' },
+  filter: { search: 'body:jane', to: '2026-01-01T00:00:00Z' },
+  reason: 'erasure request',
+};
+
+let source: MemorySource;
+let controller: PurgeController;
+let now: number;
+let accepted: Finding | undefined;
+let undelivered: readonly string[];
+/** The calls to the log store, in order. */
+let calls: string[];
+let count: number;
+/** The next results of `requests` and `results`. The last one is repeated. */
+let requests: (PurgeStep | LogStoreError)[];
+let results: PurgeStep[];
+const objects = new Map<string, ResourceObject>();
+
+const next = <T>(steps: T[]): T => (steps.length > 1 ? steps.shift() : steps[0]) as T;
+
+const purges: LogStore['purges'] = {
+  count: () => {
+    calls.push('count');
+    return Promise.resolve(count);
+  },
+  requests: () => {
+    calls.push('requests');
+    const step = next(requests);
+    return step instanceof LogStoreError ? Promise.reject(step) : Promise.resolve(step);
+  },
+  results: () => {
+    calls.push('results');
+    return Promise.resolve(next(results));
+  },
+};
+
+const begin = ({ hasStore = true } = {}): void => {
+  controller = new PurgeController({
+    ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
+    ...{ store: hasStore ? { purges } : undefined, prepareStore: () => Promise.resolve() },
+    acceptedOf: () => accepted,
+    undelivered: () => undelivered,
+  });
+  controller.start();
+};
+
+const status = () => readStatus('Purge', source.object('Purge', 'erase').status);
+const summary = (): string[] =>
+  conditionsIn(source.object('Purge', 'erase').status).map(({ type, reason }) => `${type} ${reason}`);
+const messageOf = (type: string): string | undefined =>
+  conditionsIn(source.object('Purge', 'erase').status).find((condition) => condition.type === type)?.message;
+const passSeconds = async (seconds: number): Promise<void> => {
+  now += seconds * 1_000;
+  await vi.advanceTimersByTimeAsync(seconds * 1_000);
+};
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  now = Date.parse('2026-01-01T12:00:00Z');
+  accepted = ACCEPTED;
+  undelivered = [];
+  calls = [];
+  count = 3;
+  requests = ['running', 'done'];
+  results = ['done'];
+  objects.clear();
+  source = new MemorySource();
+  begin();
+  await source.start(
+    {
+      put: (object) => {
+        objects.set(object.metadata.uid, object);
+        controller.changed(object);
+      },
+      remove: (object) => {
+        objects.delete(object.metadata.uid);
+        controller.removed(object);
+      },
+      problems: () => undefined,
+    },
+    new AbortController().signal,
+  );
+  source.put('Project', 'shop', { accountRef: { name: 'team' } });
+});
+afterEach(async () => {
+  await controller.stop();
+  vi.useRealTimers();
+});
+
+describe('a Purge', () => {
+  it('counts, deletes the requests, then the results of replays, and reports it with an Event on the Project', async () => {
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(0);
+    expect(status()).toMatchObject({ phase: 'Running', matched: 3 });
+    expect(messageOf('Reconciling')).toBe('Deleting 3 requests.');
+    await passSeconds(10);
+    expect(calls).toEqual(['count', 'requests', 'requests', 'results']);
+    expect(summary()).toEqual(['Accepted Accepted', 'Complete Succeeded']);
+    expect(status()).toMatchObject({ phase: 'Completed', matched: 3, completedAt: expect.any(String) as string });
+    expect(source.events).toMatchObject([
+      { name: 'shop', type: 'Normal', reason: 'Purged', message: 'Purge erase deleted 3 requests from the log.' },
+    ]);
+    await passSeconds(100);
+    expect(calls).toHaveLength(4);
+  });
+
+  it('deletes nothing before everything is delivered, and names what it is waiting for', async () => {
+    undelivered = ['gateway a, which is unreachable', 'volume b', 'gateway c', 'gateway d'];
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(100);
+    expect(calls).toEqual([]);
+    expect(status()).toMatchObject({ phase: 'Waiting', waitingFor: undelivered });
+    expect(messageOf('Reconciling')).toBe(
+      'Matching requests may still arrive. Waiting for gateway a, which is unreachable; volume b; gateway c; and 1 more.',
+    );
+    undelivered = [];
+    await passSeconds(10);
+    expect(status()).toMatchObject({ phase: 'Completed' });
+    expect(status().waitingFor).toBeUndefined();
+  });
+
+  it('reports an error of ClickHouse, and tries again', async () => {
+    const error = new LogStoreError('Could not delete requests: no connection', {
+      ...{ kind: 'retryable' as const, code: 'ECONNREFUSED', cause: undefined },
+    });
+    requests = [error, 'failing', 'failing', 'done'];
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(2);
+    expect(messageOf('Reconciling')).toBe('Could not delete requests: no connection. The operator tries again.');
+    await passSeconds(10);
+    expect(messageOf('Reconciling')).toMatch(/ClickHouse reports an error and tries again: see system\.mutations\.$/);
+    await passSeconds(10);
+    expect(status().phase).toBe('Completed');
+  });
+
+  it('keeps the number of matching requests when a new leader continues', async () => {
+    requests = ['running'];
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(5);
+    await controller.stop();
+    count = 0;
+    requests = ['done'];
+    begin();
+    await passSeconds(10);
+    expect(status()).toMatchObject({ phase: 'Completed', matched: 3 });
+    expect(calls.filter((call) => call === 'count')).toHaveLength(1);
+  });
+
+  it('waits for the replays that may have read a request, and not for later ones', async () => {
+    const replay = {
+      projectRef: { name: 'shop' },
+      requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
+      target: { kind: 'Endpoint' },
+    };
+    const running = { phase: 'Running', startedAt: '2026-01-01T11:59:00Z' };
+    source.put('Replay', 'earlier', replay, running);
+    source.put('Replay', 'paused', replay, { ...running, phase: 'Suspended' });
+    source.put('Replay', 'later', replay, { phase: 'Running', startedAt: '2026-01-01T12:05:00Z' });
+    source.put('Replay', 'elsewhere', { ...replay, projectRef: { name: 'other' } }, running);
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(10);
+    expect(calls).not.toContain('results');
+    expect(status()).toMatchObject({ phase: 'Waiting', waitingFor: ['Replay earlier'] });
+    expect(messageOf('Reconciling')).toBe('A replay may be sending deleted requests. Waiting for Replay earlier.');
+    source.put('Replay', 'earlier', replay, { ...running, phase: 'Succeeded' });
+    await passSeconds(10);
+    expect(status().phase).toBe('Completed');
+  });
+
+  it('is refused if its search is not valid, and after a day without its Project', async () => {
+    source.put('Purge', 'erase', { ...SPEC, filter: { ...SPEC.filter, search: 'status:' } });
+    await passSeconds(1);
+    expect(summary()).toEqual(['Accepted Invalid', 'Failed Failed', 'Stalled Failed']);
+    expect(source.events).toMatchObject([{ name: 'erase', type: 'Warning', reason: 'Invalid' }]);
+    source.remove('Purge', 'erase');
+    now = Date.parse('2026-01-01T12:00:00Z');
+    source.put('Purge', 'erase', { ...SPEC, projectRef: { name: 'none' } });
+    await passSeconds(1);
+    expect(summary()).toEqual(['Accepted ProjectNotFound', 'Reconciling Waiting']);
+    now = Date.parse(source.object('Purge', 'erase').metadata.creationTimestamp) + 86_400_000;
+    await controller.stop();
+    begin();
+    await passSeconds(1);
+    expect(status().phase).toBe('Refused');
+    expect(calls).toEqual([]);
+  });
+
+  it('waits for its Project to be valid, and for a log store', async () => {
+    accepted = undefined;
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(1);
+    expect(summary()).toEqual(['Accepted ProjectNotReady', 'Reconciling Waiting']);
+    accepted = ACCEPTED;
+    await controller.stop();
+    begin({ hasStore: false });
+    await passSeconds(1);
+    expect(summary()).toEqual(['Accepted NoLogStore', 'Reconciling Waiting']);
+    await controller.stop();
+    begin();
+    await passSeconds(10);
+    expect(status().phase).toBe('Completed');
+  });
+});

@@ -1,0 +1,213 @@
+import type { ResourceObject, ResourceSource } from '@standin/contract';
+import { parseObject, readStatus, type ReplaySpec } from '@standin/crds';
+import { systemClock, WorkQueue, type ReconcileResult } from '@standin/kube';
+import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { endedAct, NO_LOG_STORE } from '../acts/act-conditions.ts';
+import type { Controller } from '../controller.ts';
+import { contextOf } from '../status/conditions.ts';
+import { StatusWriter } from '../status/status-writer.ts';
+import { fails } from '../translate/findings.ts';
+import type { Finding } from '../translate/index.ts';
+import { planPurge } from './plan-purge.ts';
+import { completed, pending, refused, requests, running, statusOf, waiting, type PurgeFacts } from './purge-report.ts';
+
+export interface PurgeControllerOptions {
+  readonly source: ResourceSource;
+  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Undefined if there is no log store. */
+  readonly store: Pick<LogStore, 'purges'> | undefined;
+  /** Resolves when the store's tables exist. */
+  readonly prepareStore: () => Promise<void>;
+  /** Returns a Project's `Accepted` condition, or undefined if it is not known. */
+  readonly acceptedOf: (projectUid: string) => Finding | undefined;
+  /**
+   * Returns descriptions of the gateways and volumes that may hold requests which were received before this time and are not in the
+   * log. The time is in milliseconds of the system clock's `now`.
+   */
+  readonly undelivered: (before: number) => readonly string[];
+  /** Returns the current time in milliseconds since the epoch. */
+  readonly clock?: () => number;
+}
+
+const WORKERS = 2;
+const BACKOFF = { baseMs: 200, capMs: 30_000 };
+/** The interval at which the state of gateways and deletions is read. */
+const LATER = { requeueAfterMs: 1_000 };
+const AFTER_ERROR = { requeueAfterMs: 10_000 };
+/**
+ * `status.before` is at most this long after this leader first saw the Purge. Creation times have a precision of a second, and the
+ * clocks of the API server and of this operator are assumed to differ by less than a second.
+ */
+const BEFORE_MS_MAX = 2_000;
+/** A replay that began this long after the deletion cannot have read a deleted request. */
+const REPLAY_MARGIN_MS = 10_000;
+
+/**
+ * Deletes the requests that Purges select, for one leader's term. Each step determines what is already done, so a purge resumes
+ * after a crash at any point:
+ * - Wait until every request that was received before the Purge was created is in the log.
+ * - Delete the requests, until none is found on any replica.
+ * - Wait for replays that may have read the deleted requests, and delete the results of those replays.
+ */
+export class PurgeController implements Controller {
+  readonly name = 'purges';
+  readonly #options: PurgeControllerOptions;
+  readonly #queue: WorkQueue;
+  readonly #writer: StatusWriter;
+  /** The times when this leader first saw each Purge, by uid, in milliseconds of the system clock's `now`. */
+  readonly #seenAt = new Map<string, number>();
+  /** The times when the requests were gone, by the Purge's uid, in milliseconds since the epoch. */
+  readonly #goneAtMs = new Map<string, number>();
+
+  constructor(options: PurgeControllerOptions) {
+    this.#options = options;
+    const { source, registry, logger } = options;
+    this.#writer = new StatusWriter(source);
+    this.#queue = new WorkQueue({
+      ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
+      logger: logger.child({ stage: 'purge' }),
+      reconcile: (uid) => this.#reconcile(uid),
+    });
+  }
+
+  start(): void {
+    for (const object of this.#options.objects.values()) this.changed(object);
+  }
+
+  changed({ kind, metadata }: ResourceObject): void {
+    // A Purge's spec cannot change, and only this controller writes its status.
+    if (kind === 'Purge' && !this.#seenAt.has(metadata.uid)) {
+      this.#seenAt.set(metadata.uid, systemClock.now());
+      this.#queue.add(metadata.uid);
+    }
+    if (kind !== 'Project') return;
+    for (const { kind: other, metadata: own, status } of this.#options.objects.values()) {
+      if (other !== 'Purge' || own.namespace !== metadata.namespace) continue;
+      if (readStatus('Purge', status).phase === 'Pending') this.#queue.add(own.uid);
+    }
+  }
+
+  removed({ metadata: { uid } }: ResourceObject): void {
+    this.#writer.forget(uid);
+    this.#seenAt.delete(uid);
+    this.#goneAtMs.delete(uid);
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  get #nowMs(): number {
+    return (this.#options.clock ?? Date.now)();
+  }
+
+  async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
+    const { objects, acceptedOf } = this.#options;
+    const seen = objects.get(uid);
+    if (seen === undefined) return undefined;
+    const purge = this.#writer.newest(seen);
+    if (endedAct(purge) !== undefined) return undefined;
+    const plan = planPurge(purge, objects.values(), acceptedOf);
+    if (plan.kind === 'refused') return this.#report(purge, refused(plan.finding));
+    if (plan.kind === 'waiting') {
+      const leftMs = plan.untilMs - this.#nowMs;
+      if (leftMs <= 0) {
+        const message = `${plan.finding.message} This Purge waited for a day: create another one.`;
+        return this.#report(purge, refused({ ...plan.finding, message }));
+      }
+      return (await this.#report(purge, pending(plan.finding))) ?? { requeueAfterMs: leftMs };
+    }
+    return this.#purge(purge, plan.filter, plan.project);
+  }
+
+  async #purge(purge: ResourceObject, filter: PurgeFilter, project: ResourceObject): Promise<ReconcileResult> {
+    const { store, prepareStore, undelivered } = this.#options;
+    if (store === undefined) {
+      const finding = fails('NoLogStore', NO_LOG_STORE);
+      return (await this.#report(purge, pending(finding))) ?? AFTER_ERROR;
+    }
+    const report = async (facts: PurgeFacts, next: ReconcileResult): Promise<ReconcileResult> =>
+      (await this.#report(purge, { ...facts, before: filter.until })) ?? next;
+    const late = undelivered((this.#seenAt.get(purge.metadata.uid) ?? Infinity) + BEFORE_MS_MAX);
+    if (late.length > 0) return report(waiting(late), LATER);
+    try {
+      await prepareStore();
+      const facts = await this.#step(purge, filter, store.purges);
+      const next = await report(facts, LATER);
+      if (facts.phase === 'Completed') await this.#announce(purge, project);
+      return next;
+    } catch (error) {
+      if (!(error instanceof LogStoreError)) throw error;
+      const advice = error.isTooSlow
+        ? ' The search takes too long on a day with many requests. If this lasts, delete this Purge and create one with a simpler search.'
+        : '';
+      return report(running(`${error.message}. The operator tries again.${advice}`), AFTER_ERROR);
+    }
+  }
+
+  async #step(purge: ResourceObject, filter: PurgeFilter, purges: LogStore['purges']): Promise<PurgeFacts> {
+    const { uid } = purge.metadata;
+    const { matched } = readStatus('Purge', purge.status);
+    // The count is written before the deletion begins, because deleted requests cannot be counted.
+    if (matched === undefined) {
+      const count = await purges.count(filter);
+      return running(`Deleting ${requests(count)}.`, count);
+    }
+    const step = await purges.requests(filter);
+    if (step !== 'done') return running(this.#progressOf(step, `Deleting ${requests(matched)}.`));
+    const goneAtMs = this.#goneAtMs.get(uid) ?? this.#nowMs;
+    this.#goneAtMs.set(uid, goneAtMs);
+    const replays = this.#replaysSince(goneAtMs + REPLAY_MARGIN_MS, filter);
+    if (replays.length > 0) return waiting(replays, 'A replay may be sending deleted requests.');
+    const results = await purges.results(filter);
+    if (results !== 'done') return running(this.#progressOf(results, 'Deleting the results of replays.'));
+    return completed(matched);
+  }
+
+  #progressOf(step: 'running' | 'failing', message: string): string {
+    return step === 'running'
+      ? message
+      : `${message} ClickHouse reports an error and tries again: see system.mutations.`;
+  }
+
+  /**
+   * Returns the project's running Replays that began before this time, in milliseconds since the epoch, or whose start is unknown.
+   */
+  #replaysSince(beforeMs: number, { namespace, project }: PurgeFilter): readonly string[] {
+    const waiting: string[] = [];
+    for (const object of this.#options.objects.values()) {
+      const { kind, metadata } = object;
+      if (kind !== 'Replay' || metadata.namespace !== namespace) continue;
+      const { phase, startedAt } = readStatus('Replay', object.status);
+      if (phase !== 'Running') continue;
+      const parsed = parseObject(object);
+      if (!parsed.ok || (parsed.value.spec as ReplaySpec).projectRef.name !== project) continue;
+      if (startedAt === undefined || Date.parse(startedAt) < beforeMs) waiting.push(`Replay ${metadata.name}`);
+    }
+    return waiting.sort();
+  }
+
+  async #announce(purge: ResourceObject, project: ResourceObject): Promise<void> {
+    const { source, logger } = this.#options;
+    const { matched = 0 } = readStatus('Purge', purge.status);
+    const { name, namespace } = purge.metadata;
+    logger.info({ namespace, purge: name, project: project.metadata.name, requests: matched }, 'requests purged');
+    const message = `Purge ${name} deleted ${requests(matched)} from the log.`;
+    await source.recordEvent(project, { type: 'Normal', reason: 'Purged', message });
+  }
+
+  /** Writes the status. Resolves with a result if the object was deleted or changed after it was read. */
+  async #report(purge: ResourceObject, facts: PurgeFacts): Promise<ReconcileResult | undefined> {
+    const status = statusOf(facts, contextOf(purge, new Date(this.#nowMs)));
+    const written = await this.#writer.write(purge, status);
+    if (written === 'written' && facts.phase === 'Refused') {
+      const { reason, message } = facts.accepted;
+      await this.#options.source.recordEvent(purge, { type: 'Warning', reason, message });
+    }
+    return written === 'outdated' ? LATER : undefined;
+  }
+}

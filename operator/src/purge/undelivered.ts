@@ -1,0 +1,18 @@
+import type { VolumeController } from '../drain/volume-controller.ts';
+import type { GatewayController } from '../gateways/gateway-controller.ts';
+
+/**
+ * Returns descriptions of the gateways and volumes that may hold requests which were received before this time and are not in the
+ * log. The time is in milliseconds of the system clock's `now`.
+ */
+export const undelivered = (
+  gateways: Pick<GatewayController, 'has' | 'known' | 'undelivered'>,
+  volumes: Pick<VolumeController, 'undelivered'> | undefined,
+  before: number,
+): readonly string[] => {
+  const late = gateways.undelivered(before);
+  // Without volumes, a gateway that has not connected since the start of this process is unknown.
+  if (volumes === undefined) return gateways.known.length > 0 || late.length > 0 ? late : ['a gateway to connect'];
+  const claims = volumes.undelivered((gateway) => gateways.has(gateway)) ?? ["the gateways' volumes to be read"];
+  return [...late, ...claims];
+};
