@@ -1,21 +1,21 @@
-# The images of Standin (docs/install.md has what they are for, and how to check a published one):
+# Builds Standin's images. docs/install.md describes what they are for and how to verify a published image.
 #
 #   docker build --target standin --tag standin .         operator, gateway, dashboard and the CLI
-#   docker build --target engine --tag standin-engine .   the embedded ClickHouse, to try Standin out and for tests
+#   docker build --target engine --tag standin-engine .   the embedded ClickHouse, for evaluation and tests
 #
-# Written for any builder: nothing in it needs BuildKit. The same sources give the same layers, whenever they are built.
+# Works with any builder and does not need BuildKit. The same sources always result in the same layers.
 
-# The Node of package.json's dev dependency `node`, which the tests run on; test/images.test.ts compares them.
+# The same Node version as the dev dependency `node` in package.json, on which the tests run (checked by test/images.test.ts).
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
-# ── What both run on: node and the C libraries. No shell, no package manager, nothing else to keep up to date. ──
+# ── The runtime of both images: Node and its C libraries, without a shell or a package manager that would need updates. ──
 FROM ${NODE_IMAGE} AS runtime
 RUN set -eu; \
     packages="libc6 libgcc-s1 libstdc++6"; \
     mkdir -p /rootfs/usr/local/bin /rootfs/var/lib/dpkg/status.d /rootfs/etc; \
     cp /usr/local/bin/node /rootfs/usr/local/bin/node; \
     dpkg -L $packages | grep -E '/lib[^ ]*\.so(\.[0-9.]+)?$' | grep -v /gconv/ | xargs cp -a --parents -t /rootfs; \
-    # For scanners: which packages of which Debian these files are of.
+    # Vulnerability scanners read these files to find the Debian release and the packages of the copied libraries.
     cp -a --parents /etc/os-release /usr/lib/os-release /etc/debian_version /rootfs; \
     for name in $packages; do \
       dpkg-query --status "$name" > "/rootfs/var/lib/dpkg/status.d/$name"; \
@@ -23,13 +23,13 @@ RUN set -eu; \
     done; \
     printf 'root:x:0:0:root:/:/sbin/nologin\nstandin:x:65532:65532:standin:/tmp:/sbin/nologin\n' > /rootfs/etc/passwd; \
     printf 'root:x:0:\nstandin:x:65532:\n' > /rootfs/etc/group; \
-    # Without it names of /etc/hosts are looked up last.
+    # Without this file, names are looked up in DNS before /etc/hosts.
     printf 'hosts: files dns\n' > /rootfs/etc/nsswitch.conf; \
     install -d -m 1777 /rootfs/tmp; \
     install -d /rootfs/standin; \
     find /rootfs -exec touch -h -d @0 {} +
 
-# ── The packages of the lockfile ──
+# ── The npm packages in the lockfile ──
 FROM ${NODE_IMAGE} AS manifests
 WORKDIR /standin
 COPY package.json package-lock.json .npmrc ./
@@ -47,18 +47,18 @@ COPY dashboard/package.json dashboard/
 COPY cli/package.json cli/
 COPY test/package.json test/
 
-# What the processes need. The embedded ClickHouse has an image of its own.
+# The packages that the processes need in production. The embedded ClickHouse has a separate image.
 FROM manifests AS production
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=cli \
  && rm node_modules/.package-lock.json \
  && find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' ')' -delete \
- # Documentation goes, licences stay: those in files of their own, and those that only a README has.
+ # Removes documentation, but keeps licences, both in separate files and in a README.
  && find node_modules -type f -name '*.md' ! -iname '*licen[cs]e*' ! -iname '*copying*' ! -iname '*notice*' -print0 \
     | xargs -0 grep --files-without-match --null --ignore-case -E 'copyright \(c\)|permission is hereby granted|redistribution and use' \
     | xargs -0 rm \
  && mkdir -p /modules/standin \
  && mv node_modules /modules/standin/ \
- # Whatever the umask was.
+ # Sets the same permissions regardless of the umask.
  && chmod -R u=rwX,go=rX /modules \
  && find /modules -exec touch -h -d @0 {} +
 
@@ -71,16 +71,16 @@ COPY tsconfig.json ./
 COPY packages packages
 COPY crds crds
 COPY dashboard dashboard
-# Its build is named after its sources; the lockfile would count as one of them, and is not in the image.
+# The name of the build depends on its sources. They would include the lockfile, which is not in the image.
 RUN rm package-lock.json \
  && node --eval "import('/standin/dashboard/src/dashboard-build.ts').then(({ ensureDashboardBuild }) => ensureDashboardBuild())"
 
-# ── All of it together ──
+# ── The image with all processes ──
 FROM production AS standin-files
 COPY . .
 COPY --from=dashboard /standin/dashboard/build dashboard/build
 RUN rm -rf package-lock.json .npmrc tsconfig.json test \
- # Fails where the processes would not find the dashboard's build.
+ # Fails if the processes would not find the dashboard's build.
  && node --eval "import('/standin/dashboard/src/dashboard-build.ts').then(({ ensureDashboardBuild }) => ensureDashboardBuild(() => { throw new Error('the dashboard is built from other sources'); }))" \
  && mkdir /sources \
  && cp -a /standin /sources/ \
@@ -91,7 +91,7 @@ FROM scratch AS standin
 COPY --from=runtime /rootfs/ /
 COPY --from=production /modules/ /
 COPY --from=standin-files /sources/ /
-# There is no /etc/localtime.
+# The image has no /etc/localtime.
 ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC
 WORKDIR /standin
 USER 65532:65532
@@ -114,12 +114,12 @@ COPY packages/engine/src packages/engine/src
 COPY packages/contract/src/insert-mark.ts packages/contract/src/
 COPY packages/process/src/replace-file.ts packages/process/src/
 RUN mkdir -p /modules/standin/node_modules /sources/standin \
- # chdb, and what it loads.
+ # chdb and the packages that it loads.
  && (cd node_modules && cp -a --parents chdb @chdb @clickhouse/client-common @standin/contract @standin/process -t /modules/standin/node_modules) \
  && cp -a --parents LICENSE package.json packages/engine packages/contract packages/process -t /sources/standin \
  && (cd /modules/standin && node --eval "require('chdb')") \
  && chmod -R u=rwX,go=rX /modules /sources \
- # As a volume, it is written by whichever user the container gets.
+ # As a volume, this folder must be writable by any user that the container runs as.
  && install -d -m 1777 /sources/var/lib/standin-engine \
  && find /modules /sources -exec touch -h -d @0 {} +
 
@@ -127,7 +127,7 @@ FROM scratch AS engine
 COPY --from=runtime /rootfs/ /
 COPY --from=engine-files /modules/ /
 COPY --from=engine-files /sources/ /
-# There is no /etc/localtime.
+# The image has no /etc/localtime.
 ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC
 WORKDIR /standin
 USER 65532:65532

@@ -12,7 +12,7 @@ export default tseslint.config(
     rules: {
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-      // Numbers and booleans in a message are plain text.
+      // Numbers and booleans are readable in a message without a conversion.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       'no-restricted-syntax': [
@@ -26,7 +26,7 @@ export default tseslint.config(
     },
   },
   {
-    // A test file's describe() block is one function.
+    // The describe() block of a test file is one function, which may be long.
     files: ['**/*.test.ts', 'test/**/*.ts'],
     rules: { 'max-lines-per-function': 'off' },
   },
@@ -35,14 +35,14 @@ export default tseslint.config(
     extends: [reactHooks.configs.flat['recommended-latest']],
     rules: {
       'react-hooks/exhaustive-deps': 'error',
-      // Names libraries that the React Compiler does not memoize, such as TanStack Virtual. The build does not run that compiler.
+      // Reports libraries that the React Compiler cannot memoize, such as TanStack Virtual. The build does not run that compiler.
       'react-hooks/incompatible-library': 'off',
     },
   },
   {
     files: ['dashboard/app/**', 'dashboard/src/pages/*.ts', 'dashboard/src/signed-in-backend.ts'],
     rules: {
-      // How Remix ends a loader early.
+      // A Remix loader can end early by throwing a response.
       '@typescript-eslint/only-throw-error': [
         'error',
         {
@@ -55,7 +55,7 @@ export default tseslint.config(
     },
   },
   {
-    // Config files, and the modules that Remix takes by their default export.
+    // Config files, and the modules whose default export Remix uses.
     files: [
       '**/*.config.ts',
       '**/*.config.js',

@@ -1,14 +1,14 @@
 import type { KnipConfig } from 'knip';
 
 /**
- * `npm run check` fails on files, exports and dependencies that nothing uses. knip finds what is started by package.json, by Vite,
- * by vitest and by another module. The entries below are files that something else starts: an image, a test that runs a
- * process, a person. `!` marks what runs in production: a package that only other files need is a dev dependency.
+ * `npm run check` runs knip, which fails on files, exports and dependencies that nothing uses. knip itself finds the files that
+ * package.json, Vite, vitest and other modules use. The entries below are files that something else starts: an image, a test that
+ * starts a process, or a user. `!` marks entries that run in production. Packages that only other files need are dev dependencies.
  */
 const config: KnipConfig = {
-  // Programs of the operating system. docs/testing.md lists them.
+  // Programs of the operating system, which docs/testing.md lists.
   exclude: ['binaries'],
-  // In the same folder of the plugin's archive.
+  // This file exists only in the plugin's archive, next to the file that imports it.
   ignoreUnresolved: ['./lib/main.js'],
   workspaces: {
     'packages/engine': { entry: ['src/{main,container-init}.ts!'] },

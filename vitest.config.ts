@@ -15,7 +15,7 @@ const ALONE = [
   'test/torture/{01,13,29,34,43,44,45}-*.test.ts',
 ];
 
-/** A list instead of `exclude`: a project with its own `exclude` would ignore that of the command line. */
+/** Lists the files instead of using `exclude`, because a project with its own `exclude` ignores that of the command line. */
 const concurrentFiles = (): string[] => {
   const alone = new Set(globSync(ALONE, { cwd: import.meta.dirname }));
   const all = globSync('test/{integration,e2e,torture}/**/*.test.ts', { cwd: import.meta.dirname });
@@ -47,7 +47,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          // Loading the modules anew for each file would take longer than the tests.
+          // Loading the modules again for each file would take longer than the tests.
           isolate: false,
           // Many unit tests wait for timers. They have no retry, so they do not run beside tests that load the machine.
           maxWorkers: WORKERS + 1,

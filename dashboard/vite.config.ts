@@ -8,8 +8,8 @@ import { thirdPartyLicences } from './src/third-party-licences.ts';
 const buildDirectory = process.env['STANDIN_DASHBOARD_BUILD_DIR'] ?? path.join(import.meta.dirname, 'build/manual');
 
 /**
- * Excludes our packages from the server bundle, because the bundle and the process must share the class SourceError. `ssr.external` cannot do this,
- * because it ignores packages written in TypeScript.
+ * Excludes our packages from the server bundle, because the bundle and the process must share the class SourceError. `ssr.external`
+ * cannot do this, because it ignores packages written in TypeScript.
  */
 const leaveOursToNode: Plugin = {
   name: 'leave-ours-to-node',
@@ -17,7 +17,10 @@ const leaveOursToNode: Plugin = {
   resolveId: (id, _, { ssr }) => (ssr === true && id.startsWith('@standin/') ? { id, external: true } : undefined),
 };
 
-/** Adds the third-party licences to the client build. Packages with style sheets and fonts are not modules, but Tailwind watches their files. */
+/**
+ * Adds the third-party licences to the client build. Packages with style sheets and fonts are not modules, but Tailwind watches
+ * their files.
+ */
 const withLicences: Plugin = {
   name: 'with-licences',
   applyToEnvironment: ({ name }) => name === 'client',
@@ -37,7 +40,8 @@ export default defineConfig({
       ignoredRouteFiles: ['**/*'],
       future: {
         v3_fetcherPersist: true,
-        // Disabled because its endpoint matches each part of any given path against all routes. A request of 7 kB takes 10 s (CVE-2026-55685).
+        // Disabled because its endpoint matches each part of any given path against all routes. A request of 7 kB takes 10 s
+        // (CVE-2026-55685).
         v3_lazyRouteDiscovery: false,
         v3_relativeSplatPath: true,
         v3_routeConfig: true,
@@ -46,7 +50,7 @@ export default defineConfig({
       },
     }),
   ],
-  // Bundled because the pages use 44 of its icons. Loaded from the package, all icons would take 28 MiB.
+  // Bundled because the pages use only a few of its icons. Loaded from the package, all icons would take 28 MiB.
   ssr: { noExternal: ['lucide-react'] },
   build: { target: 'es2022', assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },
 });

@@ -158,7 +158,7 @@ describe('dependencies', () => {
     expect(cycles).toEqual([]);
   });
 
-  // Prevents concerns that are split across files, and names that are undefined while modules load.
+  // Prevents one concern from being split across files, and imported names from being undefined while modules load.
   it('between files have no cycles', () => {
     expect(cyclesIn(imports)).toEqual([]);
   });

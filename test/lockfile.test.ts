@@ -64,8 +64,8 @@ describe('package-lock.json', () => {
         .filter((name) => folderOf(name, folder) === undefined)
         .map((name) => `${folder} names ${name}`),
     );
-    // The registry that resolved the lockfile has the chdb library for this platform only. `standin dev` and the engine image need
-    // the library, and do not run on other platforms until the packages for them are added.
+    // The registry that resolved the lockfile has the chdb library for Linux x64 only. `standin dev` and the engine image need the
+    // library, and do not run on other platforms until the packages for them are added.
     expect(missing).toEqual(
       ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((name) => `node_modules/chdb names @chdb/lib-${name}`),
     );

@@ -1,4 +1,4 @@
-// Plain JavaScript without dependencies, because it runs on the system's Node before anything is installed.
+// Plain JavaScript without dependencies, because this file runs on the system's Node before anything is installed.
 import { spawn } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';

@@ -67,7 +67,7 @@ const fill = async (folder: string): Promise<void> => {
   await bundle(path.join(folder, 'lib'));
   await cp(path.join(CLI, 'plugin', ENTRY), path.join(folder, ENTRY));
   await chmod(path.join(folder, ENTRY), 0o755);
-  // The bundled code expects these files next to lib/.
+  // The bundled code reads the migrations from a folder next to lib/.
   await cp(path.join(ROOT, 'packages/logstore/migrations'), path.join(folder, 'migrations'), { recursive: true });
   await cp(path.join(ROOT, 'LICENSE'), path.join(folder, 'LICENSE'));
   await writeFile(

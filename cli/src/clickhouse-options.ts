@@ -27,7 +27,7 @@ export const parseClickHouseName = (text: string): string => {
   return text;
 };
 
-/** Returns the password option. An environment variable can replace it, because options appear in the process list. */
+/** Returns the password option. An environment variable can replace it, because other users can see the options of a process. */
 export const clickHousePassword = (): Option =>
   new Option(
     '--clickhouse-password <password>',
@@ -37,8 +37,8 @@ export const clickHousePassword = (): Option =>
     .default('', 'none');
 
 /**
- * Adds the options of a command that connects to ClickHouse directly. The environment variables are those of the cluster's
- * processes.
+ * Adds the options of a command that connects to ClickHouse directly. The environment variables have the same names as those of the
+ * processes in a cluster.
  */
 export const addClickHouseOptions = (command: Command, { urlIsMandatory = true } = {}): Command =>
   command

@@ -11,13 +11,16 @@ export interface OpenEngineOptions {
 }
 
 /**
- * How long to wait for another process that uses the folder. `standin logs` uses it for a second, and a stopped or killed
+ * How long to wait for another process that uses the folder. `standin logs` uses the folder for a second, and a stopped or killed
  * `standin dev` for a few seconds.
  */
 const BUSY_MS_MAX = 8_000;
 const TRY_AGAIN_MS = 200;
 
-/** Starts ClickHouse on a folder. Waits if another process uses it. Rejects with a `PlainError` if ClickHouse cannot start. */
+/**
+ * Starts ClickHouse on a folder. If another process uses the folder, waits up to `BUSY_MS_MAX`. Rejects with a `PlainError` if
+ * ClickHouse cannot start.
+ */
 export const openEngine = async ({ dataDir, logger, signal }: OpenEngineOptions): Promise<EmbeddedEngine> => {
   const deadline = performance.now() + BUSY_MS_MAX;
   for (;;) {

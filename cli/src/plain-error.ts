@@ -19,7 +19,7 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'SourceError',
 ]);
 
-/** Returns whether a port is in use, although it may have been free when it was chosen. */
+/** Returns whether the error says that a port is in use. This can happen even if the port was free when it was chosen. */
 export const isPortTaken = (error: unknown): error is Error & { readonly port: number } =>
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
 

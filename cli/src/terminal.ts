@@ -13,7 +13,7 @@ export interface Styled {
   readonly text: string;
 }
 
-/** One line, in parts. Any part may contain untrusted text, in which a line break does not end the line. */
+/** One line, in parts. Any part may contain untrusted text, whose line breaks and other control characters are escaped. */
 export type Line = string | readonly (string | Styled)[];
 
 export const styled = (style: Style, text: string): Styled => ({ style, text });
@@ -52,7 +52,7 @@ export interface Output {
   readonly json: (value: unknown) => void;
   /** Writes bytes unchanged, for example to a pipe. */
   readonly bytes: (bytes: Uint8Array) => void;
-  /** Called when output fails. Replaces the previous handler. */
+  /** Sets the handler that is called when output fails. Replaces the previous handler. */
   readonly onError: (handle: (error: NodeJS.ErrnoException) => void) => void;
 }
 

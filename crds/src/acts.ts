@@ -2,9 +2,9 @@ import { LIMITS, type ConditionType } from '@standin/contract';
 import type { PrinterColumn } from './definition.ts';
 import { integer } from './fields.ts';
 
-/** The parts that are common to all acts that run once and end, such as a Replay, a KeyRegeneration or a Purge. */
+/** The parts that are common to all acts. An act is an object that runs once and ends: a Replay, a KeyRegeneration or a Purge. */
 
-/** The conditions that describe the progress of an act. An act has exactly one of them. */
+/** The conditions that describe the progress of an act. An act has exactly one of these conditions. */
 const PROGRESS: ReadonlySet<string> = new Set<ConditionType>(['Complete', 'Failed', 'Reconciling']);
 
 /** The initial conditions. */
@@ -19,8 +19,8 @@ export const ACT_MEANINGS = {
 } as const;
 
 /**
- * Returns the schema of a field without a default. The API server would add a default to every object, and earlier versions of the
- * operator reject unknown fields.
+ * Returns the schema of a field without a default. The API server would add a default to every object, which an earlier version of
+ * the operator would then reject because of the unknown field.
  */
 export const ttlSecondsAfterFinished = () =>
   integer(0, 2 ** 31 - 1)

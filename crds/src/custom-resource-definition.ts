@@ -29,8 +29,8 @@ const describedDefault = ({ description = '', default: value }: JsonSchema): str
   `${description as string} Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.`;
 
 /**
- * Returns the structural schema of a zod type. Unknown fields are pruned (or rejected with `--validate=strict`) without being
- * listed.
+ * Returns the structural schema of a zod type. Omits `additionalProperties`, because the API server prunes unknown fields anyway
+ * (or rejects them with `--validate=strict`).
  */
 const structuralSchema = (schema: z.ZodType): JsonSchema => {
   const result = z.toJSONSchema(schema, {

@@ -27,7 +27,7 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
 
-/** Returns the schema of an integer. `max` keeps the integer in the range that all JSON parsers read in the same way. */
+/** Returns the schema of an integer of at most `Number.MAX_SAFE_INTEGER`. JSON parsers may read larger integers differently. */
 export const integer = (min: number, max: number) =>
   z
     .int()
@@ -117,7 +117,7 @@ export const identityStatus = {
     ),
 };
 
-/** Conditions of every kind that gateways serve. */
+/** The meanings of conditions that are the same for every kind that gateways serve. */
 export const SERVED_MEANINGS = {
   Programmed: 'all gateways have acknowledged this generation.',
   Ready: 'Accepted, ResolvedRefs and Programmed are True, so the object is live on all gateways.',
@@ -147,8 +147,8 @@ export const commonStatus = (conditions: Readonly<Partial<Record<ConditionType, 
 };
 
 /**
- * Returns the initial status of an object, so that `kubectl get` shows whether no operator has processed it. The Gateway API also
- * has initial conditions. Without Ready or Reconciling, kstatus considers a new object Current.
+ * Returns the initial status of an object. It lets `kubectl get` show that no operator has processed the object yet. The Gateway
+ * API also has initial conditions. Without Ready or Reconciling, kstatus considers a new object Current.
  */
 export const initialStatus = (types: readonly ConditionType[]) => ({
   conditions: types.map((type) => ({

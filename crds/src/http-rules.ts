@@ -48,7 +48,8 @@ export const headerValueRules: readonly Rule<string>[] = [
 ];
 
 /**
- * The gateway writes these headers itself. A mock that sets them would break the connection or describe the response incorrectly.
+ * Headers that a mock must not set, because the gateway itself frames responses and manages connections. `standin-rejected` would
+ * make a response look like a rejection.
  */
 const RESERVED_HEADERS = [
   'connection',

@@ -37,8 +37,8 @@ export type ParseResult =
   { readonly ok: true; readonly value: ParsedObject } | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Checks kind, name and spec of an object as the API server would with `--validate=strict`. Ignores `status`, which belongs to
- * the operator.
+ * Checks an object as the API server would with `--validate=strict`. Ignores `status`, which belongs to the operator, and the
+ * fields of `metadata` other than name and namespace.
  */
 export const parseObject = (object: unknown): ParseResult => {
   if (!isRecord(object))

@@ -15,7 +15,7 @@ const needsQuotes = (text: string, indent: number): boolean =>
   text.search(UNREADABLE) !== -1 ||
   // kubectl rejects a block that begins with a tab.
   /^\n*\t/.test(text) ||
-  // A block that begins with a space specifies its indentation, and `yaml` always specifies 2.
+  // A block that begins with a space must specify its indentation, and `yaml` always specifies 2.
   (indent !== 2 && /^\n* /.test(text));
 
 const typeFor = (text: string, { type }: Scalar, indent: number): Scalar['type'] => {
@@ -38,7 +38,7 @@ const doubleQuoted = (text: string, { implicitKey, indent }: StringifyContext): 
       (found) => `\\u${found.charCodeAt(0).toString(16)}`,
     );
   if (implicitKey === true || text.length < ONE_LINE_CHARS_MAX) return `"${escape(text)}"`;
-  // Parsers skip the blanks at the beginning of a line up to the first `\`.
+  // Parsers skip the spaces at the beginning of a line up to the first `\`.
   const lines = text.split(/(?<=\n)/).map((line) => escape(line).replace(/^ /, '\\ '));
   return `"${lines.join(`\\\n${indent === '' ? '  ' : indent}`)}"`;
 };

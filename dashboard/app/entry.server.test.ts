@@ -8,7 +8,7 @@ import type { DashboardContext } from '../src/dashboard-context.ts';
 import { servePages } from '../src/pages/serve-pages.ts';
 import * as entry from './entry.server.tsx';
 
-/** The page waits for it and fails when a test rejects it. */
+/** A promise that the page waits for. The page fails when a test rejects it. */
 let failing: PromiseWithResolvers<never>;
 /** Resolves when the server notices that the client has disconnected. */
 let left: PromiseWithResolvers<unknown>;

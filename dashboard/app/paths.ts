@@ -50,7 +50,7 @@ export const paths = {
   /** The parent path of share links. The server creates the links with their tokens. */
   sharedPages: () => '/s',
   mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
-  /** `like` names an earlier Replay of this request, whose edits are copied. */
+  /** `like` names an earlier Replay of this request, whose edits and target are copied. */
   replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
     withQuery(exchange(params, 'replay'), query),
   exchangeReplays: (params: RequestName) => exchange(params, 'replays'),
@@ -70,7 +70,7 @@ export const paths = {
   previewEndpoint: (params: ProjectName) => project(params, 'preview'),
   events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
   preferences: () => '/preferences',
-  /** `to` is the path to open after the user has signed in. `reason` explains why the login page is shown. */
+  /** `to` is the path to open after the user has signed in. `reason` is a key of the notices in `routes/login.tsx`. */
   login: (query: { readonly to?: string; readonly reason?: string } = {}) => withQuery('/login', query),
   oidc: (query: { readonly to?: string } = {}) => withQuery('/login/oidc', query),
   oidcCallback: () => '/login/oidc/callback',

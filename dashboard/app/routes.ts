@@ -43,7 +43,7 @@ export default [
       route('purges', 'settings-purges.tsx'),
     ]),
   ]),
-  // These routes are not nested, because they return data instead of pages.
+  // The following routes of a project are not nested, because they return data instead of pages.
   route('p/:namespace/:project/traffic/rows', 'traffic-rows.ts'),
   route('p/:namespace/:project/traffic/stream', 'traffic-stream.ts'),
   route('p/:namespace/:project/traffic/histogram', 'traffic-histogram.ts'),

@@ -25,12 +25,13 @@ export interface Access {
   backendOf(request: IncomingMessage): Promise<Backend | undefined>;
   /** Undefined in local mode, which has no sign-in. */
   readonly signIn: SignIn | undefined;
-  /** Removes the token from the URL that the user opened. Defined only in local mode with a token. */
+  /** Exchanges the token in the URL that the user opened for a cookie. Defined only in local mode with a token. */
   readonly exchangeToken?: RequestHandler;
 }
 
 /**
- * Creates the access for `standin dev`. Without a token, every local user has the permissions of the user who started it (docs/adr/012-local-users.md).
+ * Creates the access for `standin dev`. Without a token, every local user has the permissions of the user who started `standin dev`
+ * (ADR 012).
  *
  * @param token programs send it as a bearer token, and browsers exchange it for a cookie when they open the printed URL
  */

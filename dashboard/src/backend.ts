@@ -50,8 +50,8 @@ export interface Resources {
   check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
   delete(ref: ObjectRef): Promise<void>;
   /**
-   * Calls `onChange` for each change from now on, until `signal` aborts. Its argument is undefined if any object may have changed. Rejects if the
-   * watch cannot continue.
+   * Calls `onChange` for each change from now on, until `signal` aborts. Its argument is undefined if any object may have changed.
+   * Rejects if the watch cannot continue.
    */
   watch(
     namespace: string | undefined,
@@ -69,7 +69,9 @@ type AccountIdentity = LogOwner;
 
 /** Reads the log of a single project. */
 export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
-  /** Passed to functions that accept any log. Such functions call this log's methods, which add the other conditions. */
+  /**
+   * Passed to functions that accept any log. Such functions call the methods of this log, which also filter by namespace and name.
+   */
   readonly projectUid: string;
   /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
@@ -102,9 +104,12 @@ export interface Logs {
   open(project: ProjectIdentity): Promise<ProjectLog>;
   /**
    * Available only in local mode. Returns the log of all projects with this namespace and name, including removed ones. `-` matches
-   * any namespace or name. Returns undefined if there has never been such a project.
+   * any namespace or name. Returns undefined if there is neither such a project nor a request to a removed one.
    */
   openByName?(project: Omit<ProjectIdentity, 'uid'>): Promise<ProjectLog | undefined>;
-  /** Returns an account's usage. Requires permission to see the account. Omits endpoints in projects whose logs the user may not read. */
+  /**
+   * Returns an account's usage. Requires permission to see the account. Omits endpoints in projects whose logs the user may not
+   * read.
+   */
   usage(account: AccountIdentity, range: UsageRange): Promise<Usage>;
 }

@@ -11,7 +11,8 @@ import { brotliCompress } from 'node:zlib';
 const DASHBOARD = path.join(import.meta.dirname, '..');
 const BUILDS = path.join(DASHBOARD, 'build');
 /**
- * Everything that determines the contents of a build. The client bundle contains constants from the contract, and routes import modules from `src`.
+ * Everything that determines the contents of a build. The client bundle contains constants from the contract, and routes import
+ * modules from `src`.
  */
 const INPUTS = [
   'package.json',
@@ -23,7 +24,7 @@ const INPUTS = [
   '../packages/contract/src/**/*.ts',
 ];
 const LOCKFILE = '../package-lock.json';
-/** Older builds are kept for processes that still use them. */
+/** The number of builds to keep, including the current one. Other processes may still use older builds. */
 const BUILDS_KEPT = 3;
 const HASH_LENGTH = 16;
 const OUTPUT_SHOWN_CHARS = 4_000;
@@ -40,8 +41,8 @@ export class DashboardBuildError extends Error {
 export const ensureDashboardBuild = async (onBuild: () => void = () => undefined): Promise<string> => {
   const folder = path.join(BUILDS, await hashInputs());
   if (existsSync(path.join(folder, 'server/index.js'))) {
-    // Marks the build as used, so that it is not removed as an old one. In images, the root is read-only, so this call fails, but
-    // no build is removed either.
+    // Marks the build as used, so that it is not removed as an old one. In images, the root file system is read-only, so this call
+    // fails, but no build is removed either.
     await utimes(folder, new Date(), new Date()).catch(() => undefined);
     return folder;
   }

@@ -7,16 +7,19 @@ import type { Workers } from './workers/workers.ts';
 
 /** The data that routes receive in addition to the request. Remix calls it the load context. */
 export interface DashboardContext {
-  /** Has the user's permissions. If no user is signed in, reading this property throws a redirect to the login page. */
+  /**
+   * Has the user's permissions. If no user is signed in, reading this property throws a redirect to the login page, or a 401
+   * response if the request is not for a page.
+   */
   readonly backend: Backend;
   readonly workers: Workers;
   readonly mode: DashboardMode;
-  /** The user's name in the Kubernetes cluster. Undefined in local mode and if no user is signed in. */
+  /** The user's name in the Kubernetes cluster. Undefined in local mode, for a program's token, and if no user is signed in. */
   readonly user: string | undefined;
   readonly isSignedIn: boolean;
   /** Undefined in local mode. */
   readonly signIn: SignIn | undefined;
-  /** The content of the requested shared link. */
+  /** The content of the requested shared link. Undefined for all other URLs, and for a link that shows nothing. */
   readonly share: OpenedShare | undefined;
   /** The nonce of this response's Content-Security-Policy. */
   readonly nonce: string;

@@ -22,8 +22,8 @@ const escaped = function* (text: string): Generator<string> {
 };
 
 /**
- * Works like `JSON.stringify`, but yields the text in pieces. Otherwise, a body of 10 MiB could block the event loop for up to a second. A
- * value without long strings is a single piece.
+ * Works like `JSON.stringify`, but yields the text in pieces. Otherwise, a body of 10 MiB could block the event loop for up to a
+ * second. A value without long strings is a single piece.
  */
 export const jsonPieces = function* (value: unknown, indent?: number): Generator<string> {
   const long: string[] = [];

@@ -2,8 +2,8 @@ import type { LogStore } from '@standin/logstore';
 import type { ProjectIdentity, ProjectLog } from './backend.ts';
 
 /**
- * Restricts the log to one project. No query returns entries from another project. The uid alone is not sufficient, because it may come
- * from a status, which users may be able to edit. The namespace and the name must therefore also match (ADR 024).
+ * Restricts the log to one project. No query returns entries from another project. The uid alone is not sufficient, because it may
+ * come from a status, which users may be able to edit. The namespace and the name must therefore also match (ADR 024).
  */
 export const projectLog = (
   store: Pick<LogStore, Exclude<keyof ProjectLog, 'projectUid'>>,

@@ -20,8 +20,8 @@ export type ReadBody = (
 ) => AsyncGenerator<Uint8Array, void>;
 
 /**
- * Maximum total size of the request bodies in memory. Parsing a form takes about six times the size of its body, and the chart gives the process 512
- * MiB.
+ * Maximum total size of the request bodies in memory. Parsing a form takes about six times the size of its body, and the chart
+ * gives the process 512 MiB.
  */
 const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -50,7 +50,10 @@ export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
   };
 };
 
-/** How long a client may send the rest of its body after the response. Clients that read only after sending then still receive the response. */
+/**
+ * How long a client may send the rest of its body after the response. Clients that read only after sending then still receive the
+ * response.
+ */
 const REST_MS_MAX = 5_000;
 
 /** Discards the rest of a request that already has its response. Closes the connection if the rest takes too long. */

@@ -18,9 +18,9 @@ export const isAskedAsLoopback = ({ headers }: Head): boolean => isLoopbackHost(
 /**
  * Checks every request before anything else, except requests to the JSON API (`checkApiRequest`).
  *
- * Local mode has no login and is protected by its address, so other websites must not reach it under their own name (DNS rebinding). In
- * both modes, a request that changes something must come from a page of the dashboard (CSRF). Browsers state this in `Origin`. Unlike
- * cookies, origins distinguish ports, so a page from a gateway on the same host has a different origin.
+ * Local mode has no login and is protected by its address, so other websites must not reach it under their own name (DNS
+ * rebinding). In both modes, a request that changes something must come from a page of the dashboard (CSRF). Browsers state this in
+ * `Origin`. Unlike cookies, origins distinguish ports, so a page from a gateway on the same host has a different origin.
  */
 export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Refusal | undefined => {
   const host = hostOf(headers.host);

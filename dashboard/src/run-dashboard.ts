@@ -96,7 +96,7 @@ interface PagesOptions extends DashboardOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Adds handlers in this order: assets, shared links, session, Remix. */
+/** Adds handlers in this order: assets, shared links, exchange of the local token, session, Remix. */
 const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
   const { settings, access, buildDir, workers, readBody, logger } = options;
   preferProductionReact();
@@ -178,8 +178,8 @@ const identify =
   };
 
 /**
- * Returns whether the request comes from another site. In that case, SameSite=Strict withholds the session cookie until a page of the dashboard sends
- * the request.
+ * Returns whether the request comes from another site. In that case, SameSite=Strict withholds the session cookie until a page of
+ * the dashboard sends the request.
  */
 const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolean =>
   method === 'GET' &&
@@ -215,7 +215,8 @@ const tokenDigest = ({ headers }: Request): string =>
     .digest('base64');
 
 /**
- * Handles failures that no page can show. Responds in plain text and logs the details. Express recognises error handlers by their four parameters.
+ * Handles failures that no page can show. Responds in plain text and logs the details. Express recognises error handlers by their
+ * four parameters.
  */
 const answerFailure =
   (logger: Logger) =>

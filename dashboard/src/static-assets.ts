@@ -26,7 +26,10 @@ interface Asset {
 const BROTLI = '.br';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** Serves the client build. File names below /assets/ contain a hash of the content. The build has `.br` files next to the originals. */
+/**
+ * Serves the client build. File names below /assets/ contain a hash of the content. The build has `.br` files next to the
+ * originals.
+ */
 export const staticAssets = async (folder: string): Promise<RequestHandler> => {
   const assets = await listAssets(folder);
   return (request, response, next) => {

@@ -197,7 +197,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       Promise.race([pipeline.idle(), delay(settings.drainTimeoutMs, undefined, { ref: false })]),
     ]);
     clearTimeout(cut);
-    // Requests that are still running are recorded in their current state.
+    // Forwarded requests that are still running become log rows without a response.
     await spool.close();
     await egress.close();
     const bytes = await delivery.stop(settings.drainTimeoutMs);

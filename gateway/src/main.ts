@@ -10,7 +10,7 @@ await runProcess(
     settings: gatewaySettings,
     start: (settings, logger) => {
       const registry = new Registry();
-      // These metrics measure the event loop, which takes half a percent of a CPU core, so `standin dev` does not collect them.
+      // Measuring the event loop delay takes half a percent of a CPU core, so `standin dev` does not collect these metrics.
       collectDefaultMetrics({ register: registry });
       return runGateway({ settings, logger, registry });
     },

@@ -180,7 +180,7 @@ describe('a revoked key and a recalled permit', () => {
     client.send(post(path));
     const first = await recorder.call(0);
     const passed = unsettled.passed();
-    // The barrier does not wait for requests that are admitted later.
+    // `passed` does not wait for requests that are admitted later.
     const other = await RawClient.connect(url);
     other.send(post(PATH));
     await recorder.call(1);

@@ -61,7 +61,7 @@ export class Pipeline {
   readonly #captureBytesMax: number;
   /** If true, every response ends its connection. */
   isDraining = false;
-  /** The requests whose head has arrived and whose response has not ended, oldest first. */
+  /** The requests that are being handled, in the order in which their handling began. */
   readonly #running = new Set<Exchange>();
   #onIdle: (() => void) | undefined;
 
@@ -172,7 +172,7 @@ export class Pipeline {
   }
 
   /**
-   * Spends one permit and enters the barrier. Checks the key before and after waiting for a permit, because the key may be replaced
+   * Spends one permit and enters `unsettled`. Checks the key before and after waiting for a permit, because the key may be replaced
    * while the body arrives and while this method waits.
    */
   #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {

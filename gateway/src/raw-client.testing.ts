@@ -36,7 +36,7 @@ const parseAnswers = (bytes: Buffer): RawAnswer[] => {
 export class RawClient {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
-  /** Whether the last request is a HEAD request, so its response has no body regardless of its length. */
+  /** Whether the last request is a HEAD request, whose response has no body regardless of its Content-Length. */
   #isHead = false;
   #change = Promise.withResolvers<undefined>();
 

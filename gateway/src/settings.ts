@@ -211,7 +211,7 @@ export const gatewaySettings = z.object({
   logLevel: logLevelSetting.describe('Lowest level to log.'),
   maxStalenessMs: milliseconds
     .refine((ms) => ms === 0 || ms >= LIMITS.maxStalenessMsMin, `must be 0 or at least ${LIMITS.maxStalenessMsMin}`)
-    // The chart's schema has the same rule.
+    // JSON Schema cannot express `refine`, so this line adds the same rule to the chart's schema.
     .meta({ not: { exclusiveMinimum: 0, exclusiveMaximum: LIMITS.maxStalenessMsMin } })
     .default(0)
     .describe(

@@ -31,7 +31,7 @@ describe('a body in chunks of one byte', () => {
     const before = usedBytes();
     const clients = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(stand.gateway.url)));
     for (const client of clients) client.send(head(PATH, WITH_KEY) + chunks(COUNT));
-    // The count includes the heads.
+    // The held bytes include the heads.
     await expect.poll(bytesHeld, { timeout: 15_000 }).toBeGreaterThan(clients.length * COUNT);
     expect(usedBytes() - before).toBeLessThan(30 * clients.length * COUNT);
     for (const client of clients) client.send(LAST_CHUNK);

@@ -24,7 +24,9 @@ const documentSchema = z.looseObject({
   }),
 });
 
-/** Returns the paths of the fields that `own` has and `installed` does not. For nested fields, returns only the outermost. */
+/**
+ * Returns the paths of the fields that `own` has and `installed` does not. If a field is missing, its nested fields are not listed.
+ */
 const missingIn = (own: Schema, installed: Schema | undefined, path: string): string[] => {
   if (installed === undefined) return [path];
   const { properties = {}, items } = own;

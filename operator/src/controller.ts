@@ -2,8 +2,9 @@ import type { ConfigKey, ResourceObject } from '@standin/contract';
 import type { Changes } from './translate/index.ts';
 
 /**
- * A part of the leading operator, for one term. The leader calls the controllers in the order of its list. Only `prepare` may
- * delay the start of the term. The other methods record a change and enqueue the affected keys.
+ * A part of the operator that runs for one term, which is the time for which this replica holds the Lease. Controllers are called
+ * in the order of the list in `leader.ts`. Only `prepare` may delay the start of the term. The methods that are called for a change
+ * only record it and enqueue the affected keys.
  */
 export interface Controller {
   readonly name: string;
@@ -11,14 +12,17 @@ export interface Controller {
   prepare?(signal: AbortSignal): Promise<void>;
   /** Called when the term starts. Enqueues everything that the source has reported so far. */
   start?(): void;
-  /** Called when the source reports an object, changed or not. */
+  /** Called after the start when the source reports an object, changed or not. */
   changed?(object: ResourceObject): void;
   /** Called when an object is deleted, including before the start. */
   removed?(object: ResourceObject): void;
-  /** Called when the translation has changed. Controllers after the publisher see the revision that contains the changes. */
+  /**
+   * Called after the start when the translation has changed. Controllers after the publisher see the revision that contains the
+   * changes.
+   */
   translated?(changes: Changes): void;
   /**
-   * Called when gateways acknowledge a revision, are forgotten, or are gone.
+   * Called when gateways acknowledge a revision, or become lost or gone (see `GatewayStates`).
    *
    * @param keys objects that are newly rejected, no longer rejected, or whose revocation is complete
    */

@@ -22,8 +22,8 @@ export interface DesiredStateOptions {
 }
 
 /**
- * The translated state of the sources. Each object goes to the translator immediately. The resulting changes are emitted
- * together, `holdOffMs` after the first of them (design §6).
+ * The translated state of the sources. Each object goes to the translator immediately. The resulting changes are emitted together,
+ * `holdOffMs` after the first of them.
  */
 export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;
@@ -89,7 +89,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     this.#schedule();
   }
 
-  /** Passes on the changes now, and ends the hold-off. */
+  /** Emits the changes now, and ends the hold-off. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -27,7 +27,7 @@ import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
 import type { Translator } from './translate/index.ts';
 
-/** The operator's parts, and the objects that exist for as long as it runs. */
+/** The operator's dependencies, and the parts that outlive a leader's term. */
 export interface LeaderParts extends OperatorParts {
   readonly desired: DesiredState;
   readonly translator: Translator;

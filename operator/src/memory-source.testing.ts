@@ -23,7 +23,7 @@ export class MemorySource implements ResourceSource {
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
   /** The marks written by `replaceSecret`. */
   readonly marks = new Map<string, string>();
-  /** Called before each call to the source. May throw or wait. */
+  /** Called before each call, except `start`, `apply` and `recordEvent`. May throw or wait. */
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
   /** Returns the promise that `start` waits for. */
   starting: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
@@ -94,7 +94,7 @@ export class MemorySource implements ResourceSource {
     return Promise.reject(new Error('the operator does not write objects'));
   }
 
-  /** Deletes only the kinds that the operator may delete. */
+  /** Deletes only Replays. Tests of controllers that delete other kinds override this method. */
   async delete({ kind, name }: ObjectRef): Promise<void> {
     await this.disturb('delete', name);
     if (kind !== 'Replay') throw new Error(`the operator does not delete objects of kind ${kind}`);

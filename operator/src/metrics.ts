@@ -93,7 +93,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   };
 };
 
-/** Creates the gauges for each account's quota usage and its upper bound. */
+/** Creates the gauges for the accepted requests and the quota of each account that has a quota. */
 const usageGauges = (registers: Registry[], view: MetricsView): void => {
   const usageGauge = (name: string, help: string, value: (usage: QuotaUsage) => number) =>
     new Gauge({

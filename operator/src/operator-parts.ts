@@ -33,7 +33,7 @@ export interface OperatorParts {
   readonly spoolVolumes?: SpoolVolumes | undefined;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Stores captured requests and replay results. Without it, Replays report that it is missing, and wait. */
+  /** Holds captured requests and replay results. Without a log store, Replays and Purges report `NoLogStore` and wait. */
   readonly logStore?: LogStore | undefined;
   /** Called with every status that is written. */
   readonly onStatus?: (written: StatusWritten) => void;

@@ -55,8 +55,8 @@ const openAudit = (
 };
 
 /**
- * Runs the operator: sources → translate → publish → status (design §2). Every replica reads and translates. The leader creates
- * keys, publishes, and writes status. Rejects if it cannot listen.
+ * Runs the operator: sources → translate → publish → status. Every replica reads and translates. Only the leader reads and creates
+ * keys, publishes, grants quota, carries out acts and writes status. Rejects if it cannot listen.
  */
 export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { settings, source, logger, registry, logStore } = parts;

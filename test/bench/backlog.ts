@@ -10,7 +10,7 @@ const SEGMENT_BYTES = 8 * 1024 * 1024;
 const GROUP_ROWS = 1_000;
 const logger = pino({ level: 'silent' });
 
-/** Opens a spool without limits. */
+/** Opens a spool whose size and buffered bytes are not limited. */
 export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<Spool> =>
   Spool.open({
     ...{ dir, durability, logger },

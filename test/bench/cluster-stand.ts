@@ -13,13 +13,16 @@ const PROJECT = 'shop';
 const ACCOUNT = 'team';
 const PROGRAMMED_TIMEOUT_MS = 120_000;
 
-/** A real API server with many endpoints, one operator and three gateways. */
+/** A real API server, one operator and three gateways, for benchmarks with many endpoints. */
 export interface ClusterStand extends AsyncDisposable {
   readonly deployment: Deployment;
   readonly apiKey: string;
   /** Returns `/PROJECT-URI/SLUG` of an endpoint. */
   target(index: number): string;
-  /** Creates endpoints with these indexes. Resolves when every gateway has acknowledged them. */
+  /**
+   * Creates the endpoints with the indexes from `from` to `to`, without `to` itself. Resolves when every gateway has acknowledged
+   * them.
+   */
   createEndpoints(from: number, to: number): Promise<void>;
   /** Changes an endpoint's mock. Resolves when the API server has acknowledged the write. */
   setBody(index: number, body: string): Promise<void>;
@@ -83,7 +86,7 @@ const prepare = async (cluster: OwnCluster, client: KubeClient): Promise<void> =
   await client.create(path('mockprojects'), object('Project', PROJECT, project));
 };
 
-/** Returns the project's key and path. Waits until the operator has created them. */
+/** Returns the account's key and the project's path. Waits until the operator has created them. */
 const readAccess = async (client: KubeClient): Promise<{ apiKey: string; projectPath: string }> => {
   const secret = resourcePath({
     group: '',

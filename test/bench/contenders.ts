@@ -18,11 +18,11 @@ export type Durability = 'disk' | 'process';
 
 export const standinName = (durability: Durability): string => `Standin (${durability})`;
 
-/** A server that returns the same response bytes as the other contenders to the same request. */
+/** A server under test. All contenders answer an equal request with the same status, content type and body. */
 export interface Contender extends Rival {
-  /** Latin-1, as sent on the wire. */
+  /** The complete request in Latin-1, as sent on the wire. */
   readonly request: string;
-  /** Waits until the work that earlier rounds caused is done. */
+  /** Called before each round. Waits for the work that earlier rounds caused, or discards what they left. */
   settle(): Promise<void>;
   /** Returns the number of rows in the log. Returns undefined if the contender has no log. */
   readonly countRows: (() => Promise<number>) | undefined;
@@ -46,7 +46,7 @@ const fromRival = (rival: Rival): Contender => ({
   countRows: undefined,
 });
 
-/** Waits until ClickHouse has all of the gateway's rows and is mostly idle. */
+/** Waits until ClickHouse has all of the gateway's rows, then at most 30 s until its merges end. */
 export const settled = async (stand: Stand): Promise<void> => {
   await eventually('the gateway to have delivered everything', () => stand.metric('standin_deliver_backlog_bytes'), {
     ...{ accept: (bytes) => bytes === 0, timeoutMs: DELIVERED_TIMEOUT_MS, intervalMs: 200 },
@@ -85,7 +85,7 @@ const enterStandin = async (durability: Durability, body: string): Promise<Conte
   };
 };
 
-/** Checks the contender's response before the measurement. */
+/** Throws unless the contender responds with status 200 and this JSON body. */
 const assertSameAnswer = async ({ name, port, request }: Contender, body: string): Promise<void> => {
   const answer = await ask(port, request);
   const [type = ''] = answer?.all('content-type') ?? [];
@@ -99,7 +99,7 @@ export interface ContendersOptions {
   readonly directory: string;
   /** Whether to start Mockoon and WireMock. */
   readonly withRivals: boolean;
-  /** Called with each contender when it has started, so that the caller can stop the contender in any case. */
+  /** Called with each contender when it has started, so that the caller can stop it even if a later contender fails to start. */
   readonly onStarted: (contender: Contender) => void;
 }
 

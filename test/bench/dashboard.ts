@@ -60,8 +60,8 @@ const tailIs = (page: Page, state: string): Promise<unknown> =>
   });
 
 /**
- * Sends requests numbered from `from`, at a constant rate regardless of the responses. Resolves with the send time of each request,
- * by number.
+ * Sends requests numbered from `from`, at a constant rate regardless of the responses. Resolves with the send time of each request
+ * in Unix milliseconds, by number.
  */
 const send = async (
   run: DashboardRun,

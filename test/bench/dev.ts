@@ -15,14 +15,14 @@ const CONNECTIONS = 16;
 const ROUND_SECONDS = 2;
 /** The time for all processes to start, and for the page and the tail to read the existing rows. */
 const SETTLED_MS = 20_000;
-/** The time after the last request in which ClickHouse merges parts and the page updates its chart. */
+/** The pause after the last request is in the log, in which ClickHouse merges parts and the page updates its chart. */
 const REST_MS = 20_000;
 const IDLE_MS = 20_000;
 const IDLE_PERCENT_MAX = 2;
 const MEMORY_MIB_MAX = 500;
 const DELIVERED_MS_MAX = 120_000;
 
-/** Returns the idle CPU in percent of a core. */
+/** Returns the CPU that these processes use in the next 20 s, in percent of a core. */
 const idleCpu = async (pids: readonly number[]): Promise<number> => {
   const [startedMs, before] = [performance.now(), await treeCpuSeconds(pids)];
   await delay(IDLE_MS);
@@ -34,7 +34,7 @@ interface Loaded {
   readonly perSecond: number;
 }
 
-/** Sends requests at the maximum rate until at least this many are in the log. */
+/** Sends at least this many requests at the maximum rate. Resolves when all of them are in the log. */
 const load = async (run: DashboardRun, count: number): Promise<Loaded> => {
   const { pathname, port, host } = new URL(run.url);
   const request = `GET ${pathname}/v1/orders HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${run.apiKey}\r\n\r\n`;

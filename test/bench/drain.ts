@@ -17,7 +17,10 @@ const SAMPLE_MS = 200;
 /** The size limit of the spool. It is larger than all rows together, because this benchmark does not measure a full spool. */
 const SPOOL_BYTES = 1024 ** 4;
 
-/** Waits until the backlog has the expected size. Returns how long this took and how fast the backlog changed. */
+/**
+ * Waits until the backlog has the expected size. Returns how long this took and how fast the backlog changed, which is negative if
+ * it shrank.
+ */
 const until = async (load: MixedLoad, isEnough: (mib: number) => boolean) => {
   const started = performance.now();
   const { backlogMib: before } = await load.sample();
@@ -30,7 +33,7 @@ const until = async (load: MixedLoad, isEnough: (mib: number) => boolean) => {
 
 interface Backlog {
   readonly backlogMib: number;
-  /** Requests per second during the whole benchmark. */
+  /** Requests per second while the backlog grows and shrinks. */
   readonly rate: number;
 }
 

@@ -4,7 +4,7 @@ import { json, Stand } from '../torture/stand.ts';
 import { percentile, printMeasurements } from './machine.ts';
 
 const REQUESTS = 600;
-/** The interval between requests, regardless of the responses (open model). */
+/** The interval between the planned send times. A request is sent later if the previous response is late. */
 const INTERVAL_MS = 50;
 const POLL_MS = 20;
 const P95_MAX_MS = 1_500;

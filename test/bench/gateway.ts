@@ -18,8 +18,8 @@ import { CONNECTIONS, limitOf, medianRound, OTHERS_MAX, roundOf, type Round, typ
 
 const ROUNDS = 3;
 /**
- * The number of rounds that do not count, because just-in-time compilers need time. On one core, a JVM competes with its own
- * compiler.
+ * The number of rounds whose results are discarded, because just-in-time compilers need time. On one core, a JVM competes with its
+ * own compiler.
  */
 const WARM_UPS = 2;
 /** The fraction of the maximum rate at which latencies are measured. */
@@ -39,7 +39,7 @@ const RATIOS_MIN = [
 const ROWS_TIMEOUT_MS = 120_000;
 
 type Results = ReadonlyMap<Contender, Round>;
-/** Responses with status 200, by contender. */
+/** The number of responses with status 200, by contender. */
 type Tally = Map<Contender, number>;
 
 const resultOf = (results: Results, name: string): Round | undefined =>

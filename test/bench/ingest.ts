@@ -37,7 +37,7 @@ const diskOf = async (query: Query) => {
 
 const figure = (what: string, measured: string): Measurement => ({ what, measured, target: '', met: true });
 
-/** Measures the delivery of mixed traffic from a gateway's disk to the embedded engine, and its size on disk. */
+/** Measures the delivery of mixed traffic from a gateway's disk to the embedded engine, and the size of the stored rows. */
 export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
   const dir = path.join(directory, 'spool');

@@ -13,7 +13,7 @@ const PER_ACCOUNT = 5;
 const COMPLETED_MAX_MS = 500;
 /** The poll interval, which limits the accuracy of the measurements. */
 const POLL_MS = 5;
-/** Settings without ClickHouse, because this benchmark does not read captured requests. */
+/** Settings with an unreachable ClickHouse, because this benchmark does not read captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 
 /**
@@ -46,7 +46,7 @@ export const benchKeys = async (): Promise<boolean> => {
         intervalMs: POLL_MS,
       });
       took.push(performance.now() - since);
-      // Waits for the operator's cleanup, which is not part of the measurement.
+      // Gives the operator time for its cleanup, which is not part of the measurement.
       await delay(50);
     }
   }

@@ -9,7 +9,10 @@ const P50_MAX_MS = 60;
 const P99_MAX_MS = 250;
 /** The poll interval for a gateway that does not serve the change yet. */
 const POLL_MS = 1;
-/** The maximum pause between two changes. It is random, so that changes occur at any time within the operator's hold-off. */
+/**
+ * The maximum pause between two changes. It is random, so that changes occur at any time within the operator's hold-off, in which
+ * it collects changes.
+ */
 const PAUSE_MS_MAX = 120;
 
 /** Returns the milliseconds from `since` until this gateway responds with the new body. */

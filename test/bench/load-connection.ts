@@ -11,19 +11,19 @@ export interface LoadConnectionOptions {
 const HEAD_END = Buffer.from('\r\n\r\n');
 const STATUS_AT = 'HTTP/1.1 '.length;
 /**
- * The size of the read buffer. It is larger than any response of these benchmarks, so that one read returns a complete response.
+ * The size of the read buffer. It is larger than any response of these benchmarks, so that one read can return a complete response.
  */
 const READ_BYTES = 65_536;
 
 /**
- * One connection of the load generator, with one request at a time. It reads only a response's status and Content-Length. A
- * response that is as long as the previous one is treated as equal. These checks are cheap, so that the benchmark measures the
- * server.
+ * One connection of the load generator, with one request at a time. It reads only a response's status and Content-Length. If its
+ * first chunk is as long as the whole previous response, its Content-Length is not read again. These checks are cheap, so that the
+ * benchmark measures the server.
  */
 export class LoadConnection {
-  /** The due time of the request in flight, by `performance.now()`. The sender uses it. */
+  /** The due time of the request in flight, by `performance.now()`. Only the load generator sets and reads it. */
   dueMs = 0;
-  /** The time at which the connection became free, by `performance.now()`. The sender uses it. */
+  /** The time at which the connection became free, by `performance.now()`. Only the load generator sets and reads it. */
   freeSinceMs = 0;
   readonly #options: LoadConnectionOptions;
   readonly #socket: Socket;
@@ -76,7 +76,10 @@ export class LoadConnection {
   }
 }
 
-/** Returns the size of the whole response in bytes from its first chunk, or 0 if the chunk does not contain it. */
+/**
+ * Returns the size of the whole response in bytes from its first chunk, or 0 if the chunk does not contain a complete head with a
+ * Content-Length.
+ */
 const answerBytes = (chunk: Buffer): number => {
   const headEnd = chunk.indexOf(HEAD_END);
   const contentLength = /\r\ncontent-length: *(\d+)/i.exec(chunk.toString('latin1', 0, Math.max(0, headEnd)))?.[1];

@@ -34,8 +34,8 @@ export interface LoadResult {
   /** The fraction of time in which the generator was not waiting. Near 1, the generator is the limit, not the server. */
   readonly generatorBusy: number;
   /**
-   * In the open model, the 99th percentile of the delay of requests for which a connection was free. The delay is part of the
-   * latencies above.
+   * In the open model, the 99th percentile of the time from the moment at which a request was due and a connection was free until
+   * it was sent. This time is part of the latencies above. In a closed loop, 0.
    */
   readonly lateP99Ms: number;
 }

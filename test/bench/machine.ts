@@ -24,7 +24,7 @@ export const lowerPriority = async (pid: number): Promise<void> => {
     setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL);
 };
 
-/** The number of the kernel's units for times in /proc that make up a second (`getconf CLK_TCK`). */
+/** The number of clock ticks per second. Times in /proc are in clock ticks (`getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100;
 
 /** Returns the CPU seconds of all threads of the process so far, user and system. */

@@ -21,7 +21,7 @@ const sampled = async (load: MixedLoad, during: Promise<unknown>): Promise<Sampl
   const samples: Sample[] = [];
   const over = new AbortController();
   const ended = during.finally(() => over.abort());
-  // The error is reported at the end.
+  // An error of `during` is reported at the end.
   ended.catch(() => undefined);
   while (!over.signal.aborted) {
     samples.push(await load.sample());
@@ -41,7 +41,7 @@ const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; rea
   };
 };
 
-/** Applies a constant load for several minutes. */
+/** Applies a constant load for `minutes` and samples the gateway. */
 const hold = async (load: MixedLoad, { minutes, perSecond }: { minutes: number; perSecond: number }) => {
   const loaded = load.run({ seconds: minutes * 60, perSecond });
   const samples = await sampled(load, loaded);

@@ -36,7 +36,7 @@ const requestsOf = (stand: Stand): string[] => {
   });
 };
 
-/** Sends requests of many sizes to a mock of a gateway, and measures the gateway's resources. */
+/** Sends requests of many sizes to a mock endpoint of a gateway, and measures the gateway's resources. */
 export class MixedLoad {
   readonly #stand: Stand;
   readonly #requests: readonly string[];

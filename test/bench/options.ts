@@ -16,7 +16,7 @@ export interface BenchOptions {
   readonly backlogMib: number;
   /** For `drain`, the requests/s while the backlog grows and while it shrinks. */
   readonly rate: number;
-  /** For `dev`, the number of requests before the memory and the CPU time of the idle processes are measured. */
+  /** For `dev`, the number of requests between the two measurements of memory and idle CPU. */
   readonly requests: number;
 }
 

@@ -20,7 +20,7 @@ const CPU_RATIO_MAX = 1.03;
 const ADMISSIONS = 2_000_000;
 
 const PER_GATEWAY = 2_000;
-/** The fraction of the machine's maximum rate. A higher rate would measure the machine. */
+/** The fraction of the machine's maximum rate. A higher rate would measure the machine instead of the quota. */
 const LOAD_SHARE = 0.7;
 const LOAD_SECONDS = 60;
 const CONNECTIONS = 16;
@@ -55,7 +55,7 @@ const ledgerWrites = async (stand: QuotaStand): Promise<number> => {
 
 const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
-/** Returns the CPU time of one admission with an available permit, in isolation. */
+/** Returns the CPU time of one admission with an available permit in microseconds, without the rest of a request. */
 const admissionMicros = async (): Promise<number> => {
   const period = periodOf(Date.now());
   const gate = new BlockQuotaGate({

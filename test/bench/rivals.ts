@@ -78,8 +78,8 @@ export const startBare = (options: RivalOptions): Promise<Rival> => startNode('b
 export const startFastify = (options: RivalOptions): Promise<Rival> => startNode('fastify', 'bare Fastify', options);
 
 /**
- * Starts Mockoon's CLI with its defaults (one line per request on standard output, the last 100 requests in memory), without
- * templates.
+ * Starts Mockoon's CLI with its defaults (one line per request on standard output, the last 100 requests in memory), but without
+ * templates and log files.
  */
 export const startMockoon = async ({ directory, slug, body }: RivalOptions): Promise<Rival> => {
   const port = await freePort();

@@ -21,7 +21,10 @@ export interface RoundOptions {
   readonly perSecond?: number;
 }
 
-/** A process that is always busy shows at least this fraction, because clocks tick a hundred times per second. */
+/**
+ * A resource with at least this measured fraction counts as always busy. The limit is below 1, because CPU times are counted in
+ * hundredths of a second.
+ */
 const BUSY_MIN = 0.95;
 /** If other processes use a larger fraction of the server's core, the results are not meaningful. */
 export const OTHERS_MAX = 0.1;

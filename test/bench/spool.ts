@@ -19,7 +19,7 @@ const DRAINED_PER_SECOND_MIN = 10_000;
 const body = { requestBody: Buffer.alloc(REQUEST_BODY_BYTES, 'q'), responseBody: Buffer.alloc(ANSWER_BODY_BYTES, 'a') };
 const row = testRow(body);
 
-/** Runs `waiting` concurrent callers. Each records its next row when the last one has been recorded. */
+/** Runs `waiting` concurrent callers. Each records its next row when its previous row has been recorded. */
 const record = async (dir: string, durability: 'disk' | 'process', waiting: number) => {
   const spool = await openSpool(dir, durability);
   const rows = COMMITS * waiting;

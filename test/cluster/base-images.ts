@@ -15,12 +15,13 @@ const DEBIAN_RELEASE = 'bookworm';
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PULL_TIMEOUT_MS = 10 * 60_000;
 const BUILD_TIMEOUT_MS = 10 * 60_000;
-/** Part of the substitute's tag, so that a changed recipe builds a new substitute. */
+/** Part of the hash in the substitute's tag. Increment it when the recipe changes, so that a new substitute is built. */
 const RECIPE = 1;
 
 /**
- * Returns the name of the base image in the engine. Pulls `wanted` if it is missing. If no registry is reachable, uses a substitute
- * with Debian's packages and this checkout's Node and npm. Throws MissingToolError if neither is possible.
+ * Returns the name of a base image that the engine has: `wanted`, or a substitute of an earlier call. If neither exists, pulls
+ * `wanted`. If that fails, builds a substitute from Debian's packages, this checkout's Node and npm. Throws MissingToolError if
+ * neither is possible.
  */
 export const baseImage = async (wanted: string, log: Progress): Promise<string> => {
   if (await hasImage(wanted)) return wanted;
@@ -39,7 +40,7 @@ export const baseImage = async (wanted: string, log: Progress): Promise<string> 
   return substitute;
 };
 
-/** Returns the substitute's name, whose tag is a hash of its contents. */
+/** Returns the substitute's name, whose tag is a hash of the parts that it is built from. */
 const substituteName = async (wanted: string): Promise<string> => {
   const hash = createHash('sha256').update(`${RECIPE} ${wanted} ${process.arch}`);
   hash.update(await readFile(NODE_BINARY)).update(await certificates());
@@ -47,8 +48,8 @@ const substituteName = async (wanted: string): Promise<string> => {
 };
 
 /**
- * Returns the additional CA certificates that this machine trusts. npm also needs these certificates inside a build. They stay in
- * the substitute.
+ * Returns the CA certificates of NODE_EXTRA_CA_CERTS, or an empty buffer. npm also needs them inside a build. They stay in the
+ * substitute.
  */
 const certificates = async (): Promise<Buffer> => {
   const file = process.env['NODE_EXTRA_CA_CERTS'];

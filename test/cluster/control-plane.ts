@@ -14,7 +14,10 @@ export interface ControlPlane {
   readonly server: string;
   /** The kubeconfig of a user in system:masters. */
   readonly kubeconfigPath: string;
-  /** Stops the API server and waits until it has ended. SIGKILL simulates a crash. The objects survive both signals. */
+  /**
+   * Stops the API server with its etcd and waits until they have ended. SIGKILL simulates a crash. The objects survive both
+   * signals.
+   */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Starts the API server again and waits until it is ready. */
   startApiServer(): Promise<void>;

@@ -139,7 +139,7 @@ const launch = async (): Promise<void> => {
   }
   const output = await readFile(inFolder('dockerd.log'), 'utf8').catch(() => '');
   const what = hasEnded() ? 'ended' : `was not ready after ${READY_TIMEOUT_MS / 1000} s`;
-  // A possible cause is an unprivileged container.
+  // A possible cause is that this machine is an unprivileged container.
   throw new MissingToolError(
     `A Docker engine cannot be started on this machine: dockerd ${what}. ${DOCKER_REMEDY}\n${output.slice(-LOG_TAIL_CHARS)}`,
   );

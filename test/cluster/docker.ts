@@ -1,6 +1,9 @@
 import { runCommand, type CommandOptions, type CommandResult } from './run-command.ts';
 
-/** Runs the docker command with the engine of DOCKER_HOST. A failure results in a `code` other than 0, not in an exception. */
+/**
+ * Runs the docker command with the engine of DOCKER_HOST. A failed command results in a `code` other than 0. Rejects only if docker
+ * is not installed.
+ */
 export const docker = (args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> =>
   runCommand('docker', args, options);
 

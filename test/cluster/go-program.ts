@@ -15,7 +15,7 @@ export class MissingToolError extends Error {
   override readonly name = 'MissingToolError';
 }
 
-/** Receives a progress message about every ten seconds while a build runs. */
+/** Receives progress messages, about every ten seconds while a build runs. */
 export type Progress = (line: string) => void;
 
 interface GoSource {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from './is-alive.ts';
 
 export interface LockOptions {
-  /** Called every ten seconds during the wait, with the owner's process id. */
+  /** Called at the start of the wait and every ten seconds, with the owner's process id. */
   readonly onWait: (owner: number) => void;
   readonly timeoutMs: number;
 }
@@ -13,7 +13,7 @@ const REPORT_INTERVAL_MS = 10_000;
 
 /**
  * Waits until the lock is free and acquires it. Resolves with a function that releases the lock. The lock is a file that contains
- * the owner's process id. A dead owner holds no lock.
+ * the owner's process id. A dead owner holds no lock. Throws an Error after `timeoutMs`.
  */
 export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptions): Promise<() => Promise<void>> => {
   for (let waited = 0; ; waited += POLL_MS) {
@@ -26,7 +26,7 @@ export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptio
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const owner = Number(await readFile(file, 'utf8').catch(() => ''));
-    // If a file has no id after this time, its owner died between creating and writing it.
+    // If the file has no id after ten seconds, its owner died between creating and writing it.
     const abandoned = owner > 0 ? !isAlive(owner) : waited > REPORT_INTERVAL_MS;
     if (abandoned) await rm(file, { force: true });
     else if (waited % REPORT_INTERVAL_MS === 0) onWait(owner);

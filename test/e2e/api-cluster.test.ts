@@ -152,7 +152,7 @@ describe('purges', () => {
   test('are created by standin purge for users who cannot read the log', async () => {
     const target = ['purge', 'shop', '-n', namespace, '--server', dashboard.url, '--token', purger.token];
     const { code, stderr } = await standin([...target, '--all', '--reason', 'the end', '-y', '--timeout', '0s']);
-    // No operator is running.
+    // No operator is running, so the command reaches its timeout.
     expect(code).toBe(5);
     expect(stderr).toContain('The number of matching requests is unknown: ');
     expect(stderr).toContain('the operator');

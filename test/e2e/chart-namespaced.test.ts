@@ -243,7 +243,7 @@ test('the dashboard cannot look up a share link without get on shares', async ()
     await team.apply('Share', 'link', spec);
     await expect.poll(opened, { timeout: 30_000 }).toBeGreaterThanOrEqual(500);
   });
-  // The log does not contain this request.
+  // The link is valid, but the log does not contain the shared request.
   await expect.poll(opened, { timeout: 30_000 }).toBe(404);
 });
 

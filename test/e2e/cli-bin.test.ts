@@ -21,7 +21,8 @@ const systemPath = (process.env['PATH'] ?? '')
   .filter((folder) => !folder.includes('node_modules'))
   .join(path.delimiter);
 /**
- * Excludes the settings of the npm that runs the tests, and the user's own settings. npm may print warnings about these settings.
+ * The environment without the settings of the npm that runs the tests, and without the user's npm settings, because npm may print
+ * warnings about them.
  */
 const systemEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
@@ -32,7 +33,7 @@ const systemEnv = {
 interface Wrapped {
   readonly wrapper: ChildProcess;
   readonly data: string;
-  /** The output of the process. */
+  /** Resolves with the complete standard output when this stream ends. */
   readonly output: Promise<string>;
   /** The process that runs `standin dev`, which is the wrapper itself if its Node is recent enough. */
   readonly pid: number;
@@ -46,7 +47,7 @@ afterEach(() => {
   }
 });
 
-/** Starts `standin dev` as a shell does, in its own session and process group, with a pipe as its output. */
+/** Starts `standin dev` in its own process group, so that a test can signal the whole group as Ctrl-C does. */
 const startWrapped = async (command: string, args: readonly string[]): Promise<Wrapped> => {
   const { manifests, data } = await newFolders();
   const wrapper = spawn(command, [...args, manifests, '--data', data, '--gateway-port', '0'], {

@@ -22,7 +22,7 @@ import {
   startDev,
 } from './dev-stand.ts';
 
-/** Runs `standin` so that file permissions apply. A root process bypasses them only while it has the capability. */
+/** Runs `standin` without capabilities, because a root process that has them bypasses file permissions. */
 const standinWithoutPrivileges = (args: readonly string[]): Promise<CommandResult> => {
   const command = [process.execPath, path.join(ROOT, 'cli/src/main.ts'), ...args];
   const wrapped =
@@ -243,7 +243,7 @@ describe('stopping standin dev', () => {
         clearInterval(interval);
       } else {
         expect(await ended).toEqual({ code: 0, signal: null });
-        // The log still contains the result.
+        // The log contains the entry of the interrupted request.
         expect(await readLog(dev.data, '-e', 'slow')).toHaveLength(1);
       }
       expect(performance.now() - before).toBeLessThan(signals === 2 ? 2_000 : 10_000);

@@ -12,7 +12,7 @@ import { startHostileServer } from './hostile-server.ts';
 
 /** Characters that a terminal interprets or hides. Excludes the line feed, which ends the CLI's own lines. */
 const CONTROL = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
-/** Clears the screen, sets its title, forges a line of a CI log, and reverses text. */
+/** Text that clears the screen, sets the window's title, forges a line of a CI log, and reverses text. */
 const HOSTILE = 'x\x1b[2J\x1b]0;t\x07\n::error::forged\r\x9b31m\x85\u202ey\u2066\u2028z\x7f';
 const SHOWN = String.raw`x\x1b[2J\x1b]0;t\x07\x0a::error::forged\x0d\x9b31m\x85\u202ey\u2066\u2028z\x7f`;
 
@@ -60,7 +60,7 @@ describe('standin validate', () => {
     for (const [name, manifest] of Object.entries(MANIFESTS))
       await writeFile(path.join(folder, `${name}.yaml`), manifest);
     await mkdir(path.join(folder, 'files'));
-    // A slash would end the file name.
+    // HOSTILE can be a file name, because it contains no slash.
     await writeFile(path.join(folder, 'files', `${HOSTILE}.yaml`), object({ kind: 'Frob' }));
   });
 

@@ -15,7 +15,10 @@ const USAGE = {
   ...{ month: '2026-11', used: 0, resetsOn: '2026-12-01', total: 0, days: [], endpoints: [], otherRequests: 0 },
 };
 
-/** Creates a dashboard that requires a token, accepts any token, and reports its Service. */
+/**
+ * Returns the listener of a simulated dashboard. It accepts any token, and responds to requests without one with 401 and the name
+ * of its Service.
+ */
 const dashboard =
   (service?: string): RequestListener =>
   ({ headers }, response) => {

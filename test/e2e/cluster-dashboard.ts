@@ -17,14 +17,14 @@ export interface ClusterDashboardOptions {
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
   /** Settings in addition to those that every test dashboard needs. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The namespace of its ServiceAccount. By default, standin-system. */
+  /** The namespace of the dashboard's ServiceAccount. By default, standin-system. */
   readonly systemNamespace?: string;
 }
 
 /** The maximum time to start, which includes a build of a few seconds if the sources have changed. */
 const START_MS_MAX = 90_000;
 
-/** Starts `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart does, over plain HTTP. */
+/** Starts `node dashboard/src/main.ts` with the token of its ServiceAccount. It serves plain HTTP. */
 export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
   const { cluster, clickHouse, env, systemNamespace = SYSTEM_NAMESPACE } = options;
   const process = startProcess({
@@ -60,7 +60,9 @@ export const signIn = async (page: Page, url: string, { token }: Person): Promis
   await page.waitForURL(url);
 };
 
-/** Creates a ServiceAccount with a role in its own namespace, for tests that sign in with a token. */
+/**
+ * Creates a ServiceAccount for tests that sign in with a token, and binds it to the ClusterRole `role`, if given, in its namespace.
+ */
 export const createPerson = async (
   cluster: Cluster,
   namespace: string,

@@ -25,7 +25,7 @@ const call = async (method: 'GET' | 'POST' | 'PUT', slug: string): Promise<{ sta
   return { status: statusCode, text: await body.text() };
 };
 
-/** Opens a page and checks at the end that its console has no errors or warnings. */
+/** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
 const onPage = async (url: string, use: (page: Page, watching: WatchedPage) => Promise<void>): Promise<void> => {
   const watching = await watched(browser);
   await goto(watching.page, at(url));
@@ -38,7 +38,7 @@ const steps = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('[data-step]')].map((step) => step.dataset.state)`);
 const DONE = ['done', 'done', 'done', 'done'];
 
-/** Types into the editor that replaces a text area. */
+/** Replaces the text of the editor that scripts show instead of a text area. */
 const typeIntoEditor = async (page: Page, name: string, text: string): Promise<void> => {
   await page.getByRole('textbox', { name, exact: true }).and(page.locator('[contenteditable]')).click();
   await page.keyboard.press('Control+a');
@@ -242,7 +242,7 @@ describe('changes from outside the dashboard', () => {
       await page.getByText(reason).waitFor();
       expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
       expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
-      // The server validates on its own, regardless of the page.
+      // The server also rejects a deletion that does not come from the page.
       const sent = await page.request.post(at(`${SHOP}/endpoints/managed/edit`), {
         headers: { origin: run.dashboard },
         form: { intent: 'delete' },

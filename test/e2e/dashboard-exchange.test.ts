@@ -32,7 +32,7 @@ afterAll(async () => {
 const at = (url: string): string => `${run.dashboard}${url}`;
 const IS_EXPECTED = /^Failed to load resource/;
 
-/** Opens a page and checks at the end that its console has no errors or warnings. */
+/** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
   const { page, context, complaints } = await watched(browser);
   await goto(page, at(url));
@@ -208,7 +208,7 @@ describe('a body', () => {
       await page.evaluate(`window.__remixRouter.navigate('${url}')`);
       await page.getByText('Showing 262 kB of 10.5 MB').waitFor();
       await page.getByText('"sku": "0123456789"').first().waitFor();
-      // The target on an idle machine (bench) is 300 ms. Other tests share this machine.
+      // The target on an idle machine is 300 ms (test/bench/dashboard.ts). Other tests share this machine.
       expect(Date.now() - begun).toBeLessThan(3_000);
       // The page contains neither all lines nor all rows of bytes.
       await expect.poll(() => page.locator('.cm-line').count()).toBeGreaterThan(10);

@@ -11,7 +11,7 @@ import { endpoint, forward, readLog } from './dev-stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
-/** The upstream's response. Its spaces, the integer that exceeds a double, and 1.0 must be kept. */
+/** The upstream's response. Its spaces, the integer that a double cannot represent, and 1.0 must be kept. */
 const BODY = '{ "id": 12345678901234567890,\n  "total": 1.0 }';
 
 let run: DashboardRun;
@@ -49,7 +49,7 @@ const call = async (name: string) => {
   return { status, headers, text: await body.text() };
 };
 
-/** Creates an endpoint that forwards. Returns the page of a request that it served. */
+/** Creates an endpoint that forwards, and calls it. Returns the path of the captured request's page. */
 const captured = async (
   name: string,
   manifest = endpoint(name, forward(`${upstream.url}/${name}`)),
@@ -135,7 +135,7 @@ describe('a captured response', () => {
     await onPage(`${owned}/mock`, async (tab) => {
       await tab.getByText('Flux manages this object (shop)').waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
-      // The server validates on its own, regardless of the page.
+      // The server also rejects a change that does not come from the page.
       const sent = await tab.request.post(at(`${owned}/mock`), {
         headers: { origin: run.dashboard },
         form: { generation: '1' },

@@ -44,7 +44,7 @@ describe('the list of projects', () => {
   });
 
   test('is complete in the initial HTML without scripts', async () => {
-    // React marks the boundary between two texts.
+    // React separates adjacent texts with empty comments.
     const html = (await (await fetch(at('/projects'))).text()).replaceAll('<!-- -->', '');
     expect(html).toContain(run.url);
     expect(html).toContain('3 of 3');
@@ -53,7 +53,7 @@ describe('the list of projects', () => {
   });
 });
 
-/** Disables scripts, so that form messages must come from the server. */
+/** Calls `use` with a page without scripts, so that form messages must come from the server. */
 const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void> => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   await use(await context.newPage());

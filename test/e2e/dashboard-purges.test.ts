@@ -81,7 +81,7 @@ describe('the purges of a project', () => {
     await page.getByRole('heading', { name: '1 request matches now' }).waitFor();
     await hydrated(page);
     expect(await page.getByLabel('Search (optional)').inputValue()).toBe('body:leak-1');
-    // A change that is not shown yet does not change what is deleted.
+    // The Purge uses the search whose matches the page shows, not a later value of the input.
     await page.evaluate(`document.querySelector('input[name=q]').value = 'body:leak'`);
     await confirm(page, 'a leaked token');
     await completed(page, 'a leaked token');

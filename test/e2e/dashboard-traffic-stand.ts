@@ -35,10 +35,10 @@ export const startTrafficDashboard = async (): Promise<DashboardRun> => {
 export const rows = (page: Page): Locator => page.locator('[data-traffic-row]');
 export const scrollTo = (page: Page, top: number): Promise<void> =>
   page.evaluate(`document.querySelector('[role=grid]').scrollTo({ top: ${top} })`);
-/** Returns the state in the status bar: `live`, `paused`, `reconnecting`, … */
+/** Returns the live tail's state in the status bar: `live`, `paused`, `reconnecting`, … */
 export const tail = (page: Page): Promise<string | null> => page.locator('[data-tail]').getAttribute('data-tail');
 export const live = (page: Page): Promise<void> => expect.poll(() => tail(page)).toBe('live');
-/** Returns the numbers of the rendered requests, from the top. */
+/** Returns the `n` in the query of each rendered request, from the top. */
 export const shown = (page: Page): Promise<number[]> =>
   page.evaluate(
     `[...document.querySelectorAll('[data-traffic-row] [data-field=path]')].map((cell) => Number(/n=(\\d+)/.exec(cell.textContent)?.[1]))`,

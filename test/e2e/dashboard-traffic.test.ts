@@ -46,7 +46,7 @@ const send = async (n: number): Promise<void> => {
 
 const at = (url: string): string => `${run.dashboard}${url}`;
 
-/** Opens a page and checks at the end that its console has no errors or warnings. */
+/** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
   const { page, context, complaints } = await watched(browser);
   await goto(page, url.startsWith('http') ? url : at(url));
@@ -103,7 +103,7 @@ describe('the tail', () => {
   test('shows 95% of requests within 1.5 seconds on an idle machine', async () => {
     await onPage(TRAFFIC, async (page) => {
       await live(page);
-      // The page itself records the time at which the row appears.
+      // The page itself records the time at which each row appears.
       await page.evaluate(`{
         globalThis.seen = {};
         new MutationObserver(() => {

@@ -56,7 +56,7 @@ export const newFolders = async (): Promise<DevFolders> => {
   return { manifests, data: path.join(folder, 'data') };
 };
 
-/** Starts `standin dev --output json` on a copy of the quickstart, and waits until it is ready. */
+/** Starts `standin dev --output json` on the given folders or on a new copy of the quickstart, and waits until it is ready. */
 export const startDev = async ({
   folders,
   args = [],

@@ -21,8 +21,8 @@ import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
 /**
- * Runs the drill in docs/disaster-recovery.md. An installation with objects from the version before identities is upgraded, backed
- * up with the commands on the page, deleted, and restored in a different API server and a different ClickHouse.
+ * Runs the drill in docs/disaster-recovery.md. An installation with objects from the version before identities (ADR 024) is
+ * upgraded, backed up with the commands on the page, deleted, and restored in a different API server and a different ClickHouse.
  */
 
 const TEAM = 'team-a';
@@ -86,7 +86,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs the n-th block of shell commands on the page. */
+/** Runs block `n` of shell commands on the page, counted from 0. */
 const runDocumented = async ({ cluster }: Installation, n: number): Promise<void> => {
   const page = await readFile(path.join(import.meta.dirname, '../../docs/disaster-recovery.md'), 'utf8');
   const blocks = [...page.matchAll(/^( *)```bash\n([^`]*)```/gm)].map(([, indent = '', text = '']) =>

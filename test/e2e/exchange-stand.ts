@@ -21,7 +21,7 @@ interface SentBody {
 }
 
 export interface ExchangeRun extends DashboardRun {
-  /** Sends a request, receives the same body and content type as its response, and finds it in the log. */
+  /** Sends a POST to `/echo` with `name` as its query, which must be unique. Resolves when the request is in the log. */
   capture(name: string, sent?: SentBody): Promise<Captured>;
   stop(): Promise<void>;
 }

@@ -8,15 +8,15 @@ const PHONE = { width: 390, height: 844 };
 /** The width of the narrowest phones, and of a 1280-pixel screen at 400% zoom. */
 const NARROW = { width: 320, height: 640 };
 
-/** Returns whether a console message is a mistake. The console also reports each 404. */
+/** Returns whether a console message reports a defect of the page. The console also reports each 404. */
 const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed to load resource');
 
 /** A wait that is longer than the time for which pages batch changes. */
 const STILL_MS = 200;
 
 /**
- * Waits until fonts and editors are loaded, and until no transition or animation runs. Axe fails on elements that disappear while
- * it runs.
+ * Waits until fonts and editors are loaded, no transition or animation runs, and the HTML no longer changes. Axe fails on elements
+ * that disappear while it runs.
  */
 export const settled = async (page: Page): Promise<void> => {
   let before = '';

@@ -253,7 +253,7 @@ describe('operators', () => {
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));
     await untilAllConnected();
     const { leader } = await roles();
-    // The operator checks each object when the term begins, and again when the last gateway has reconnected.
+    // The operator checks each object when it becomes the leader, and again when the last gateway has reconnected.
     await eventually('two checks of each object', async () => {
       const checks = await metricOf(leader.adminUrl, 'workqueue_adds_total');
       const depth = await metricOf(leader.adminUrl, 'workqueue_depth');

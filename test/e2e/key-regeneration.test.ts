@@ -13,7 +13,7 @@ let deployment: Deployment;
 let tenant: Tenant;
 let path: string;
 
-/** Settings without ClickHouse, because no test reads the captured requests. */
+/** Settings with an unreachable ClickHouse, because no test reads the captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 const SECRET = 'team-api-key';
 

@@ -16,7 +16,7 @@ const optionsOf = ({ url, username, password, database }: TestClickHouse): strin
   ...['--database', database],
 ];
 
-/** Returns every column and index of the log's tables, and the applied migrations. */
+/** Returns the CREATE statement of every table in the database, and the applied migrations. */
 const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
   const query = queryOf(clickHouse);
   const where = `database = '${clickHouse.database}'`;

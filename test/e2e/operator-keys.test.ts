@@ -14,7 +14,10 @@ import { createPerson, startClusterDashboard, type ClusterDashboard } from './cl
 import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** Tests API keys, and properties that only one object can have, with a real API server. The responses of a gateway verify them. */
+/**
+ * Tests API keys, and properties that only one object can have, with a real API server. The tests check the effects in the
+ * responses of a gateway.
+ */
 
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
@@ -89,7 +92,7 @@ describe('a key from a user-provided Secret', () => {
     await tenant.writeSecret('shared-key', `shared-${KEY}`);
     const older = await ownAccount('older', 'shared-key');
     await tenant.untilReason('Endpoint', 'older', 'Ready');
-    // Creation times have a resolution of a second.
+    // The older Account keeps the key, and creation times have a resolution of one second.
     const { creationTimestamp } = (await tenant.get('Account', 'older')).metadata as unknown as {
       creationTimestamp: string;
     };

@@ -15,9 +15,8 @@ import { startUpstream, type Upstream } from '../torture/upstream.ts';
 import { post, Tenant, type SeenObject } from './tenant.ts';
 
 /**
- * Tests purges on a real API server with two operators and two gateways, while requests are late for every possible reason.
- * ClickHouse does not respond to one gateway, an upstream does not respond, a row is in quarantine, or a gateway or the leading
- * operator is killed.
+ * Tests purges on a real API server with two operators and two gateways, while requests reach the log late. ClickHouse does not
+ * respond to one gateway, an upstream does not respond, a row is in quarantine, or a gateway and both operators are killed.
  */
 
 let cluster: OwnCluster;
@@ -25,7 +24,7 @@ let clickHouse: TestClickHouse;
 /** The proxy between the second gateway and ClickHouse. */
 let front: FaultyClickHouse;
 let upstream: Upstream;
-/** Ends the requests that the upstream has received. */
+/** Responds to the requests that the upstream has received so far. */
 let release: () => void;
 let store: LogStore;
 let query: Query;
@@ -162,7 +161,7 @@ test('waits for a gateway that cannot deliver, and deletes nothing before', asyn
   front.fault = () => ({ kind: 'none' });
   await completed('late');
   expect(await bodies()).toEqual(expect.arrayContaining([OTHER, JANE]));
-  // These requests were received after the creation of the Purge.
+  // OTHER does not match the search. The last JANE was received after the Purge was created.
   expect(await bodies()).toHaveLength(2);
 });
 
@@ -214,7 +213,8 @@ test('does not return the permits of purged requests when a gateway is lost', as
   await purge('permits', 'All');
   await completed('permits');
   expect(await bodies()).toEqual([]);
-  // The gateway's next process reports that the records of the killed process are delivered. The operator then settles its permits.
+  // The gateway's next process reports that the records of the killed process are delivered. The operator then settles the permits
+  // of the killed process.
   await gateway(0).process.kill('SIGKILL');
   await gateway(0).process.restart();
   const settled = (): boolean =>

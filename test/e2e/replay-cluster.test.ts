@@ -198,7 +198,7 @@ test('another operator continues the Replay of a killed one and sends each reque
   const order = await eventually('all of them in the log', sent, {
     accept: (found) => new Set(found).size === COUNT,
   });
-  // The order goes back at most once, to the requests that were sent but not yet stored when the operator was killed.
+  // The order goes back at most once, to the requests whose results were not stored yet when the operator was killed.
   const back = order.findIndex((n, index) => n !== (order[index - 1] ?? -1) + 1);
   const [firstPart, secondPart] = back === -1 ? [order, []] : [order.slice(0, back), order.slice(back)];
   expect(firstPart).toEqual(NUMBERS.slice(0, firstPart.length));

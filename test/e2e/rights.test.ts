@@ -67,7 +67,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Creates the tables as a later version leaves them. */
+/** Creates the tables and records a migration of a later version. */
 const createNewerTables = async (): Promise<void> => {
   store = openLogStore(clickHouse);
   await store.migrate();
@@ -114,7 +114,7 @@ interface Rule {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
-/** Returns `Role NAMESPACE/NAME: PERMISSION` for each role that the chart binds to its own ServiceAccounts. */
+/** Returns `Role NAMESPACE/NAME: PERMISSION` for each permission in the chart's Roles. */
 const granted = (): ReadonlySet<string> =>
   new Set(
     rendered

@@ -44,8 +44,8 @@ const ORDER = JSON.stringify({
 });
 
 /**
- * Starts a server that responds like a payment service. Most payments succeed, some are declined, and sometimes the service is
- * unavailable.
+ * Starts the upstream of the endpoints that forward. It declines every fifth request, and gives no response to requests for the
+ * stock of one product.
  */
 const startPayments = (): Promise<Upstream> => {
   let count = 0;

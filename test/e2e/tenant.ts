@@ -31,7 +31,7 @@ export interface PostResult {
 
 const GROUP = { group: 'standin.dev', version: 'v1alpha1' };
 
-/** A team in its own namespace, as its members use the cluster and the gateways. The test writes with administrator permissions. */
+/** A team's namespace. The methods do what the team's members would do, but with administrator permissions. */
 export class Tenant {
   readonly namespace: string;
   readonly client: KubeClient;

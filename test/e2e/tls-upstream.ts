@@ -9,7 +9,7 @@ import * as x509 from '@peculiar/x509';
 /** A real HTTPS server with a self-signed certificate that only this test trusts. */
 export interface TlsUpstream {
   readonly url: string;
-  /** The CA's certificate in PEM format. */
+  /** The server's self-signed certificate in PEM format, which clients need as a CA certificate. */
   readonly ca: string;
   close(): Promise<void>;
 }

@@ -26,7 +26,10 @@ export interface InsertedTraffic {
   readonly endMs: number;
 }
 
-/** Inserts rows as if a gateway had delivered these rows. The rows are one millisecond apart, and the last row is at `endMs`. */
+/**
+ * Inserts rows as if a gateway had delivered them. They are one millisecond apart, and the last one is one millisecond before
+ * `endMs`.
+ */
 export const insertTraffic = async (
   store: LogStore,
   { projectUid, rowCount, endMs }: InsertedTraffic,

@@ -15,7 +15,5 @@ export interface GrowthEntry {
   readonly cpuMsMax?: number;
 }
 
-/**
- * The default CPU time limit for an input of the largest size. Users do not notice such a delay in a page, a request or a command.
- */
+/** The default CPU time limit for an input of the largest size. Such a delay is acceptable in a page, a request or a command. */
 export const CPU_MS_MAX = 400;

@@ -20,7 +20,7 @@ interface AuditedRequest {
 export interface AuditLog {
   /** Flags for `startCluster`. */
   readonly apiServerArgs: readonly string[];
-  /** Returns all ServiceAccount requests so far, except those from Kubernetes' own namespaces. */
+  /** Returns the requests for resources by ServiceAccounts so far, except those in kube-system. */
   read(): Promise<readonly AuditedRequest[]>;
   /** Removes the files. Must be called after the API server has stopped. */
   remove(): Promise<void>;
@@ -40,8 +40,8 @@ interface AuditEvent {
 }
 
 /**
- * A policy that records the metadata of each request once. Watches are recorded when they begin, and all other requests when they
- * end.
+ * A policy that records the metadata of each request by a ServiceAccount outside kube-system once. Watches are recorded when they
+ * begin, and all other requests when they end.
  */
 const POLICY = {
   apiVersion: 'audit.k8s.io/v1',
@@ -61,7 +61,10 @@ const ACCOUNT = /^system:serviceaccount:([^:]+:[^:]+)$/;
 /** Matches RBAC's wording, such as `RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "a/ns"`. */
 const ALLOWED_BY = /allowed by \w+ "([^"]+)" of (\w+) "([^"]+)"/;
 
-/** Creates an audit log of the API server, with all requests, their users, and the roles that allowed the requests. */
+/**
+ * Creates an audit log of the API server, with the requests of ServiceAccounts outside kube-system, and the roles that allowed
+ * them.
+ */
 export const createAuditLog = async (): Promise<AuditLog> => {
   const directory = await createTempFolder('audit');
   const [policy, log] = [path.join(directory, 'policy.json'), path.join(directory, 'audit.log')];

@@ -1,6 +1,6 @@
 import type { EngineAddress } from '@standin/engine';
 
-/** Runs a statement and returns ClickHouse's response, trimmed. Rejects with its error message. */
+/** Runs a statement and returns ClickHouse's response, trimmed. Rejects with the statement and ClickHouse's error message. */
 export type Query = (sql: string, params?: Readonly<Record<string, string | number>>) => Promise<string>;
 
 /** Runs statements over HTTP, without the log store. */

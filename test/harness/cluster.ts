@@ -44,8 +44,8 @@ export interface StartClusterOptions {
 
 /**
  * Starts a cluster with the program of this repository (about 3 s once it is built). The cluster is empty except for the objects
- * that Kubernetes itself creates (see installStandin). This function is for tests that stop the API server. All other tests share
- * one cluster (see sharedCluster). Throws MissingToolError without Go.
+ * that Kubernetes itself creates (see installStandin). This function is for tests that need their own API server, for example to
+ * stop it. All other tests share one cluster (see sharedCluster). Throws MissingToolError without Go.
  */
 export const startCluster = async ({
   onProgress = console.log,

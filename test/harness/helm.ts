@@ -31,7 +31,10 @@ export interface RenderOptions {
 /** A cache of the renders of this test file. Templates do not change while the file is running. */
 const renders = new Map<string, Promise<string>>();
 
-/** Returns the output of `helm template standin charts/standin` with the values of a case, without empty lines of omitted parts. */
+/**
+ * Returns the output of `helm template standin charts/standin` with the values of a case, without empty lines of omitted parts.
+ * Rejects with Helm's error output.
+ */
 export const renderChart = (options: RenderOptions = {}): Promise<string> => {
   const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], only = [] } = options;
   const args = [

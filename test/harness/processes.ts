@@ -9,7 +9,7 @@ export interface ProcessOptions {
   /** The file to run, relative to the checkout: `operator/src/main.ts`. */
   readonly main: string;
   readonly args?: readonly string[];
-  /** Environment variables. Variables named STANDIN_… in the test's own environment are not passed on. */
+  /** Environment variables. The test's own variables are passed on, except NODE_ENV, STANDIN_… and VITEST… variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Flags for Node itself, such as `--max-old-space-size=256`. */
   readonly nodeArgs?: readonly string[];
@@ -86,11 +86,11 @@ export class RunningProcess {
     this.#child.kill(signal);
   }
 
-  /** Sends a signal and waits until the process has ended. A process that has not ended after 15 s is killed. */
+  /** Sends a signal and waits until the process has ended. A process that has not ended after 15 s is killed with SIGKILL. */
   async kill(signal: NodeJS.Signals = 'SIGTERM'): Promise<ProcessExit> {
     const child = this.#child;
     if (!this.hasEnded) child.kill(signal);
-    // SIGKILL is the only signal that a stopped process (SIGSTOP) handles.
+    // Of the signals that end a process, only SIGKILL affects a stopped one (SIGSTOP).
     const timer = setTimeout(() => child.kill('SIGKILL'), KILL_TIMEOUT_MS);
     return this.ended().finally(() => clearTimeout(timer));
   }

@@ -5,9 +5,9 @@ import { getContainerRuntimeClient, GenericContainer, Wait, type StartedTestCont
 export const USER = 65_532;
 
 /**
- * A container with the privileges of a chart pod, which has a read-only root, no capabilities, and no way to gain capabilities.
- * Only /tmp and the test's mounts are writable. It uses the host's network, because the tests' API server listens on the loopback
- * address.
+ * A container with the privileges of a chart pod, which has a read-only root file system, no capabilities, and no way to gain
+ * capabilities. Only /tmp, the folders of `withWritableFolders` and writable mounts can be written. It uses the host's network,
+ * because the tests' API server listens on the loopback address.
  */
 export class RestrictedContainer extends GenericContainer {
   constructor(image: string) {

@@ -19,7 +19,7 @@ import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { kubeconform, writeSchemas } from '../harness/kubeconform.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** Tests the chart with a real API server that also has the CRDs of Prometheus Operator and Gateway API. */
+/** Tests the chart with a real API server that also has the CRDs of cert-manager, Prometheus Operator and Gateway API. */
 
 let cluster: OwnCluster;
 

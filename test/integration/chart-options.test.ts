@@ -2,7 +2,7 @@ import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
 
-/** Tests that the objects that the chart's major options render fit together. */
+/** Tests that the chart's objects fit together with each of its major options. */
 
 interface EnvVariable {
   readonly name: string;

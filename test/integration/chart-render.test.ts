@@ -244,7 +244,7 @@ describe('RBAC', () => {
     expect(await roles('headless')).toEqual([]);
   });
 
-  // Ensures that tests run with the permissions that users have. `npm test -- chart-render -u` rewrites the file.
+  // Ensures that tests run with the permissions that the chart grants. `npm test -- chart-render -u` rewrites the file.
   it('matches test/harness/rbac.yaml, which all tests use for operator, gateway and dashboard', async () => {
     const only = ['service-accounts', 'operator/rbac', 'dashboard/rbac', 'roles-for-people'];
     const rendered = await renderChart({ only: only.map((name) => `templates/${name}.yaml`) });

@@ -49,7 +49,7 @@ const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
   }
 };
 
-/** Converts a message to the API server's wording for values that are too short. */
+/** Converts a message about a length to the API server's wording. */
 const inServerWords = (message: string): string =>
   message.replace('must not be empty', 'should be at least 1 chars long').replace('characters long', 'chars long');
 

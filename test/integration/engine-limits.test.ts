@@ -6,8 +6,8 @@ import { FIXED_SETTINGS } from '../../packages/engine/src/engine-config.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Tests the second of two layers, in which the engine itself rejects statements that the front has already checked. test/torture/41
- * tests both layers.
+ * Tests the second of two layers of protection: the engine itself rejects forbidden statements, even if they pass the HTTP front,
+ * which is the first layer. test/torture/41-engine-front.test.ts tests both layers.
  */
 
 let folder: string;

@@ -195,7 +195,7 @@ describe('each step', { retry: 0 }, () => {
     expect(accounts).toHaveLength(1);
     expect(await refusedTo(accounts)).toMatch(/cannot (get|patch) resource "mockaccounts"/);
     expect(await refusedTo(await build('platform/namespaces'))).toMatch(/cannot (get|patch) resource "namespaces"/);
-    // The tool deletes the objects that the folder no longer contains, so it needs this permission.
+    // Flux deletes the objects that the folder no longer contains, so it needs this permission.
     for (const resource of ['mockprojects', 'mockendpoints']) {
       const can = await cluster.kubectl([
         'auth',

@@ -38,7 +38,7 @@ const STANDIN_BYTES_MAX = 260e6;
 const GRACE_PERIOD_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
 const BUILD_TIMEOUT_MS = 20 * 60_000;
-/** A password that processes need and that must not leak. */
+/** The password of the engine's only user. */
 const PASSWORD = randomBytes(16).toString('hex');
 const USERNAME = 'standin';
 

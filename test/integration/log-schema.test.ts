@@ -53,7 +53,7 @@ test('distinguishes missing, current, newer and older tables', async () => {
   expect(await store.schema()).toEqual({ kind: 'older', pending: ['005_log_quota'] });
 });
 
-/** Starts a gateway that must not migrate. It has no operator, because only its log matters. */
+/** Starts a gateway that must not migrate. It has no operator, because only its log messages matter. */
 const startGateway = async (): Promise<RunningProcess> => {
   const [port, adminPort, operatorPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = startProcess({

@@ -129,7 +129,7 @@ test('only the ids of recent rows are read again', async () => {
   await shows(seen, ROWS);
   const lists = listed().length;
   const bytes = Math.max(...(await nextPolls(10)).map(({ readBytes }) => readBytes));
-  // The ids are a UUID, a time, and a number for the project.
+  // For each row, a poll reads a UUID, a time, and a number for the project.
   expect(bytes).toBeLessThan(ROWS * 40);
   expect(listed()).toHaveLength(lists);
 });

@@ -304,7 +304,7 @@ describe('waiting for the next insert', () => {
     const headers = { authorization: `Basic ${btoa(`${mine.username}:${mine.password}`)}` };
     const mark = (await fetch(`${mine.url}/?query=SELECT+1`, { headers })).headers.get(MARK) ?? '';
     const waiting = fetch(`${mine.url}/inserts?after=${mark}`, { headers });
-    // As soon as the front has answered a later request, this request has also arrived.
+    // When the front has answered this later request, the waiting request has arrived, too.
     await fetch(`${mine.url}/ping`);
     await mine.stop();
     expect((await waiting).status).toBe(200);

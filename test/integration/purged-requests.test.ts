@@ -8,7 +8,10 @@ import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 
-/** Tests the deletion of requests from the real ClickHouse engine and from a cluster of two replicas. */
+/**
+ * Tests the deletion of requests from the real ClickHouse engine and, in the project `clickhouse-cluster`, from a cluster of two
+ * replicas.
+ */
 
 let clickHouse: TestClickHouse;
 let query: Query;
@@ -143,7 +146,7 @@ test('keeps the permits of deleted requests, each once', async () => {
   ];
   await purge(filter({ search: search('status:500') }));
   expect(await count()).toEqual([['block', 3]]);
-  // The gateway retries an insert whose token ClickHouse has forgotten.
+  // Another request uses a permit of the same block, and its permit is kept in addition.
   await insert([permitted(3)]);
   await purge(filter());
   expect(await count()).toEqual([['block', 4]]);

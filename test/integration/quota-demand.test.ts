@@ -9,7 +9,7 @@ import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.t
 import { QuotaController } from '../../operator/src/quota/quota-controller.ts';
 
 /**
- * Tests gateways and the leader's quota controller without a network and with a simulated clock, so that simulated months take only
+ * Tests gateways and the leader's quota controller without a network and with a simulated clock, so that simulated weeks take only
  * moments.
  */
 

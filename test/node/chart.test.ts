@@ -31,7 +31,7 @@ const VALUES = [
   ['--set', 'clickhouse.embedded.enabled=true'],
   ['--set', 'gateway.replicas=3'],
   ['--set', 'drain.orphans.quietSeconds=5'],
-  // Limits how long a stopping gateway waits for ClickHouse, which is unavailable.
+  // Limits how long a stopping gateway waits for ClickHouse, which is unavailable in one of the tests.
   ['--set', 'gateway.settings.drainTimeoutMs=5000'],
   // Large bodies fill a spool of this size within seconds.
   ['--set', 'gateway.settings.spool.bytes=16777216'],

@@ -76,7 +76,7 @@ export const ownService = (image: string): readonly object[] => [
   service('own', { selector: { app: 'own' }, ports: [{ port: 80, targetPort: POD_PORT }] }),
 ];
 
-/** Sends a request to a TLS server without a client certificate. Returns the response or the error code. */
+/** Sends a request to a TLS server without a client certificate. Returns the response, the error code, or `closed`. */
 export const helloWithoutCertificate = (host: string, port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false });

@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { runCommand } from '../cluster/run-command.ts';
 
 /**
- * `npm run audit` fails on a known vulnerability of high or critical severity in a package that runs in production. If the registry
- * does not support audits, as is the case for many mirrors, the command prints the registry's message and exits successfully.
+ * `npm run audit` fails on a known vulnerability of high or critical severity in a package that runs in production, unless it is
+ * waived. If the registry does not support audits, as is the case for many mirrors, the command prints the registry's message and
+ * exits successfully.
  */
 
-/** The reason why an advisory does not affect Standin, by id. */
+/** The reason why an advisory is accepted, by id. */
 const WAIVED: Readonly<Record<string, string>> = {
   'GHSA-rxv8-25v2-qmq8':
     'CVE-2026-34077: turbo-stream 2 of Remix 2, which gets no fix. docs/adr/004-remix-2.md bounds it.',

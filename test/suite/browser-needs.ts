@@ -11,7 +11,10 @@ const INSTALL_TIMEOUT_MS = 10 * 60_000;
 export const findBrowserNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(BROWSER_MODULE, filters);
 
-/** Checks for a browser, and installs Debian's browser if permitted. Resolves with instructions if there is no browser. */
+/**
+ * Checks for a browser, and installs Debian's Chromium if this process runs as root. Resolves with instructions if there is no
+ * browser.
+ */
 export const prepareBrowser = async (report: (line: string) => void): Promise<string | undefined> => {
   if (findChromium() !== undefined) return undefined;
   if (process.getuid?.() !== 0) return CHROMIUM_REMEDY;

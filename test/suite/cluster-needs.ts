@@ -48,8 +48,7 @@ export const findFilesThatNeed = async (module: string, filters: readonly string
 };
 
 /**
- * Returns the test files that use more than this process, among those that vitest's `filters` select. Without filters, returns all
- * such files.
+ * Returns the integration, end-to-end, node and torture tests that vitest's `filters` select. Without filters, returns all of them.
  */
 const selectedTestFiles = async (filters: readonly string[]): Promise<readonly string[]> => {
   const files: string[] = [];

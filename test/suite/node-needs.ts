@@ -12,8 +12,8 @@ export const findNodeNeeds = (filters: readonly string[]): Promise<readonly stri
   findFilesThatNeed(NODE_MODULE, filters);
 
 /**
- * Installs and builds what a node needs: Debian packages and programs. Throws MissingToolError with instructions if this machine
- * cannot run a node.
+ * Installs the Debian packages and builds the DNS program that a node needs in addition to the cluster program. Throws
+ * MissingToolError with instructions if this machine cannot run a node.
  */
 export const prepareNodeTests = async (report: Progress): Promise<void> => {
   await prepareNode(report);

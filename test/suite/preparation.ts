@@ -32,7 +32,7 @@ export interface Prepared {
   readonly engine?: DockerEngine;
 }
 
-/** The size of Go's module and build caches after a first build. */
+/** Slightly more than Go's module and build caches take after a first build (about 4 GB). */
 const DISK_BYTES_NEEDED = 5e9;
 
 /** Returns the needs of the test files that vitest's `filters` select. Without filters, all files are selected. */

@@ -13,7 +13,7 @@ export const runWithNode24 = (file) => {
     env,
     stdio: 'inherit',
   });
-  // Ctrl-C in a terminal reaches the child directly. The child decides when to end.
+  // Keeps this process running until the child ends. Ctrl-C in a terminal also reaches the child directly.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`${error.message}\n`);

@@ -12,7 +12,9 @@ import { forward, Stand } from './stand.ts';
 
 const RATE_PER_SECOND = 200;
 const KILLS = isLongRun() ? 200 : 3;
-/** The maximum time of a restart. It is longer in the short form, which runs on machines that are busy with other work. */
+/**
+ * The maximum time of the fastest restart. It is longer in the short form, which runs on machines that are busy with other work.
+ */
 const RESTART_MS_MAX = isLongRun() ? 5_000 : 30_000;
 
 let stand: Stand;

@@ -12,7 +12,7 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask, RawClient } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Torture tests 4 and 13 to 20: disk, volume, client and signal faults on a gateway under load. */
+/** Torture tests 4, 13 to 17, 19 and 20: disk, volume, client and signal faults on a gateway under load. */
 
 const RATE_PER_SECOND = 200;
 /** The maximum peak memory of a gateway. It covers the requests in flight and the process itself. */
@@ -47,7 +47,7 @@ const limitFiles = (bytes: number | 'unlimited'): void => {
   execFileSync('prlimit', ['--pid', String(stand.gateway.pid), `--fsize=${bytes}:unlimited`]);
 };
 
-/** Returns the segments on disk that contain records, oldest first. */
+/** Returns the segment files on disk, sorted by path. */
 const segments = async (): Promise<string[]> => {
   const found = await readdir(spoolDir(), { recursive: true });
   return found

@@ -57,7 +57,7 @@ test(
       expect(leaked).not.toEqual([]);
       await stand.restartOperator(operator);
       for (const gateway of gateways) await stand.untilAccepted(gateway, 40_000);
-      // A gateway that asks again without naming the blocks never received them.
+      // When a gateway asks again without naming these blocks, the operator takes them back.
       const open = (await stand.ledger()).blocks.map(({ id }) => id);
       expect(open.filter((id) => leaked.includes(id))).toEqual([]);
     }

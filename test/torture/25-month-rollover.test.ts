@@ -18,8 +18,8 @@ const QUOTA = 300;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /**
- * The time after which new clocks have taken effect. Processes read their clock 20 times per second, and a gateway checks an
- * exhausted quota again after one second.
+ * The time after which new clocks have taken effect. Processes read the offset of their clock 20 times per second, and a gateway
+ * checks an exhausted quota again after one second.
  */
 const SETTLED_MS = 1_500;
 

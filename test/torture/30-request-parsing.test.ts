@@ -185,7 +185,8 @@ describe('request smuggling', () => {
     expect(client.pending.toString('latin1')).toBe('');
   });
 
-  // The gateway itself rejects these requests. Node's parser continues with the bytes that follow.
+  // The gateway itself rejects these requests. Node's parser continues with the bytes that follow, so the gateway must close the
+  // connection.
   test.concurrent.each([
     ['two Hosts', 'Host: gateway\r\nHost: b', 400],
     ['an upgrade', 'Host: gateway\r\nUpgrade: h2c', 400],

@@ -39,7 +39,7 @@ afterAll(async () => {
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** Checks invariant I3: the row contains the request as sent, except for the key, which is replaced. */
+/** Checks that the row contains the request as sent, except for the key, which its fingerprint replaces. */
 const expectExact = async (
   marker: string,
   sent: { headers: readonly HeaderPair[]; body: Uint8Array; target: string },

@@ -16,7 +16,7 @@ const STALLED = LONG ? 5_000 : 500;
  * exceeds the gateway's budget, all clients get a 503.
  */
 const NOT_READING = 20;
-/** More bytes than the socket buffers of both kernels can hold. */
+/** More bytes than the socket buffers on both sides can hold. */
 const LARGE_BYTES = 32 * 1024 * 1024;
 /** The time by which a connection may outlive its limit, because the gateway checks its connections every one to two seconds. */
 const SLACK_MS = 2_000;

@@ -6,8 +6,8 @@ import { forward, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 36: upstreams that only the gateway can reach. The operator writes the reason that `checkUpstreamUrl` returns to the
- * Endpoint's condition. In this test, such an Endpoint still reaches the gateway.
+ * Torture test 36: upstreams that only the gateway can reach. In a cluster, the operator rejects such an Endpoint with the reason
+ * that `checkUpstreamUrl` returns. Here, the Endpoint reaches the gateway, which must block the upstream itself.
  */
 
 let secret: Upstream;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => secret[Symbol.asyncDispose]());
 
 let serial = 0;
-/** Calls an endpoint that forwards to `url`. Returns the row and the response. */
+/** Creates an endpoint that forwards to `url`, and calls it. Returns the row and the response. */
 const askVia = async (stand: Stand, url: string, viaService = false) => {
   serial += 1;
   const slug = `/up-${serial}`;

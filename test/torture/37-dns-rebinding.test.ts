@@ -67,7 +67,7 @@ const expectBlocked = async (name: string) => {
   const { upstreamError } = await stand.row(marker);
   expect(upstreamError).toContain(`${name} resolves to `);
   expect(JSON.parse(body)).toMatchObject({ detail: upstreamError });
-  // Neither the caller nor the project's owner learns the address. Only the gateway's log contains it.
+  // Neither the caller nor the project's owner learns the address. Only the gateway's log messages contain it.
   for (const address of DNS[name]?.flat() ?? []) expect(upstreamError).not.toContain(address);
   expect(upstream.connections()).toBe(before);
 };

@@ -12,8 +12,8 @@ import { openDevLog } from '../e2e/traffic-page.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /**
- * Torture test 40: shared links that are guessed, expired, revoked, rejected or without a source, and secrets in each part of a
- * request.
+ * Torture test 40: share links that are guessed, expired, revoked or rejected, or whose request is gone, and secrets in each part
+ * of a request.
  */
 
 let run: DashboardRun;

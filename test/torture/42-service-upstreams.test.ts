@@ -13,7 +13,7 @@ import { startUpstream, type Upstream } from './upstream.ts';
 
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 const POD = '127.0.0.1';
-/** The names that /etc/hosts and search domains resolve. */
+/** The names that `dns.lookup` resolves here, as if from /etc/hosts or search domains. */
 const HOSTS = Object.fromEntries(
   ['on-a-laptop.shop.svc.cluster.local', 'bait.shop.svc.cluster.local', 'clickhouse.test', 'refused.test'].map(
     (name) => [name, [[POD]]],

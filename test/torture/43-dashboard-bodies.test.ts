@@ -107,7 +107,7 @@ const cpuMs = (): number => {
   return (Number(user) + Number(system)) * TICK_MS;
 };
 
-/** Requests /healthz until `work` is done. Resolves with the longest response time. */
+/** Requests /healthz until `work` is done. Resolves with the longest response time in milliseconds. */
 const healthWhile = async (work: Promise<unknown>): Promise<number> => {
   let longest = 0;
   for (const done = new Set<unknown>(); done.size === 0;) {

@@ -17,7 +17,7 @@ import { createTempFolder } from '../harness/temp-folder.ts';
  * 14.6 s, and the YAML took 24 s.
  */
 
-/** The maximum CPU time to read one of them. On a busy machine, wall-clock time depends mostly on other processes. */
+/** The maximum CPU time to read one of these inputs. On a busy machine, wall-clock time depends mostly on other processes. */
 const CPU_MS_MAX = 2_000;
 const TICKS_PER_SECOND = 100;
 
@@ -67,7 +67,10 @@ const capture = async (slug: string, type: string, body: string): Promise<string
   return entries[0]?.id ?? '';
 };
 
-/** Returns the CPU time of all threads of `standin dev` so far, user and system, which are fields 14 and 15 of proc_pid_stat(5). */
+/**
+ * Returns the CPU time of all threads of `standin dev` so far in milliseconds, user and system, which are fields 14 and 15 of
+ * proc_pid_stat(5).
+ */
 const cpuMs = async (): Promise<number> => {
   const stat = await readFile(`/proc/${run.process.pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -169,7 +169,7 @@ describe('45: a link that many clients open at once', () => {
   });
 });
 
-/** The long form (npm run torture) opens all bodies in all ways, which takes many minutes. */
+/** The long form (npm run torture) opens all bodies, which takes many minutes. The short form opens five of them. */
 const OPENED = isLongRun()
   ? Object.keys(HOSTILE_BODIES)
   : ['many small values', 'escaped zeros', 'invalid UTF-8', 'delimiters', 'a compressed body that unfolds'];

@@ -101,11 +101,14 @@ export class Oracle implements AsyncDisposable {
     return counts;
   }
 
-  /** Sends `perSecond` until `until` is settled, regardless of the responses. Resolves when every request has ended. */
+  /**
+   * Sends `perSecond` requests per second until `until` is settled, regardless of the responses. Resolves when every request has
+   * ended.
+   */
   async load(perSecond: number, until: Promise<unknown>): Promise<void> {
     const state = { isOver: false };
     const over = until.finally(() => (state.isOver = true));
-    // The error is reported at the end.
+    // An error of `until` is reported at the end.
     over.catch(() => undefined);
     const startedAt = performance.now();
     for (let due = 0; !state.isOver; due++) {
@@ -131,8 +134,8 @@ export class Oracle implements AsyncDisposable {
   }
 
   /**
-   * Checks I1, I2, I3, I4, I7 and I8. After the faults end, a new request gets a response. Within a minute, every answered request
-   * is in the log once, byte for byte. No rejected or unsent request is in the log.
+   * Checks the log. After the faults end, a new request gets a response. Within a minute, every answered request is in the log
+   * once, byte for byte. No rejected or unsent request is in the log.
    */
   async verify(): Promise<void> {
     await this.ask();
@@ -174,7 +177,7 @@ export class Oracle implements AsyncDisposable {
 
   async #send(): Promise<void> {
     const client = this.#idleClient() ?? (await RawClient.connect(this.#stand.port).catch(() => undefined));
-    // No gateway accepts connections.
+    // The gateway accepts no connections.
     if (client === undefined) return;
     const { marker, bytes } = this.#next();
     client.send(bytes);

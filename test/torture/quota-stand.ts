@@ -43,7 +43,7 @@ const LEASE = resourcePath({
 
 /**
  * Operators and gateways as processes, a real API server, the real ClickHouse engine, and an account `team` whose quota the tests
- * change. The stand counts the accepted requests on the client (invariant I5).
+ * change. The stand counts the accepted requests on the client.
  */
 export class QuotaStand implements AsyncDisposable {
   readonly cluster: OwnCluster;
@@ -56,7 +56,7 @@ export class QuotaStand implements AsyncDisposable {
   readonly key: string;
   /** The number of requests that got a 200. */
   accepted = 0;
-  /** The number of requests that got no response because a process died. These requests may count. */
+  /** The number of requests that got no response because a process died. They may count against the quota. */
   unknown = 0;
   readonly #store: LogStore;
   readonly #agent = new Agent({ connections: 100 });
@@ -72,7 +72,7 @@ export class QuotaStand implements AsyncDisposable {
     this.key = key;
   }
 
-  /** Starts the stand. The plan has no quota, so only the quota that the test sets applies. */
+  /** Starts the stand. The Free plan has no quota here, so only the quota that the test sets applies. */
   static async start(options: Omit<DeployOptions, 'cluster' | 'clickHouse'>): Promise<QuotaStand> {
     const [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
     const store = openLogStore(clickHouse);

@@ -31,7 +31,7 @@ export interface StandOptions {
   readonly clickhouse?: (engineUrl: string) => Promise<string>;
 }
 
-/** The time of invariant I7, within which all rows are in the log after any fault. */
+/** The time after any fault within which all rows must be in the log. */
 const DELIVERED_WITHIN_MS = 60_000;
 
 /** A project with its own account. */
@@ -212,8 +212,8 @@ export class Stand implements AsyncDisposable {
   }
 
   /**
-   * Checks I1, I2, I4 and I8. Every accepted request has exactly one row, and no project has any other row. A final request proves
-   * that the gateway still responds and that all rows before its own are in the log.
+   * Checks that every accepted request has exactly one row, and that no project has any other row. A final request proves that the
+   * gateway still responds and that all rows before its own are in the log.
    */
   async verify(): Promise<readonly LogEntry[]> {
     const marker = this.marker();

@@ -4,7 +4,7 @@ import { checkUpdate, parseObject, type Problem } from '@standin/crds';
 import { translate, type KeyState, type TranslateSettings } from '@standin/operator';
 
 export interface CheckDesiredOptions {
-  /** All objects. */
+  /** All current objects. */
   readonly objects: Iterable<ResourceObject>;
   readonly settings: TranslateSettings;
   /** The current object with the same kind, namespace and name, if one exists. */
@@ -54,7 +54,7 @@ const verdictOf = (desired: DesiredObject, { objects, settings, before }: CheckD
   const accepted = verdicts.find((verdict) => verdict.uid === uid)?.accepted;
   if (accepted === undefined || accepted.ok) return [];
   const { path = '', message } = accepted;
-  // A finding with one problem begins with its path. Here, the path is a separate field.
+  // A message about one problem begins with the path. Here, the path is a separate field.
   return [
     { path, message: message.startsWith(`${path}: `) ? message.slice(path.length + 2).replace(/\.$/, '') : message },
   ];

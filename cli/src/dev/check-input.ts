@@ -5,7 +5,7 @@ import { ignoreInGit } from '@standin/engine';
 import { PlainError, refusal } from '../plain-error.ts';
 import type { ResourcesFrom } from './start-standin.ts';
 
-/** Rejects with a `PlainError` if there is nothing to read. */
+/** Rejects with a `PlainError` if the directory or the kubeconfig cannot be read. */
 export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   const [name, remedy] =
     from.kind === 'directory'

@@ -15,7 +15,7 @@ export const choosePort = async (wanted: number, flag = '--gateway-port'): Promi
   return port;
 };
 
-/** Listens on a port and resolves with its number, or with undefined if the machine does not have the address. */
+/** Listens on a port for a moment. Resolves with its number, or with undefined if the machine does not have the address. */
 const tryPort = async (host: string, port: number, flag: string): Promise<number | undefined> => {
   const server = createServer().listen({ host, port, ipv6Only: true });
   try {

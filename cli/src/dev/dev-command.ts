@@ -64,7 +64,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
-      // Limits V8's young generation to 8 MiB instead of 64 MiB, which saves memory on the user's own machine.
+      // Makes V8 limit its heap, which saves memory on the user's own machine.
       setFlagsFromString('--optimize-for-size');
       // Loaded on demand, because the other commands need neither the operator nor the gateway.
       const { runDev } = await import('./run-dev.ts');

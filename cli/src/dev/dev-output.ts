@@ -31,7 +31,7 @@ export interface ServedEndpoint {
   readonly projectUrl: string;
 }
 
-/** An object that needs attention, or that is ready again. */
+/** An object that has become live, cannot be used, or was removed. */
 export interface ObjectNotice {
   /** For example, `Endpoint default/create-order`. */
   readonly object: string;

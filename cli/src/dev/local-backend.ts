@@ -26,7 +26,7 @@ export interface LocalBackendOptions {
   readonly source: ResourceSource;
   readonly observed: Observation;
   readonly settings: TranslateSettings;
-  /** Returns the Secret with an account's key, by the account's uid. */
+  /** Returns the name of the Secret that contains an account's key, by the account's uid. */
   readonly keySecret: (accountUid: string) => string | undefined;
   readonly store: LogStore;
 }
@@ -43,7 +43,10 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
   },
 });
 
-/** Opens a log by name. Resolves with undefined if there is neither a project with this name nor a request from a former one. */
+/**
+ * Opens a log by name, where `-` stands for any namespace or project. Resolves with undefined if there is neither a project with
+ * this name nor a request from a former one.
+ */
 const openByName = async (
   { observed, store }: LocalBackendOptions,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -132,7 +135,7 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
   };
 };
 
-/** Creates the share links for `standin dev`. Its Shares are in the data folder and disappear as soon as they are revoked. */
+/** Finds the Shares of `standin dev` by their token's SHA-256. Follows the observed objects, so a deleted Share is not found. */
 export const localShares = (observed: Observation): PublicSharesSource['source'] => {
   const index = new ShareIndex();
   for (const object of observed.objects()) index.put(object);

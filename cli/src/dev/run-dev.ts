@@ -55,7 +55,7 @@ export const runDev = async (options: DevOptions): Promise<void> => {
 };
 
 const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal): Promise<void> => {
-  // Warns if a cluster is temporarily unavailable. Problems in a directory are reported as notices.
+  // The operator's warnings report a cluster that is temporarily unavailable. Problems in a directory are reported as notices.
   const warningsOf = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
   const logger = devLogger({ output, verbose: options.verbose, warningsOf });
   await checkReadable(options.from);

@@ -75,8 +75,8 @@ export interface RunningStandin {
 const LOOPBACK = '127.0.0.1';
 const SETTLE_POLL_MS = 20;
 /**
- * How long the gateway, when it stops, waits for requests that are waiting for their upstreams, and then for the delivery to the
- * log. This time is short, because a user who has pressed Ctrl-C is also waiting.
+ * How long a gateway that stops waits for running requests, and then for the delivery to the log. This time is short, because a
+ * user who has pressed Ctrl-C is also waiting.
  */
 const DRAIN_MS = 3_000;
 
@@ -179,7 +179,7 @@ const announceRows = (store: LogStore, since: Date, announce: (request: RequestE
   close: () => Promise.resolve(),
 });
 
-/** Returns the entries, oldest first. Returns none for a batch left by an earlier version. */
+/** Returns the rows of a batch, oldest first. Returns none for a batch left by an earlier version, which has fewer columns. */
 const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow[] => {
   if (columnCount !== LOG_COLUMNS.length) return [];
   const reader = new RowBinaryReader(rows);

@@ -78,7 +78,7 @@ export const outcomeOf = (status: KeyRegenerationStatus): RegenerationOutcome =>
   return { kind: 'refused', message, exitCode };
 };
 
-/** Returns text such as `1 of 3 gateways have the new key; waiting for gateway-1, gateway-2`. */
+/** Returns text such as `1 of 3 gateways have the new key; waiting for gateway-1 and gateway-2`. */
 export const formatProgress = (status: KeyRegenerationStatus): string => {
   const { acknowledged, waitingFor = [], phase } = status;
   const [have, known] = acknowledged?.split('/') ?? [];

@@ -60,7 +60,7 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // An error before the first event means that the request is invalid. Later errors are retried if they are temporary.
+        // Until the server has sent a position, any error ends the command. Later errors are retried if they are temporary.
         if (position === undefined || !(error instanceof ServerError && error.isPassing)) throw error;
         await api.local?.checkRunning();
         notice(error);

@@ -28,7 +28,7 @@ const formatClock = (receivedAt: string): string => {
 export const formatDuration = (ms: number): string =>
   ms < 999.95 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-/** Returns the path and query in printable form, truncated to the column's width. */
+/** Returns the path and query in printable form, truncated to `TARGET_LENGTH_MAX` characters. */
 const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): string => {
   const target = printable(query === '' ? path : `${path}?${query}`);
   return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;

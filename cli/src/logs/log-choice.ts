@@ -24,7 +24,7 @@ const statusCondition = (status: number | StatusRange): Condition => {
     : { kind: 'range', field: 'status', from, to };
 };
 
-/** Returns the selection in the search language, within one project, or `undefined` for all requests. */
+/** Returns the selection in the search language, without namespace, project and time. Returns `undefined` for all requests. */
 export const searchOf = ({ endpoint, method, status, filter }: LogChoice): string | undefined => {
   const [first, ...others]: Condition[] = [
     ...(endpoint === undefined ? [] : [{ kind: 'matches', field: 'endpoint', pattern: [endpoint] } as const]),

@@ -19,7 +19,7 @@ export interface ReadLogOptions extends StoreReaderOptions, ServerOptions, LogCh
   readonly colour: boolean;
 }
 
-/** At least this many of the newest entries are read before following, so that following does not show them. */
+/** Before following, at least this many of the newest entries are read, so that following does not show them as new. */
 const KNOWN_MAX = 1_000;
 /** How late a row may become visible. Most rows (p95) are visible 1.5 s after the request. */
 const LATE_MS = 5_000;
@@ -37,7 +37,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
     if (!options.follow) return;
     const known = new Set(listed.map(({ id }) => id));
-    // Rows can arrive late, so following starts earlier, but not before the oldest entry that is known to have been listed.
+    // Rows can arrive late, so following starts before the newest entry, but after the oldest one if there may be older entries.
     const lookBack = msOf(listed[0], startedAt) - LATE_MS;
     const oldestKnown = listed.length < limit ? 0 : msOf(listed.at(-1), startedAt) + 1;
     await follow(reading, new Date(Math.max(lookBack, oldestKnown, options.since?.getTime() ?? 0)), known);
@@ -56,7 +56,7 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly signal: AbortSignal;
 }
 
-/** Opens a reader of the selected log. It reads ClickHouse directly only if there is no JSON API. */
+/** Opens a reader of the selected log. It reads ClickHouse directly with `--clickhouse-url`, or if there is no JSON API. */
 const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };

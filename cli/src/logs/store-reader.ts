@@ -10,7 +10,7 @@ import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
 
 export interface StoreReaderOptions {
-  /** The data folder. No `standin dev` process is using it. */
+  /** The data folder. Opened only without `clickhouseUrl`, when no `standin dev` process is using it. */
   readonly data: string;
   /** The ClickHouse server to read from instead. */
   readonly clickhouseUrl?: string | undefined;
@@ -58,8 +58,9 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
 
 /**
  * Returns the identity of the project with this namespace and name. If several projects have had this namespace and name, returns
- * the identity with the newest request, so that the requests of an earlier owner are not shown. If one of the two is missing,
- * returns every project, and the other is only a filter, because a user with access to ClickHouse may read the whole log.
+ * the identity with the newest request, so that the requests of an earlier owner are not shown. If the namespace or the name is
+ * missing, returns every project, because a user with access to ClickHouse may read the whole log. The namespace or name that is
+ * given then only filters the requests.
  */
 const projectUidOf = async (
   store: Pick<LogStore, 'summaries'>,

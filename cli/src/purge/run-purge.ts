@@ -16,8 +16,8 @@ export interface PurgeOptions extends ProjectChoice {
 }
 
 /**
- * Deletes the matching requests after a confirmation, and waits until the log has none of them left. Rejects with a `PlainError`,
- * whose exit code is `EXIT_TIMEOUT` if the purge did not end in time.
+ * Deletes the matching requests after a confirmation, and waits until the log has none of them left. On failure, rejects with a
+ * `PlainError`, whose exit code is `EXIT_TIMEOUT` if the purge did not end in time.
  */
 export const runPurge = async (client: PurgeClient, request: PurgeRequest, options: PurgeOptions): Promise<void> => {
   const { yes, timeoutMs, output } = options;

@@ -22,7 +22,7 @@ export interface ReplayRef {
 /** The requests that match a filter, before anything is sent. */
 export interface FilterPlan {
   readonly count: number;
-  /** The oldest matching requests. */
+  /** The oldest matching requests, at most five. */
   readonly first: readonly LineEntry[];
 }
 

@@ -84,7 +84,10 @@ const showOne = async (client: ReplayClient, entry: LogEntry, { path, status }: 
   return status.phase === 'Succeeded';
 };
 
-/** Sends all requests that match a filter again, after a confirmation. Resolves with true if every request got a response. */
+/**
+ * Sends all requests that match a filter again, after a confirmation. Resolves with true if every request got a response, with
+ * `dryRun`, or if no request matches.
+ */
 export const replayMany = async (client: ReplayClient, options: ManyOptions): Promise<boolean> => {
   const { project, search, filter, from, until, limit, to, rate, ordered, dryRun, yes, output, colour } = options;
   const spec = checkSpec({

@@ -17,7 +17,10 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The JSON API of a dashboard (docs/api.md). All methods reject with `ServerError`, or with the signal's reason when it aborts. */
+/**
+ * The JSON API of a dashboard (docs/api.md). All methods reject with a `ServerError`, with a `PlainError` if there is no token, or
+ * with the signal's reason when it aborts.
+ */
 export interface ApiClient {
   /** The server's address, for error messages. */
   readonly server: string;
@@ -42,7 +45,7 @@ interface LocalServer {
 export class ServerError extends PlainError {
   /** Status of the response, or 0 if there was no response. */
   readonly status: number;
-  /** A code from docs/errors.md. Empty without a response. */
+  /** A code from docs/errors.md. Empty if there is no response, or if the response has no code. */
   readonly code: string;
 
   constructor(message: string, { status, code, ...options }: ErrorOptions & { status: number; code: string }) {
@@ -58,7 +61,7 @@ export class ServerError extends PlainError {
 }
 
 /**
- * Encodes and joins parts to a path such as `/namespaces/team-a/projects/shop`. Throws a `PlainError` for a name that would
+ * Encodes parts and joins them to a path such as `/namespaces/team-a/projects/shop`. Throws a `PlainError` for a name that would
  * change the path.
  */
 export const apiPath = (...parts: readonly string[]): string => {
@@ -160,7 +163,7 @@ const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Re
   }
 };
 
-/** Yields the lines of a response. A line may be as long as a body. */
+/** Yields the lines of a response. A line may be as long as a whole response to `ask`. */
 async function* linesOf(base: URL, body: ReadableStream | null, lineBytesMax: number): AsyncGenerator<string> {
   if (body === null) return;
   const splitter = new LineSplitter(lineBytesMax);

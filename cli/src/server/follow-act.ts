@@ -3,7 +3,7 @@ import { PlainError } from '../plain-error.ts';
 import { stderr } from '../terminal.ts';
 import { ServerError } from './api-client.ts';
 
-/** Exit code of a command that stops waiting. The act that it started continues. */
+/** Exit code of a command that stops waiting. The act that it started, such as a Purge, continues. */
 export const EXIT_TIMEOUT = 5;
 
 const POLL_MS = 100;

@@ -27,7 +27,7 @@ export const projectPath = (namespace: string, project: string): string =>
 
 /** Matches every name in the API that `standin dev` serves. */
 const ANY_NAME = '-';
-/** Returns the API path of the log that `standin dev` serves. It covers all projects, including removed ones. */
+/** Returns the API path of a log that `standin dev` serves. `ANY_NAME` covers all namespaces or projects, even removed ones. */
 const localPath = ({ namespace = ANY_NAME, project = ANY_NAME }: ProjectChoice): string =>
   projectPath(namespace, project);
 

@@ -16,7 +16,7 @@ export interface DrainOptions extends ClickHouseOptions {
   readonly migrate: boolean;
   /** Comma-separated config stream URLs. */
   readonly operatorUrls?: string | undefined;
-  /** Folder with a gateway's certificate for that stream. */
+  /** Folder with a gateway's certificate for the config stream. */
   readonly operatorTls: string;
 }
 

@@ -77,7 +77,7 @@ const readFolder = async (name: string): Promise<ManifestFile[]> => {
   return Promise.all(files.map(async ({ file }) => ({ name: path.join(name, file), text: await folder.read(file) })));
 };
 
-/** Prints lines such as `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary. */
+/** Returns lines such as `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary. */
 export const formatFindings = (findings: readonly ManifestFinding[], files: number): readonly string[] => {
   const lines = findings.map(({ file, line, severity, object, path, message }) =>
     [`${file}:${line}`, severity, object, path, message].filter((part) => part !== '').join(': '),

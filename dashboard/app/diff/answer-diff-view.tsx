@@ -140,7 +140,10 @@ const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
   }
 };
 
-/** Shows how a later response differs from the captured one. Identical parts are omitted. */
+/**
+ * Shows how a later response differs from the captured one. Always shows the status and the time, but omits headers and body parts
+ * that are identical.
+ */
 export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
   const { status, durationMs, headers, body } = diff;
   return (

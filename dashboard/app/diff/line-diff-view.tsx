@@ -36,7 +36,7 @@ const Line = ({ line }: { readonly line: Exclude<DiffLine, { kind: 'skipped' }> 
   );
 };
 
-/** Shows the differences between two strings, with the line numbers before and after the change. */
+/** Shows a line diff of two texts. Each line has its number in the old text, in the new text, or in both. */
 export const LineDiffView = ({ label, lines }: LineDiffViewProps) => (
   <div
     role="region"

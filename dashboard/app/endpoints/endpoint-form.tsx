@@ -19,7 +19,7 @@ export interface EndpointFormProps {
   /** The manifest for `values`. */
   readonly yaml: string;
   readonly previewUrl: string;
-  /** The common prefix of the project's URLs. */
+  /** The URL of the project, with which the URLs of all its endpoints start. */
   readonly projectUrl: string | undefined;
   readonly existing?: { readonly endpoint: string; readonly generation: number };
   readonly isSaving: boolean;
@@ -33,15 +33,15 @@ const ACTIONS = [
 ];
 
 /**
- * Returns the errors to show for a field. If the user has edited the field since the last save, they are the draft's errors.
- * Otherwise, they are the errors from the last save.
+ * Returns the errors to show for a field. If the user has edited the field since the form was opened, these are the errors from the
+ * preview. Otherwise, these are the errors from the last submission.
  */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
   return (name: string): readonly string[] =>
     (touched.has(name) ? draft.fields[name] : (sent?.fields[name] ?? [])) ?? [];
 };
 
-/** Shows the form on the left and the manifest that the server generates from it on the right. */
+/** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
 export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
   const { preview, touched, onInput } = useEndpointPreview(previewUrl, { yaml, errors: { fields: {}, form: [] } });

@@ -22,7 +22,9 @@ export interface EndpointTableProps {
   readonly endpoints: readonly EndpointView[];
 }
 
-/** Lists endpoints in rows of 28 px. On a phone, each row has two lines. */
+/**
+ * Lists endpoints in rows of 28 px. On a phone, each row has two lines, and a third one for the upstream of a forwarding endpoint.
+ */
 export const EndpointTable = ({ params, endpoints }: EndpointTableProps) => (
   <table className="w-full table-fixed border-collapse max-sm:block">
     <thead className="max-sm:sr-only">

@@ -9,8 +9,8 @@ export interface HeaderValues {
 }
 
 /**
- * The text fields of an endpoint form. Each is named after its path in the object, so that the path in a validation error
- * identifies the field.
+ * The text fields of an endpoint form. All except `headers` and `upstream` are named after their paths in the object, so that the
+ * path in a validation error identifies the field.
  */
 export interface EndpointValues {
   readonly 'metadata.name': string;
@@ -126,11 +126,11 @@ const upstreamOf = (values: EndpointValues): Record<string, unknown> | undefined
   return { url, ...timeout };
 };
 
-/** The parts of an endpoint that are not in the form. */
+/** The data that `toEndpoint` needs in addition to the form. */
 export interface EndpointIdentity {
   readonly namespace: string;
   readonly project: string;
-  /** The metadata of an existing endpoint, whose name and namespace do not change. */
+  /** The metadata of an existing endpoint, whose name and namespace do not change. Undefined for a new endpoint. */
   readonly metadata?: DesiredObject['metadata'];
   /** The saved body. A text area normalizes line breaks, so the saved bytes are kept if only line breaks differ. */
   readonly body?: string | undefined;

@@ -8,7 +8,7 @@ import type { FieldsProps } from './mock-fields.tsx';
 export interface RouteFieldsProps extends FieldsProps {
   /** False if the object exists. The name of an existing object cannot change. */
   readonly isNew: boolean;
-  /** The common prefix of the project's URLs. */
+  /** The URL of the project, with which the URLs of all its endpoints start. */
   readonly projectUrl: string | undefined;
 }
 

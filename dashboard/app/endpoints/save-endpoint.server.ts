@@ -33,7 +33,9 @@ export const draftOf = (form: FormData, params: ProjectName, before: ResourceObj
   };
 };
 
-/** Writes the draft, or only validates it. */
+/**
+ * Writes the draft, or only validates it if `dryRun` is true. Rejects the draft if a GitOps tool manages the endpoint (`before`).
+ */
 export const applyDraft = async (
   { resources }: Backend,
   { values, object, expected }: EndpointDraft,

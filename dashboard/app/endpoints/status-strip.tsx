@@ -13,8 +13,8 @@ export interface StatusStripProps {
 }
 
 /**
- * Shows how far the operator has processed a change. The strip updates without a reload, and screen readers announce changes without
- * interrupting the user.
+ * Shows how far the operator has processed a change. The strip updates without a reload, and screen readers announce changes
+ * without interrupting the user.
  */
 export const StatusStrip = ({ conditions, generation }: StatusStripProps) => {
   const steps = STEPS.map((type) => {

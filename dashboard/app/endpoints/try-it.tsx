@@ -9,7 +9,10 @@ interface Tried {
   readonly url: string;
 }
 
-/** Returns a command that calls an endpoint. Quotes the key and the slug, because other users choose them. Throws if the key is not a valid header value. */
+/**
+ * Returns a curl command that calls an endpoint. Quotes the key and the URL, because other users may have chosen the key and the
+ * path. Throws if the key contains control characters.
+ */
 export const tryCommand = ({ method, url }: Tried, apiKey: string): string => {
   if (hasControls(apiKey)) throw new Error('the API key contains control characters');
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;

@@ -153,7 +153,10 @@ const FormFields = ({ text }: { readonly text: string }) => {
   return <PairList title="Fields" pairs={pairs} total={fields.length} fromWire={false} />;
 };
 
-/** The server formats JSON up to this length, because 256 KiB of small values would block its event loop for 50 ms. */
+/**
+ * The maximum length, in characters, of JSON that the server formats. The browser formats longer JSON, because 256 KiB of small
+ * values would block the event loop of the server for 50 ms.
+ */
 const INDENTED_BY_SERVER_MAX = 64 * 1024;
 
 const PrettyJson = ({ label, text }: { readonly label: string; readonly text: string }) => {

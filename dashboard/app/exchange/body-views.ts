@@ -39,14 +39,14 @@ const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefi
 export const bodyBytes = ({ body, bodyEncoding }: Pick<BodyView, 'body' | 'bodyEncoding'>): Uint8Array =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** Returns the shown part as text. Returns undefined if the part is not text. */
+/** Returns the part of the body that is on the page as text. Returns undefined if that part is not text. */
 export const bodyText = (view: BodyView): string | undefined =>
   view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType);
 
 const isJsonType = (type: string): boolean => type.endsWith('/json') || type.endsWith('+json');
 /**
- * Returns whether decoded text is actually binary data, which can be valid UTF-8 by accident. Control characters other than tabs and line
- * breaks count as binary.
+ * Returns whether decoded text is actually binary data, which can be valid UTF-8 by accident. Control characters other than tabs
+ * and line breaks count as binary.
  */
 export const isBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
 
@@ -71,7 +71,7 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
 /** Splits a form or a query string into pairs without decoding them. */
 export const splitPairs = (text: string): readonly string[] => text.split('&').filter((pair) => pair !== '');
 
-/** Decodes one pair. Invalid escapes are kept unchanged. */
+/** Decodes one pair. A name or value with an invalid escape is not decoded, except that `+` becomes a space. */
 export const decodePair = (pair: string): readonly [name: string, value: string] => {
   const equals = pair.indexOf('=');
   const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];

@@ -4,13 +4,13 @@ const headersOf = (name: string, contentType: string): Readonly<Record<string, s
   'content-type': contentType,
   // The dashboard chooses the name. Characters that would need quoting are replaced.
   'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
-  // This policy applies in addition to the policy of every response. Every response also has nosniff.
+  // This policy applies in addition to the one in `securityHeaders`, which also contain `nosniff`.
   'content-security-policy': "sandbox; default-src 'none'",
 });
 
 /**
- * Returns captured data as a download. If a browser opens the file, its content has no origin, cannot run scripts and cannot load other
- * resources.
+ * Returns captured data as a download. If a browser opens the response as a page, the page has an opaque origin, cannot run scripts
+ * and cannot load other resources.
  */
 export const capturedFile = (bytes: Uint8Array, name: string, contentType = 'application/octet-stream'): Response =>
   // The cast is safe, because no other thread shares this memory.

@@ -17,7 +17,7 @@ export interface BodyView extends EncodedBody {
   readonly bytes: number;
   /** The number of bytes in the log. Less than `bytes` if the capture was truncated. */
   readonly bytesCaptured: number;
-  /** The number of bytes in `body`. Less than `bytesCaptured` if the body is long. */
+  /** The number of bytes in `body`. Less than `bytesCaptured` if the body is longer than `BODY_SHOWN_BYTES_MAX`. */
   readonly bytesShown: number;
 }
 

@@ -10,7 +10,7 @@ export interface HexRow {
 const hexOf = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
 const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f;
 
-/** Formats 16 bytes like `hexdump -C`. */
+/** Formats the 16 bytes of a row, counted from 0, like `hexdump -C`. */
 export const hexRow = (bytes: Uint8Array, row: number): HexRow => {
   const start = row * HEX_ROW_BYTES;
   const part = [...bytes.subarray(start, start + HEX_ROW_BYTES)];

@@ -21,7 +21,7 @@ const Row = ({ bytes, index }: { readonly bytes: Uint8Array; readonly index: num
   );
 };
 
-/** Shows offsets, bytes and characters. Renders only the visible rows. */
+/** Shows offsets, bytes and characters. After hydration, renders only the rows in and near the visible area. */
 export const HexView = ({ label, body }: { readonly label: string; readonly body: BodyView }) => {
   const bytes = useMemo(() => bodyBytes(body), [body]);
   const frame = useRef<HTMLDivElement>(null);

@@ -4,7 +4,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { SectionHeading } from './section-heading.tsx';
 import { WireValue } from './wire-value.tsx';
 
-/** The maximum number of pairs on a page. A form of 256 KiB can have 130,000 pairs, which would be slow to render. */
+/** The maximum number of pairs in a list. A form of 256 KiB can have 130,000 pairs, which would be slow to render. */
 export const PAIRS_SHOWN_MAX = 500;
 
 export interface PairListProps {

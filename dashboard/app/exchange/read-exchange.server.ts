@@ -7,8 +7,8 @@ import type { RequestName } from '../../src/resources/names.ts';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 
 /**
- * Returns what `read` finds in the project's log for this id. Rejects with `NotFound` if it finds nothing. Throws an error page if
- * the log is unavailable.
+ * Returns what `read` finds in the project's log for this id. Rejects with `NotFound` if `read` finds nothing, and with an error
+ * page if the log is unavailable.
  */
 export const readExchange = async <T extends object>(
   backend: Backend,

@@ -8,7 +8,7 @@ import type { ExchangeView } from './exchange-view.ts';
 import { PairList } from './pair-list.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 
-/** Shows the response that the caller received, and the reason for it. */
+/** Shows the response to the caller, if one was recorded, and where the response came from. */
 export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   <>
     <Reason view={view} exchange={exchange} />

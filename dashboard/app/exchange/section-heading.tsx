@@ -1,6 +1,9 @@
 import { createContext, useContext, type ReactNode } from 'react';
 
-/** The heading level within a tab. It is one level below the exchange title, which is on the page or in a panel. */
+/**
+ * The heading level within a tab, which is one below the title: `h2` on the page of an exchange, and `h3` in the panel next to the
+ * list.
+ */
 export const SectionLevel = createContext<'h2' | 'h3'>('h3');
 
 export interface SectionHeadingProps {

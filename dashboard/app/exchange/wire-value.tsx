@@ -6,8 +6,8 @@ const CHARSET_TITLES = {
 } as const;
 
 /**
- * Shows a name, value or target from the wire, decoded as UTF-8 where possible. Untrusted text is isolated so that its direction cannot affect the
- * surrounding text.
+ * Shows a name, value or target from the wire, decoded as UTF-8 where possible. Untrusted text is isolated so that its direction
+ * cannot affect the surrounding text.
  */
 export const WireValue = ({ latin1 }: { readonly latin1: string }) => {
   const { text, charset } = wireText(latin1);

@@ -18,7 +18,10 @@ export interface ApiKeyProps {
   readonly fingerprint: string | undefined;
   readonly issuedAt: string | undefined;
   readonly isOwnSecret: boolean;
-  /** Information about regenerations of the key. Undefined if the key cannot be regenerated. */
+  /**
+   * Information about regenerations of the key. Undefined if the account has its own Secret, because then the key cannot be
+   * regenerated.
+   */
   readonly regenerations: KeyRegenerationView | undefined;
   readonly plan: string | undefined;
   readonly quota: number | undefined;
@@ -108,7 +111,7 @@ export const ApiKey = (props: ApiKeyProps) => {
             <ReadinessBadge readiness={readiness} />
           </span>
         </Row>
-        {/* Keyed by the fingerprint, so that a revealed old key disappears. */}
+        {/* Keyed by the fingerprint, so that a revealed key is hidden once it has been replaced. */}
         {secretName !== undefined && <KeyRow key={fingerprint} />}
         <Row label="Fingerprint">
           <code>{fingerprint ?? '–'}</code>

@@ -4,7 +4,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
 
-/** The form's `intent`. */
+/** The `intent` of the form that creates the first account. */
 export const FIRST_ACCOUNT = 'first-account';
 
 const MANIFEST = `apiVersion: standin.dev/v1alpha1
@@ -33,8 +33,8 @@ export interface FirstAccountProps {
 }
 
 /**
- * If there is no account, explains that a new project needs one. Local users can create an account here. On a cluster, the platform
- * team manages accounts.
+ * Explains that a project needs an account. The page shows this if there is no account. Local users can create an account here. On
+ * a cluster, the platform team manages accounts.
  */
 export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
   <>

@@ -11,7 +11,7 @@ const number = new Intl.NumberFormat('en');
 
 export interface ProjectCardProps {
   readonly project: ProjectView;
-  /** Whether the log is unavailable. If it is not, missing request counts mean that the user may not read the project's log. */
+  /** True if the log is unavailable. If false, missing request counts mean that the user may not read the log of the project. */
   readonly isLogUnavailable: boolean;
 }
 

@@ -5,7 +5,7 @@ import { errorsOf } from '../ui/form-errors.ts';
 import { managedForm, refusedForm, saveForm, type SavedForm } from '../ui/save-form.server.ts';
 import { PROJECT_FIELDS, toProject, type ProjectValues } from './project-values.ts';
 
-/** Creates a project, or replaces the spec of `before`. */
+/** Creates a project, or replaces the spec of `edited.before`. */
 export const saveProject = async (
   { resources }: Backend,
   values: ProjectValues,

@@ -10,7 +10,7 @@ const GAP = 1;
 const HEIGHT = 20;
 const BAR_MIN = 1;
 
-/** Draws bars of equal width. An hour without requests is a line at the bottom. */
+/** Draws a bar of equal width for each value. A zero is a line at the bottom. */
 export const Sparkline = ({ values, label }: SparklineProps) => {
   const highest = Math.max(1, ...values);
   const width = values.length * (BAR + GAP) - GAP;

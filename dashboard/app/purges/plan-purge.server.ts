@@ -15,7 +15,7 @@ export type Matching =
   { readonly kind: 'counted'; readonly count: number } | { readonly kind: 'unknown'; readonly message: string };
 
 export type PlannedPurge =
-  /** No requests are selected. */
+  /** All fields are empty, so no requests are selected. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'invalid'; readonly errors: FormErrors }
   /** The user may not create the purge. */
@@ -58,7 +58,10 @@ export const planPurge = async (backend: Backend, project: ProjectName, values: 
   return { kind: 'plan', matching: await countMatching(backend, project, values) };
 };
 
-/** Counts the matching requests. The number is unknown to users who may delete requests but not read them. */
+/**
+ * Counts the matching requests. The number is unknown if the log is unavailable, or if the user may delete requests but not read
+ * them.
+ */
 const countMatching = async (
   backend: Backend,
   project: ProjectName,

@@ -13,7 +13,7 @@ export interface PurgeFormProps {
   readonly errors: FormErrors | undefined;
 }
 
-/** Selects the requests of a new purge. The values are in the URL, so the page shows what they select. */
+/** Selects the requests of a new purge. Submits its values to the URL, so that the page previews the selection. */
 export const PurgeForm = ({ values, errors }: PurgeFormProps) => {
   const errorsOf = (name: keyof PurgeValues): readonly string[] => errors?.fields[name] ?? [];
   const preview = useSubmitWhileTyping();

@@ -49,7 +49,7 @@ export const PurgePlan = ({ params, values, matching, refused, isSending, zone }
         </p>
       </div>
       <Form method="post" noValidate className="flex flex-col gap-4">
-        {/* Deletes what this form shows, even if the other form has been changed since. */}
+        {/* Hidden fields, so that the purge deletes what is shown here, even if the other form has been changed since. */}
         {PURGE_FIELDS.map((name) => (
           <input key={name} type="hidden" name={name} value={values[name]} />
         ))}

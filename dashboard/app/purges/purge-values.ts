@@ -4,7 +4,7 @@ import { readTimeRange, resolveRange } from '../requests/time-range.ts';
 /** The fields that select the requests of a purge. */
 export interface PurgeValues {
   readonly q: string;
-  /** A time in RFC 3339, or the text that the user typed. */
+  /** A time in RFC 3339, or the text that the user typed if it is not a time. The same applies to `to`. */
   readonly from: string;
   readonly to: string;
   /** `All`, or empty for the requests that match the other fields. */

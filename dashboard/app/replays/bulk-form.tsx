@@ -14,7 +14,7 @@ export interface BulkFormProps {
   readonly errors: FormErrors | undefined;
 }
 
-/** Fields for the requests, the target and the rate. */
+/** Fields for the requests, the target, the rate and the order. */
 export const BulkForm = ({ values, errors }: BulkFormProps) => {
   const errorsOf = (name: keyof BulkValues): readonly string[] => errors?.fields[name] ?? [];
   // Submits the form, so that its values are in the URL and the page shows the plan for these values.

@@ -37,7 +37,10 @@ export interface ReplayPlanView {
 
 export type Planned =
   | { readonly kind: 'plan'; readonly plan: ReplayPlanView; readonly commands: ReplayCommands }
-  /** Neither a search nor a time range is set. Empty fields must never select all requests. */
+  /**
+   * The range has no fixed start and end, which means that neither a search nor a time range is set. Empty fields must never select
+   * all requests.
+   */
   | { readonly kind: 'empty' }
   | { readonly kind: 'invalid'; readonly errors: FormErrors }
   | { readonly kind: 'unavailable'; readonly message: string };
@@ -78,7 +81,7 @@ const problemsOf = async ({ resources }: Backend, params: ProjectName, values: B
   return checked.errors;
 };
 
-/** Determines what a replay would send and how long the replay would take. */
+/** Determines what a replay would send and the minimum time that it would take. */
 export const planReplay = async (backend: Backend, params: ProjectName, values: BulkValues): Promise<Planned> => {
   if (!isFixed(values)) return { kind: 'empty' };
   const errors = await problemsOf(backend, params, values);

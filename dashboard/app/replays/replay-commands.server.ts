@@ -30,12 +30,12 @@ export interface ReplayCommands {
   readonly kubectl: string;
   /**
    * A command that starts with `standin`. Undefined if a command line cannot contain the edits, because they are too large, are not
-   * text, or contain control characters.
+   * text, contain control characters, or have a body that starts with `@`.
    */
   readonly standin: string | undefined;
 }
 
-/** The maximum length of a command. Systems accept words of up to 128 KiB, but users do not paste such long commands. */
+/** The maximum length of a command. Linux accepts arguments of up to 128 KiB, but users do not paste such long commands. */
 const COMMAND_CHARS_MAX = 8_000;
 
 /**

@@ -53,7 +53,7 @@ const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayVi
 
 const count = (value: number): string => value.toLocaleString('en');
 
-/** Shows the progress, and the available actions while the replay runs. */
+/** Shows the progress and, until the replay ends, the available actions. */
 export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
   const { planned, sent, failed, ratePerSecond, isOrdered } = replay;
   const isRunning = !hasEnded(replay);

@@ -47,8 +47,8 @@ export const headerText = (headers: readonly HeaderPair[]): string =>
   headers.map(([name, value]) => `${name}: ${value}`).join('\n');
 
 /**
- * The maximum number of parsed headers. A captured request has fewer, because each header takes at least four bytes. A replay also
- * allows fewer.
+ * The maximum number of parsed headers. A captured request has fewer, because each header takes at least four bytes. The schema of
+ * a Replay also allows fewer.
  */
 const HEADERS_READ_MAX = LIMITS.requestHeadBytesMax / 4 + 1;
 
@@ -65,7 +65,7 @@ export const parseHeaderText = (text: string): HeaderPair[] =>
         : ([line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const);
     });
 
-/** Returns whether the text differs from these headers. Ignores whitespace around values. */
+/** Returns whether the text differs from these headers. Ignores whitespace around names and values. */
 export const areHeadersEdited = (text: string, captured: readonly HeaderPair[]): boolean =>
   JSON.stringify(parseHeaderText(text)) !== JSON.stringify(parseHeaderText(headerText(captured)));
 
@@ -124,7 +124,7 @@ export const toReplay = (values: ReplayValues, captured: CapturedView, identity:
 /** The fields of a bulk replay, which sends all matches of a search in a time range. */
 export interface BulkValues {
   readonly q: string;
-  /** A time in RFC 3339, in UTC. */
+  /** A time. `planReplay` requires RFC 3339 in UTC, and `fixedRange` converts other times. The same applies to `to`. */
   readonly from: string;
   readonly to: string;
   readonly target: string;

@@ -15,7 +15,7 @@ export interface ReplayView {
   readonly url: string;
   readonly ratePerSecond: number;
   readonly isOrdered: boolean;
-  /** The requested state. */
+  /** The requested state, such as `Suspended`. */
   readonly state: string;
   readonly phase: ReplayPhase;
   /** The number of requests. Undefined if they have not been counted yet. */
@@ -26,7 +26,7 @@ export interface ReplayView {
   readonly startedAt: string | undefined;
   readonly completedAt: string | undefined;
   readonly result: { readonly status: number; readonly durationMs: number } | undefined;
-  /** The reason why the replay is waiting or has failed. */
+  /** The operator's message about the progress or the end of the replay. */
   readonly message: string;
 }
 
@@ -51,7 +51,7 @@ const TARGET_WORDS: Readonly<Record<string, string>> = {
 export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>): string =>
   TARGET_WORDS[target] ?? url;
 
-/** Formats an approximate duration: `1 h 5 min`, `40 s`. */
+/** Formats an approximate duration: `40 s`, `65 min`, `1 h 35 min`. */
 export const inWords = (seconds: number): string => {
   if (seconds < 1) return 'less than a second';
   if (seconds < 90) return `${Math.round(seconds)} s`;

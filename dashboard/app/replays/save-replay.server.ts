@@ -9,7 +9,7 @@ const TOO_LARGE =
   `exceeds ${LIMITS.replayEditBytesMax / 1_000} kB, the maximum size of the edits in a Replay. ` +
   'Use another client to send a larger request';
 
-/** Adds the line number to a header's problem, because the form has one field for all headers. */
+/** Adapts a problem to the form. Adds the line number to a header's problem, because the form has one field for all headers. */
 const inForm = (problem: Problem): Problem => {
   if (problem.path === 'spec.edit.body' && /^too long/i.test(problem.message))
     return { ...problem, message: TOO_LARGE };

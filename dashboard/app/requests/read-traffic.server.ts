@@ -23,7 +23,10 @@ export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter
   return { ok: true, filter: { search: parsed.filter, since, until } };
 };
 
-/** Like `trafficFilter`, but for requests that only the dashboard's own pages send. Throws if the search is invalid. */
+/**
+ * Like `trafficFilter`, but for requests that only the dashboard's own pages send. Throws a response with status 400 if the search
+ * is invalid.
+ */
 export const trafficFilterOrFail = (params: URLSearchParams, now: Date): Omit<CountFilter, 'projectUid'> => {
   const asked = trafficFilter(params, now);
   if (asked.ok) return asked.filter;

@@ -1,8 +1,8 @@
 import { parseDuration } from '@standin/contract';
 
 /**
- * The selected time range, as written in the URL. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes. "Copy link" uses
- * RFC 3339 times, so that another user sees the same requests.
+ * The selected time range, as written in the URL. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes.
+ * "Copy link" uses RFC 3339 times, so that another user sees the same requests.
  */
 export interface TimeRange {
   /** A duration such as `15m`, or a time in RFC 3339. Undefined if the range has no start. */

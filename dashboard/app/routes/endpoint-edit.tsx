@@ -20,7 +20,7 @@ import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
   const object = await getEndpoint(backend, names);
-  // The endpoint is read-only. The overview shows the reason.
+  // A GitOps tool manages the endpoint, so it cannot be edited here. The overview shows the reason.
   if (ownerOf(object) !== undefined) throw redirect(paths.endpoint(names));
   const { url } = projectStatus(await getProject(backend, names));
   return {

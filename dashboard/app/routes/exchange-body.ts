@@ -6,7 +6,10 @@ import { BODY_PARTS, headerValue } from '../exchange/exchange-view.ts';
 import { notFound } from '../../src/pages/failures.ts';
 import { exchangeParams } from './params.server.ts';
 
-/** Returns a captured body, byte for byte. `?item=N` selects a part of a multipart body. `?as=image` adds the image type, for pages. */
+/**
+ * Returns a captured body, byte for byte. `?item=N` selects a part of a multipart body. `?as=image` sets the content type of the
+ * image, so that pages can show it.
+ */
 export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);

@@ -2,7 +2,7 @@ import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { exchangeParams } from './params.server.ts';
 import { createShareFrom, loadShareDialog, previewShare } from '../shares/share-dialog.server.ts';
 
-/** Returns the data that the dialog needs to open. */
+/** Returns the data that the share dialog loads when it opens. */
 export const loader = async ({ params, context }: LoaderFunctionArgs) =>
   Response.json(await loadShareDialog(context, exchangeParams(params)));
 

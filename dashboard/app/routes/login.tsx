@@ -10,7 +10,10 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
 
-/** The reasons for showing the login page. The set is fixed, so a link cannot make the dashboard show arbitrary text. */
+/**
+ * The notices of the login page, by the `reason` in the URL. Unknown reasons are ignored, so that a link cannot make the dashboard
+ * show arbitrary text.
+ */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
   ['signed-out', 'You are signed out.'],

@@ -16,7 +16,10 @@ import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts
 
 export const meta: MetaFunction = () => [{ title: 'Replay result · Standin' }];
 
-/** The maximum number of results in which a Replay is looked up by name. Results outlive their Replay. */
+/**
+ * The maximum number of a request's results that are searched for the name of the Replay. The log is searched, because results
+ * outlive their Replay.
+ */
 const SEARCHED_MAX = 500;
 
 const readResult = async (log: ProjectLog, { replay, id }: ReplayName & RequestName) => {

@@ -27,7 +27,7 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
 
-/** The maximum number of results on the page. The statuses above the list link to the other results. */
+/** The maximum number of results on the page. To see others, users limit the list to one status. */
 const RESULTS_MAX = 200;
 
 interface Results {
@@ -69,7 +69,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   };
 };
 
-/** Pauses, resumes or cancels the replay. The state is the only field that can change. */
+/** Pauses, resumes or cancels the replay. The state is the only field of its spec that can change. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = replayParams(params);
   const form = await request.formData();

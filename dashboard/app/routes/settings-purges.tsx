@@ -102,7 +102,7 @@ const Purges = () => {
             Standin includes it. The API server reports: {planned.message}
           </Notice>
         ) : (
-          // A new purge empties the form.
+          // Keyed by the newest purge, so that a new purge empties the form.
           <PurgeForm
             key={purges?.shown[0]?.uid}
             values={values}

@@ -4,10 +4,10 @@ import { projectParams } from './params.server.ts';
 import { readHistogram } from '../../src/requests/read-histogram.ts';
 import { respondOrUnavailable, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
-/** The time limit for the response, which is longer than ClickHouse's own limit. */
+/** The time limit for the response, which is longer than the 10 s that ClickHouse may take for a query. */
 const ANSWER_MS_MAX = 15_000;
 
-/** Returns the data for the chart above the list, which are the requests over time and the total. */
+/** Returns the data for the chart above the list: the requests over time, the number of matches, and the total. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const now = new Date();
   const query = new URL(request.url).searchParams;

@@ -5,7 +5,10 @@ import { projectParams } from './params.server.ts';
 import { trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
-/** Streams the tail: `rows` with new requests, and `unavailable` while the log is not responding. The tail is complete from `since`. */
+/**
+ * Streams the tail, which is the requests that arrive while the page is open. Sends `rows` with new requests, and `unavailable`
+ * while the log is not responding. The tail is complete from `since`.
+ */
 export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
   const { searchParams } = new URL(request.url);

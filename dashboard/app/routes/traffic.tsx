@@ -11,15 +11,15 @@ export const meta: MetaFunction = ({ params }) => [{ title: `Traffic · ${params
 export const loader = ({ request, params, context: { backend } }: LoaderFunctionArgs) =>
   loadTraffic(backend, projectParams(params), new URL(request.url).searchParams);
 
-/** Sends a first request for the user, in a project without requests. */
+/** Sends a sample request for the user. The page offers this in a project without requests. */
 export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
   const sent = await sendSampleRequest(backend, projectParams(params));
   return data(sent, { status: sent.error === undefined ? 200 : 502 });
 };
 
 /**
- * Skips the reload when the user opens a request or submits a form, such as a preference, because the tail keeps the list up to
- * date.
+ * Skips the reload when the user opens a request or submits a form, such as a preference, because the stream of new requests keeps
+ * the list up to date.
  */
 export const shouldRevalidate: ShouldRevalidateFunction = ({
   currentUrl,

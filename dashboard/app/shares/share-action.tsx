@@ -12,7 +12,10 @@ import { ShareDialog } from './share-dialog.tsx';
 const useIsInPlan = (): boolean | undefined =>
   useRouteLoaderData<{ readonly isSharingInPlan?: boolean } | undefined>('routes/project')?.isSharingInPlan;
 
-/** A button that opens the share dialog. If the plan does not include sharing, the dialog explains what sharing is and what it requires. */
+/**
+ * A button that opens the share dialog. If the plan does not include sharing, the dialog explains what sharing is and what it
+ * requires.
+ */
 export const ShareAction = ({ exchange }: { readonly exchange: RequestName }) => {
   const [open, setOpen] = useState(false);
   const isInPlan = useIsInPlan();

@@ -22,10 +22,10 @@ type RuleField = keyof typeof RULE_FIELDS;
 type RuleTexts = Readonly<Record<RuleField, string>>;
 export type FieldProblems = Readonly<Record<string, readonly string[]>>;
 
-/** The data that the dialog needs to open. */
+/** The data that the share dialog loads when it opens. */
 export interface ShareDialogData {
   readonly kind: 'ready';
-  /** False if the account plan does not include sharing. Undefined if the user may not read the account. */
+  /** False if the account plan does not include sharing. Undefined if the account cannot be read. */
   readonly isInPlan: boolean | undefined;
   readonly isLocal: boolean;
   readonly alwaysHidden: readonly string[];

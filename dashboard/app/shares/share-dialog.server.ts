@@ -56,7 +56,7 @@ export const loadShareDialog = async (context: Context, params: RequestName): Pr
   };
 };
 
-/** Returns the problems that the schema finds in a Share with these rules. */
+/** Returns the problems that the schema of a Share finds in these rules. */
 const problemsOf = (redact: RedactionRules) => {
   const result = DEFINITIONS.Share.spec.shape.redact.safeParse(redact);
   return result.success

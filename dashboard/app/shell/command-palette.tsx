@@ -18,7 +18,7 @@ const ITEM =
 const GROUP =
   '[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:text-small [&_[cmdk-group-heading]]:text-muted';
 
-/** Finds pages, and actions on the open page. */
+/** Finds projects, endpoints of the current project, and actions on the open page. */
 export const CommandPalette = ({ open, onOpenChange, current }: CommandPaletteProps) => {
   const navigate = useNavigate();
   const actions = useRegisteredShortcuts().filter(({ hidden = false }) => !hidden);

@@ -15,7 +15,7 @@ const RETRY_MS = 3_000;
 const isFailure = (value: unknown): value is Failure =>
   typeof value === 'object' && value !== null && 'title' in value && 'message' in value && 'kind' in value;
 
-/** Shows what is unavailable within the usual layout. Data that becomes available is shown without a reload. */
+/** Shows an error within the usual layout. If data is unavailable (status 503), reloads it until it is available. */
 export const ErrorView = ({ status, data }: ErrorViewProps) => {
   const { revalidate, state } = useRevalidator();
   const isUnavailable = status === 503;

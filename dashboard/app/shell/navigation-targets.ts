@@ -9,7 +9,7 @@ export interface NavigationTargets {
 
 const NOTHING: NavigationTargets = { projects: [], endpoints: [] };
 
-/** Loads the targets on first use, and reloads them on each later use. */
+/** Returns the targets, and a function that loads them. The targets are empty before the first load and after a failed one. */
 export const useNavigationTargets = (current: { namespace: string; project: string } | undefined) => {
   const [targets, setTargets] = useState(NOTHING);
   const { namespace, project } = current ?? {};

@@ -23,7 +23,7 @@ const KEYS = [
   { value: 'off', label: 'Off' },
 ];
 
-/** A menu for the preferences. The server stores them in a cookie, and the page changes immediately. */
+/** A menu for the preferences. The server stores them in a cookie. The theme changes before the server responds. */
 export const PreferencesMenu = ({ preferences }: { readonly preferences: Preferences }) => {
   const fetcher = useFetcher();
   const change = (name: keyof Preferences) => (value: string) => {

@@ -1,6 +1,6 @@
 import { useRouteLoaderData } from '../remix.ts';
 
-/** The user's preferences. They are stored in a cookie, so that the first HTML is correct. */
+/** The user's preferences. They are stored in a cookie, so that the server's HTML already applies them. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly time: 'local' | 'utc';

@@ -35,7 +35,10 @@ export const useRegisteredShortcuts = (): readonly Shortcut[] =>
     () => NONE,
   );
 
-/** Registers shortcuts while the component is mounted. `run` may change between renders, but keys and labels may not. */
+/**
+ * Registers shortcuts while the component is mounted. `run` may change in every render. A change of a key or a label registers the
+ * shortcuts again, and a change of only `hidden` or `general` has no effect.
+ */
 export const useShortcuts = (list: readonly Shortcut[]): void => {
   const latest = useRef(list);
   useEffect(() => {
@@ -65,12 +68,15 @@ const isTyping = (target: EventTarget | null): boolean =>
 /** Returns whether an open dialog or menu receives all keys. */
 const isCovered = (): boolean => document.querySelector('[role=dialog], [role=alertdialog], [role=menu]') !== null;
 
-/** Returns whether the space bar clicks the element. */
+/** Returns whether the element itself uses the space bar, for example as a click. */
 const takesSpace = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest('a, button, summary, input, [role=button], [role=slider], [role=separator]') !== null;
 
-/** Listens for single keys. Call it once. `isOn` is false if the user has turned them off. */
+/**
+ * Listens for the keys of all registered shortcuts. Only one component may call this hook, because each call would run the
+ * shortcuts again. `isOn` is false if the user has turned single-key shortcuts off.
+ */
 export const useShortcutKeys = (isOn: boolean): void => {
   useEffect(() => {
     if (!isOn) return;
@@ -83,7 +89,7 @@ export const useShortcutKeys = (isOn: boolean): void => {
       const isSecond = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS_MAX;
       const keys = isSecond ? `${first?.key ?? ''} ${key}` : key;
       first = undefined;
-      // The component that was added last is the innermost.
+      // If several components have registered the same keys, the one that registered last wins.
       const match = snapshot.findLast((shortcut) => shortcut.keys === keys);
       if (match !== undefined) {
         event.preventDefault();

@@ -21,7 +21,7 @@ interface Tab {
   readonly Contents: ComponentType<ExchangeTabProps>;
 }
 
-/** The tabs in display order. The first tab is the default and is omitted from the URL. */
+/** The tabs in display order. The first tab is open if the URL names no known tab. */
 const TABS: readonly [Tab, ...Tab[]] = [
   { name: 'request', label: 'Request', Contents: RequestTab },
   { name: 'response', label: 'Response', Contents: ResponseTab },
@@ -70,7 +70,7 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
           ))}
         </nav>
       </div>
-      {/* Keyed by the request, so that requests do not share state. */}
+      {/* Keyed by the request and the tab, so that neither requests nor tabs share state. */}
       <div key={`${view.id} ${open.name}`} className="flex flex-col gap-5 pt-1">
         <SectionLevel.Provider value={level === 'h1' ? 'h2' : 'h3'}>
           <open.Contents view={view} exchange={exchange} />
@@ -80,7 +80,10 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
   );
 };
 
-/** Returns links to tabs of the current page that keep the rest of its URL. */
+/**
+ * Returns a function that creates the link to a tab of the current page. The link keeps the other URL parameters, except the body
+ * view.
+ */
 const useTabLink = (): ((name: string) => string) => {
   const [params] = useSearchParams();
   return (name) => {

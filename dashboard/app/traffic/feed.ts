@@ -1,15 +1,18 @@
 import { capWithGap, countItems, endOf, mergeItems, type FeedItem } from './feed-items.ts';
 import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** Rows that a tail delivers together. */
+/** Rows that the tail, which is the stream of new requests, delivers together. */
 export interface RowBatch {
   /** The rows, newest first. */
   readonly rows: readonly TrafficRow[];
-  /** Set if there were more rows than fit in one batch. `count` older rows were left out. The oldest of them was received at `since`. */
+  /**
+   * Set if there were more rows than fit in one batch. `count` older rows were left out. The oldest of them was received at
+   * `since`.
+   */
   readonly skipped?: { readonly count: number; readonly since: string } | undefined;
 }
 
-/** The reason why new requests wait. The user has scrolled to older requests, is reading a request, or has stopped the tail. */
+/** The reason why new requests wait: the user has scrolled to older requests, is reading a request, or has stopped the tail. */
 export type PauseReason = 'scrolled' | 'reading' | 'stopped';
 
 export interface FeedState {

@@ -8,7 +8,7 @@ import {
 } from '@standin/exchange/search';
 import type { TrafficRow } from '../requests/traffic-row.ts';
 
-/** Columns whose values can be used as a filter. */
+/** The columns of the list, in display order. The values of all columns except `time` can be used as a filter. */
 export const CELL_FIELDS = ['time', 'method', 'status', 'path', 'duration', 'size', 'endpoint'] as const;
 export type CellField = (typeof CELL_FIELDS)[number];
 
@@ -40,7 +40,7 @@ const withCondition = (q: string, condition: Condition): string => {
   return formatFilter(allOf([...kept, condition]));
 };
 
-/** Removes the nth condition from a search. */
+/** Removes the condition at `index` from a search. Returns an empty search if it cannot be parsed. */
 export const withoutTerm = (q: string, index: number): string => {
   const parsed = parseFilter(q);
   if (parsed.kind === 'invalid') return '';
@@ -67,7 +67,10 @@ const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
   }
 };
 
-/** Limits a search to the value of a cell, or excludes the value if `isOut` is true. */
+/**
+ * Limits a search to the value of a cell, or excludes the value if `isOut` is true. For durations and sizes, the value is the
+ * minimum.
+ */
 export const filterByCell = (q: string, row: TrafficRow, field: CellField, isOut: boolean): string => {
   const term = termOfCell(row, field);
   return term === undefined ? q : withCondition(q, isOut ? { kind: 'not', condition: term } : term);

@@ -2,8 +2,8 @@ import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { formatCount, formatInstant, type Zone } from '../requests/traffic-row.ts';
 
 /**
- * Status classes in the order of a bucket's counts. `none` means no response. A copy of `STATUS_CLASSES`, because browsers do not
- * load the log store.
+ * Status classes in the order of the counts in a bucket. `none` means no response. A copy of `STATUS_CLASSES` in the log store,
+ * which browsers do not load.
  */
 export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
@@ -20,7 +20,7 @@ export const brushOf = (anchor: number, cursor: number): Brush => ({
   last: Math.max(anchor, cursor),
 });
 
-/** Returns the start and end of a brush. */
+/** Returns the start and the exclusive end of a brush. */
 export const timesOf = ({ from, widthMs }: RequestHistogram, { first, last }: Brush) => ({
   since: new Date(Date.parse(from) + first * widthMs),
   until: new Date(Date.parse(from) + (last + 1) * widthMs),
@@ -44,7 +44,10 @@ export const describeBrush = (view: RequestHistogram, brush: Brush, zone: Zone):
   return `${start} to ${sameDay ? end.slice(11) : end}: ${what}${classes.length > 0 ? ` (${classes.join(', ')})` : ''}`;
 };
 
-/** Returns the parts of a bar from the bottom up, as fractions of the highest bar. Parts that are not empty have a minimum height. */
+/**
+ * Returns the parts of a bar from the bottom up, as fractions of the highest bar. Parts that are not empty are at least `visible`
+ * high, unless the bar would then be higher than the chart.
+ */
 export const stackOf = (counts: readonly number[], highest: number, visible: number): readonly number[] => {
   const heights = counts.map((count) => (count === 0 ? 0 : Math.max(visible, count / highest)));
   const over = sumOf(heights);

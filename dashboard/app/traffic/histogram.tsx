@@ -45,8 +45,8 @@ const Bars = ({ view }: { readonly view: RequestHistogram }) => {
 };
 
 /**
- * Shows the data of the chart, without empty buckets, as a table for users who cannot see the chart. The box limits the width of
- * the table.
+ * Shows the data of the chart, without empty buckets, as a table that only screen readers present. The class is on a box around the
+ * table, which limits the width of the table.
  */
 const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
   <div className="sr-only">

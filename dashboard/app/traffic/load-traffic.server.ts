@@ -18,7 +18,7 @@ export const loadSelection = async (log: ProjectLog, id: string): Promise<Select
     : { id, exchange: found.exchange };
 };
 
-/** Loads the first rows that a URL selects, and the request that it opens. */
+/** Loads the first rows that a URL selects, and the request that the URL opens. */
 export const loadTraffic = async (
   backend: Backend,
   params: ProjectName,

@@ -68,7 +68,7 @@ export const OpenRequest = (props: OpenRequestProps) => (
         <X aria-hidden />
       </IconButton>
     </div>
-    {/* Rendered after hydration, because a lazy component must not change before it is hydrated, and this page updates immediately. */}
+    {/* Rendered after hydration. This page updates at once, and a lazy component must not update before it is hydrated. */}
     {useHydrated() ? (
       <Suspense fallback={<Loading />}>
         <Contents {...props} />

@@ -56,7 +56,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === active}
-          // Runs before the field loses the focus.
+          // Runs before the field loses the focus, which would close the list.
           onPointerDown={(event) => {
             event.preventDefault();
             onChoose(option);
@@ -74,7 +74,10 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
   );
 };
 
-/** The search box. Enter searches. An error is marked at its position, and the list does not change. */
+/**
+ * The search box. Enter starts the search. If the search has an error, the error is marked at its position, and the list does not
+ * change.
+ */
 export const SearchBox = (props: SearchTextOptions) => {
   const { params, range, inputRef, onSearch } = props;
   const id = useId();

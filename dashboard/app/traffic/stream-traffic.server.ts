@@ -12,8 +12,8 @@ const POLL_MS = 150;
 const TOGETHER_MS = 20;
 const TICK_MS = 1_000;
 /**
- * The maximum silence. Browsers close a stream that is silent for much longer. A log that does not respond within this time is considered
- * unavailable.
+ * The maximum silence. Browsers close a stream that is silent for much longer. A log that does not respond within this time is
+ * considered unavailable.
  */
 const SILENCE_MS = 5_000;
 /** The maximum number of rows in a batch. Further requests are only counted, because users cannot read 20,000 lines a second. */
@@ -34,7 +34,10 @@ const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBat
   return { rows: rows.slice(0, max), skipped: { count: rows.length - max, since: oldest.receivedAt } };
 };
 
-/** Sends requests to a client, or reports that there are none or that the log is not responding. Is never silent for long. */
+/**
+ * Sends requests to a client. If there are none for a while, sends an empty batch, or the reason why the log is unavailable, so
+ * that the stream is never silent for long.
+ */
 class Reporter {
   readonly #sink: EventSink;
   #arrived: LogSummary[] = [];
@@ -56,7 +59,10 @@ class Reporter {
     }, TOGETHER_MS);
   }
 
-  /** Runs a query and records whether the log is available. */
+  /**
+   * Waits for a query, so that `tick` can report a query that takes too long. Records that the log is available if the query
+   * succeeds.
+   */
   async watch<T>(query: Promise<T>): Promise<T> {
     this.#askedAt = performance.now();
     try {
@@ -81,7 +87,7 @@ class Reporter {
     this.#sink.send('unavailable', { unavailable: message } satisfies Unavailable);
   }
 
-  /** Reports a log that is not responding, and ends long silences. Called periodically. */
+  /** Reports a log that is not responding, and ends long silences. Must be called periodically. */
   tick(): void {
     if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_RESPONSE);
     else if (!this.#isSilent()) return;

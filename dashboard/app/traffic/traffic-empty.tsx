@@ -135,7 +135,10 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
   </EmptyState>
 );
 
-/** Explains why there are no rows. Either there are no requests yet, the tail is paused, or nothing matches. */
+/**
+ * Explains why there are no rows: there are no requests yet, the tail is paused, or nothing matches. Shows nothing if the log is
+ * unavailable or the search is invalid, because the page reports that elsewhere.
+ */
 export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (
   <Middle>
     {data.unavailable !== undefined || data.problem !== undefined ? null : isPaused ? (

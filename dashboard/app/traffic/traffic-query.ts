@@ -35,6 +35,6 @@ export const trafficParams = ({
   tab: sel === undefined ? undefined : tab,
 });
 
-/** Returns whether two URLs show the same rows. Ignores the open request and its tab. */
+/** Returns whether two URLs show the same rows. Ignores all other parameters, such as the open request and its tab. */
 export const isSameList = (a: URLSearchParams, b: URLSearchParams): boolean =>
   ['q', 'from', 'to'].every((name) => (a.get(name) ?? '') === (b.get(name) ?? ''));

@@ -69,7 +69,10 @@ const useHover = () => {
   return { hovered, handlers: { onPointerOver, onPointerLeave: () => setHovered(undefined) } };
 };
 
-/** Pauses the tail when the user scrolls away from the newest request, resumes it when they scroll back, and loads the next page near the end. */
+/**
+ * Pauses the tail when the user scrolls away from the newest request, resumes it when they scroll back, and loads the next page
+ * near the end.
+ */
 const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) => {
   const { feed, state, gridRef, older } = props;
   const isHydrated = useHydrated();
@@ -90,8 +93,8 @@ const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) =>
 };
 
 /**
- * Shows the list. Only visible rows are rendered. The list is a single tab stop, and the arrow keys, `j` and `k` move between rows. Rows are in the
- * normal flow and are shifted together, because the CSP forbids style attributes in the server's HTML.
+ * Shows the list. Only visible rows are rendered. The list is a single tab stop, and the arrow keys, `j` and `k` move between rows.
+ * Rows are in the normal flow and are shifted together, because the CSP forbids style attributes in the server's HTML.
  */
 export const TrafficTable = (props: TrafficTableProps) => {
   const { state, density, gridRef, older, openId, onOpen } = props;

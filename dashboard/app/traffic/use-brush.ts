@@ -9,7 +9,7 @@ export interface BrushOptions {
   readonly onZoomOut: () => void;
 }
 
-/** The buckets at the cursor in the chart and at the start of its selection. */
+/** The bucket at the cursor, and the bucket where the selection started. */
 interface Selected {
   readonly anchor: number;
   readonly cursor: number;

@@ -42,7 +42,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
         setState({ kind: 'shown', view: answer });
         readFor.current = feed;
       } else if (exact === undefined) {
-        // Keep an estimate if the exact numbers take too long.
+        // If the exact numbers cannot be loaded, keep the estimate.
         setState({ kind: 'failed', message: answer.unavailable ?? FAILED });
       }
       return response.ok ? answer : undefined;

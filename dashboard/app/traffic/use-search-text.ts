@@ -24,7 +24,7 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTe
   const [active, setActive] = useState(-1);
   const [isChecked, setIsChecked] = useState(true);
   const options = useCompletion(params, range, { text, cursor, isOpen });
-  // Show a search that was set elsewhere. Keep the typed text if it differs only in spaces.
+  // Show a search that was set elsewhere. Keep the typed text if it differs only in surrounding spaces.
   const [searched, setSearched] = useState(q);
   if (searched !== q) {
     setSearched(q);

@@ -17,7 +17,7 @@ export interface StreamOptions {
   readonly q: string;
   /** The start of the list if it has no older pages, in RFC 3339. */
   readonly since: string | undefined;
-  /** False if the list ends in the past and has no tail. */
+  /** False if the list has no tail, because it ends in the past or could not be loaded. */
   readonly isLive: boolean;
 }
 

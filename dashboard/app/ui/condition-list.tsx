@@ -2,7 +2,10 @@ import type { ShownCondition } from '../../src/resources/resource-view.ts';
 import { Badge, type Tone } from './badge.tsx';
 import { Time, type TimeProps } from './time.tsx';
 
-/** Returns the tone of a condition. `Stalled` is bad if it is True. All other types are good if they are True. */
+/**
+ * Returns the tone of a condition of an Endpoint or a Project. `Stalled` is bad if it is True. All other types are good if they are
+ * True.
+ */
 export const toneOfCondition = ({ type, status }: Pick<ShownCondition, 'type' | 'status'>): Tone => {
   if (status === 'Unknown') return '1xx';
   return (status === 'True') === (type !== 'Stalled') ? '2xx' : '5xx';

@@ -8,7 +8,7 @@ export interface DialogProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
-  /** A sentence below the title that describes the consequences of confirming. */
+  /** A sentence below the title, for example about the consequences of confirming. */
   readonly description?: ReactNode;
   readonly children: ReactNode;
   readonly wide?: boolean;

@@ -8,7 +8,10 @@ export interface FormErrors {
 
 export const NO_ERRORS: FormErrors = { fields: {}, form: [] };
 
-/** Returns the path of the parent field: `spec.json.headers[0].name` → `spec.json.headers[0]` → `spec.json.headers` → … */
+/**
+ * Returns the path of the parent field: `spec.json.headers[0].name` → `spec.json.headers[0]` → `spec.json.headers` → … Returns a
+ * path without a parent unchanged.
+ */
 const parentOf = (path: string): string => path.replace(/(\.[^.[\]]+|\[\d+\])$/, '');
 
 const fieldOf = (path: string, fields: ReadonlySet<string>): string | undefined => {

@@ -6,7 +6,7 @@ const CONTROL =
   'w-full min-w-0 rounded border border-control bg-page px-2 text-ui text-text aria-invalid:border-5xx disabled:bg-panel disabled:text-muted read-only:bg-panel';
 
 export interface InputProps extends InputHTMLAttributes<HTMLInputElement> {
-  /** Whether machines read the text, such as a path, a name or a URL. */
+  /** True for text that machines read, such as a path, a name or a URL. Browsers do not correct or complete it. */
   readonly mono?: boolean;
   readonly inputRef?: Ref<HTMLInputElement>;
 }

@@ -10,7 +10,7 @@ export interface OutdatedNoticeProps {
   readonly onTakeTheirs: () => void;
 }
 
-/** A notice above a form. It is shown if another user has changed the object since the form was opened. */
+/** A notice above a form. It is shown if the object has changed since the form was opened. */
 export const OutdatedNotice = ({ what, generation, refusal, onTakeTheirs }: OutdatedNoticeProps) => {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -10,7 +10,7 @@ export interface SavedForm {
   /** The saved object. Undefined if the form was rejected or only checked. */
   readonly object: ResourceObject | undefined;
   readonly errors: FormErrors;
-  /** True if another user has changed the object since it was read. */
+  /** True if the object has changed since it was read or, for a new object, if it already exists. */
   readonly isConflict: boolean;
 }
 
@@ -39,7 +39,7 @@ export const saveForm = async (
   }
 };
 
-/** Waits for a dry run. Returns a rejection with the problems that the dry run finds. */
+/** Waits for a dry run, and returns its problems as form errors. `object` is always undefined. */
 export const checkForm = (
   check: Promise<readonly Problem[]>,
   toErrors: (problems: readonly Problem[]) => FormErrors,

@@ -19,7 +19,7 @@ const inLocal = (date: Date): string =>
 export interface TimeProps {
   /** A time in RFC 3339. */
   readonly at: string;
-  /** The user's choice. The server does not know the local time and shows UTC. */
+  /** The user's choice. The server does not know the local time zone and shows UTC. */
   readonly zone: 'local' | 'utc';
 }
 

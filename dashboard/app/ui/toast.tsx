@@ -29,7 +29,10 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** Shows toasts. `notice` is the server's message about the last action, which is also in the first HTML. */
+/**
+ * Shows toasts. `notice` is the server's message about the last action, which the server's HTML also contains for browsers without
+ * scripts.
+ */
 export const Toaster = ({ notice }: { readonly notice: string | undefined }) => {
   const shown = useSyncExternalStore(
     subscribe,

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useActionData, useLocation } from '../remix.ts';
 
 /**
- * Returns the action's response to the last submission as long as the page is open. `useActionData` loses the response when the
+ * Returns the action's response to the last submission until the next navigation. `useActionData` loses the response when the
  * page's data is reloaded. Live pages reload whenever an object changes, but a rejection must stay until the user has read it.
  */
 export const useLastActionData = <Action>(): ReturnType<typeof useActionData<Action>> => {

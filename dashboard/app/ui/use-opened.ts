@@ -6,16 +6,16 @@ interface Version {
 
 /** The response to a rejected save. */
 interface RefusedSave extends Version {
-  /** True if another user has changed the object since this generation. */
+  /** True if the object has changed since this generation. */
   readonly isConflict: boolean;
 }
 
 export interface Opened<Fields extends Version, Refused extends RefusedSave> {
   /** The version that is being edited. */
   readonly opened: Fields;
-  /** The rejected version. */
+  /** The last rejected save of `opened`, if any. */
   readonly refused: Refused | undefined;
-  /** True if another user has saved a different version. */
+  /** True if a newer version has been saved since the form was opened. */
   readonly isOutdated: boolean;
   /** The rejection, if the notice about the newer version already explains it. */
   readonly conflict: Refused | undefined;
@@ -33,7 +33,7 @@ export const useOpened = <Fields extends Version, Refused extends RefusedSave & 
   loaded: Fields,
   sent: Refused | undefined,
 ): Opened<Fields, Refused> => {
-  // Without scripts, the page is loaded with the rejection.
+  // Without scripts, the response to a rejected save is a new page, which shows the submitted values.
   const [opened, setOpened] = useState<Fields>(sent ?? loaded);
   // Ignore an error about a version that is no longer edited.
   const refused = sent?.generation === opened.generation ? sent : undefined;

@@ -7,7 +7,9 @@ const BAR = 10;
 const GAP = 2;
 const VISIBLE_MIN = 2;
 
-/** Shows a bar for each day, and the same data as a table for users who cannot see the bars or want the numbers. */
+/**
+ * Shows a bar for each day. Also shows the days with requests as a table, for users who cannot see the bars or want the numbers.
+ */
 export const UsageByDay = ({ days }: { readonly days: readonly DayUsage[] }) => {
   const highest = Math.max(1, ...days.map(({ requests }) => requests));
   const width = days.length * BAR;

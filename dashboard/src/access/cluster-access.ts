@@ -24,8 +24,8 @@ export interface ClusterAccessOptions {
 const RENEW_BEFORE_MS = 30_000;
 
 /**
- * Identifies the sender by a program's bearer token or a browser's sealed cookie. Trusts nothing else, such as headers set by a proxy. The API server
- * decides at each call whether the token is valid.
+ * Identifies the sender by a program's bearer token or a browser's sealed cookie. Trusts nothing else, such as headers set by a
+ * proxy. The API server decides whether the token is valid.
  */
 export const clusterAccess = (options: ClusterAccessOptions): Access => {
   const { backends, secrets, maxAgeMs, isSecure, logger } = options;

@@ -9,7 +9,10 @@ export interface CookieOptions {
 export const setCookie = (name: string, value: string, { maxAgeS, sameSite, isSecure }: CookieOptions): string =>
   `${name}=${value}; Path=/; Max-Age=${Math.max(0, Math.floor(maxAgeS))}; SameSite=${sameSite}; HttpOnly${isSecure ? '; Secure' : ''}`;
 
-/** Returns the cookies in a request, by name. If a name repeats, the first cookie counts, because browsers send the more specific one first. */
+/**
+ * Returns the cookies in a request, by name. If a name repeats, the first cookie counts, because browsers send the more specific
+ * one first.
+ */
 export const readCookies = (header: string | undefined): ReadonlyMap<string, string> => {
   const cookies = new Map<string, string>();
   for (const part of (header ?? '').split(';')) {

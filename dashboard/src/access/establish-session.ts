@@ -18,7 +18,7 @@ export interface Credential {
 }
 
 const TOKEN_CHARS_MAX = 16_384;
-/** The syntax of a bearer token (RFC 6750 section 2.1). A header cannot contain anything else. */
+/** The syntax of a bearer token (RFC 6750 section 2.1). Other text could not be sent in an `Authorization` header. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /** Asks the API server which user owns the token, and creates a session for that user. */

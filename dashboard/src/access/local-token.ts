@@ -9,7 +9,9 @@ import { returnPath } from './return-path.ts';
 export interface LocalToken {
   /** Returns whether the request contains the token, or the cookie that replaced it. */
   isSentBy(request: Pick<IncomingMessage, 'headers'>): boolean;
-  /** Responds to `GET …?token=TOKEN` with the cookie and a redirect to the same page without the token. Passes other requests on. */
+  /**
+   * Responds to `GET …?token=TOKEN` with the cookie and a redirect to the same page without the token. Passes other requests on.
+   */
   readonly exchange: RequestHandler;
 }
 
@@ -23,7 +25,10 @@ const isSame = (given: string, wanted: string): boolean => {
   return timingSafeEqual(digest(given), digest(wanted));
 };
 
-/** Returns a name that contains the port, because browsers send cookies to every port of a host and each dashboard has its own token. */
+/**
+ * Returns a name that contains the port, because browsers send cookies to every port of a host and each dashboard has its own
+ * token.
+ */
 const cookieName = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
   `standin-dev-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? '80'}`;
 

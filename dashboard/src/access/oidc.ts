@@ -32,7 +32,10 @@ export interface Tokens {
 }
 
 export interface Oidc extends ProviderSignIn {
-  /** Resolves to undefined if the provider rejects the refresh token. Rejects if the provider is not responding. */
+  /**
+   * Resolves to undefined if the provider rejects the refresh token. Rejects if the provider is not responding or returns no ID
+   * token.
+   */
   refresh(refreshToken: string): Promise<Tokens | undefined>;
 }
 
@@ -42,7 +45,10 @@ const FLOW_S_MAX = 600;
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
 
-/** Implements the authorization code flow with PKCE for one provider. Stores the flow's state in a sealed cookie, so any replica can finish it. */
+/**
+ * Implements the authorization code flow with PKCE for one provider. Stores the flow's state in a sealed cookie, so any replica can
+ * finish it.
+ */
 export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts): Oidc => {
   const configuration = discoverOnce(options);
   const redirectUri = new URL(CALLBACK_PATH, options.url).href;
@@ -107,8 +113,8 @@ const tokensOf = ({ id_token, refresh_token }: openid.TokenEndpointResponse): To
 };
 
 /**
- * Discovers the provider at the first use, so that users can sign in with a token if the provider is unreachable. Retries at the next use after a
- * failure.
+ * Discovers the provider at the first use, so that users can sign in with a token if the provider is unreachable. Retries at the
+ * next use after a failure.
  */
 const discoverOnce = ({ issuer, clientId, clientSecret }: OidcOptions): (() => Promise<openid.Configuration>) => {
   let known: Promise<openid.Configuration> | undefined;

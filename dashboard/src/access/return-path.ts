@@ -19,7 +19,10 @@ const isRewritten = (char: string): boolean => char < ' ' || char === '\\' || ch
 
 const isSignIn = (pathname: string): boolean => /^\/(login|logout)(\/|$)/.test(pathname);
 
-/** Returns the path of the page that a request belongs to. Remix requests a page's data at `/page.data`, with route names in the query. */
+/**
+ * Returns the path of the page that a request belongs to. Remix requests a page's data at `/page.data`, with route names in the
+ * query.
+ */
 export const pagePathOf = (originalUrl: string): string => {
   if (!URL.canParse(`${NOWHERE}${originalUrl}`)) return HOME;
   const url = new URL(`${NOWHERE}${originalUrl}`);

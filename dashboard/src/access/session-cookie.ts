@@ -25,7 +25,7 @@ export interface SessionCookieOptions {
 }
 
 export interface SessionCookie {
-  /** Returns undefined if there is no session, or if the session was not sealed by this dashboard or has expired. */
+  /** Returns the session. Returns undefined if there is none, if it was not sealed by this dashboard, or if it has expired. */
   read(cookies: string | undefined): SessionData | undefined;
   /**
    * Returns Set-Cookie values, or undefined if the session is larger than browsers and servers accept. `before` is the request's
@@ -42,8 +42,8 @@ const PART_CHARS_MAX = 3_800;
 const PARTS_MAX = 3;
 
 /**
- * Stores sessions in cookies. If a session does not fit in one cookie, splits it into NAME, NAME.1 and NAME.2. Browsers enforce that
- * cookies with the `__Host-` prefix are Secure and sent only to this host.
+ * Stores sessions in cookies. If a session does not fit in one cookie, splits it into NAME, NAME.1 and NAME.2. Browsers enforce
+ * that cookies with the `__Host-` prefix are Secure and sent only to this host.
  */
 export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCookieOptions): SessionCookie => {
   const name = isSecure ? '__Host-standin-session' : 'standin-session';

@@ -1,4 +1,4 @@
-/** The reason why sign-in with the provider failed, for the login page. The log contains the details. */
+/** The reason why a sign-in failed. The login page has a notice for each reason. */
 type SignInFailure = 'provider' | 'refused' | 'stale' | 'large' | 'cluster';
 
 /** `cookies` are Set-Cookie values for the response. */

@@ -22,7 +22,7 @@ export const accountOfProject = async (backend: Backend, project: ProjectName): 
   return getAccount(backend, { namespace: project.namespace, account: accountRef?.name ?? '' });
 };
 
-/** Returns the account's key. Requires permission to read its Secret. */
+/** Returns the account's key. Requires permission to read its Secret. Rejects with `NotFound` if there is no key yet. */
 export const getApiKey = async (
   { resources }: Pick<Backend, 'resources'>,
   account: ResourceObject,
@@ -32,7 +32,7 @@ export const getApiKey = async (
   return apiKey;
 };
 
-/** Creates the account `default/default`, which generates its key. */
+/** Creates the account `default/default`. The operator generates its key. */
 export const createFirstAccount = ({ resources }: Backend): Promise<ApplyResult> =>
   resources.apply(
     {

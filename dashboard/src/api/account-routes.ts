@@ -8,7 +8,7 @@ import { accountParams } from './parameters.ts';
 import { defineRoute } from './route.ts';
 import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAccount } from './schemas.ts';
 
-/** Converts an Account. Spec and status are returned as written, so that invalid objects are shown too. */
+/** Converts an Account. Does not require a valid spec or status, so that invalid objects are listed too. */
 const toApiAccount = (object: ResourceObject): ApiAccount => {
   const { namespace, name, uid } = object.metadata;
   const { secretName, fingerprint, issuedAt } = accountStatus(object).apiKey ?? {};

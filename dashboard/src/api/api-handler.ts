@@ -56,7 +56,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → respond. Handles every request that it receives. */
+/** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → respond. Responds to every request, and passes none on. */
 export const apiHandler = ({ access, service, workers, logger, readBody, stopping }: ApiOptions): ApiHandler => {
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
@@ -102,7 +102,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
         if (problem === undefined) logger.error({ err: error, method, path: url.pathname }, 'api request failed');
         // A client that disconnected needs no response. The connection of a failed stream is already closed.
         if (response.headersSent || response.destroyed) return undefined;
-        // Tells the CLI which Service a port-forward leads to (ADR 016). This reveals nothing about the cluster to other callers.
+        // Tells the CLI which Service a port-forward leads to (ADR 016). Callers that use another host name do not get this header.
         if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))
           response.setHeader(SERVICE_HEADER, service);
         return sendProblem(response, problem ?? new ApiProblem('internal'));
@@ -133,7 +133,10 @@ type Match =
   | { readonly kind: 'other-method'; readonly allowed: readonly ApiMethod[] }
   | { readonly kind: 'none' };
 
-/** Converts a template such as `/projects/{project}/requests:wait` to an expression with one group per parameter. A parameter is one path segment. */
+/**
+ * Converts a template such as `/projects/{project}/requests:wait` to an expression with one group per parameter. A parameter is one
+ * path segment.
+ */
 const expressionOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined => {

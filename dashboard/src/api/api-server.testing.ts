@@ -105,7 +105,7 @@ export interface ApiServer extends AsyncDisposable {
   readonly shop: string;
   /** Returns the number of logged failures. */
   readonly failures: () => number;
-  /** Stops the dashboard. */
+  /** Aborts the signal that tells the API that the dashboard is stopping. The server keeps running. */
   readonly stop: () => void;
 }
 

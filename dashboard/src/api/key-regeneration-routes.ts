@@ -20,7 +20,9 @@ const toApiRegeneration = ({ metadata, spec, status }: ResourceObject): ApiKeyRe
   };
 };
 
-/** Checks that the account exists, if the user may read it. Permission to create a KeyRegeneration is enough to regenerate a key. */
+/**
+ * Checks that the account exists, if the user may read it. Permission to create a KeyRegeneration is enough to regenerate a key.
+ */
 const checkAccount = async (backend: Backend, params: AccountName): Promise<void> => {
   try {
     await getAccount(backend, params);

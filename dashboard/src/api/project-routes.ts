@@ -7,7 +7,7 @@ import { projectListSchema, projectSchema, type ApiProject } from './schemas.ts'
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** Converts a Project. Spec and status are returned as written, so that invalid objects are shown too. */
+/** Converts a Project. Does not require a valid spec or status, so that invalid objects are listed too. */
 const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject => {
   const { displayName } = (spec ?? {}) as { readonly displayName?: unknown };
   const { url } = (status ?? {}) as { readonly url?: unknown };

@@ -45,7 +45,7 @@ export const purgeRoutes = [
       'Creates a Purge, which the operator carries out. Requires `create` on `mockpurges`. Requests that are received after the creation are kept. ' +
       '`status.phase` is `Completed` when the log has no matching request left. While it is `Waiting`, `status.waitingFor` lists what may still hold matching requests.',
     params: projectParams,
-    // The API server checks the cross-field rules.
+    // Only the fields are checked here. The API server checks the cross-field rules.
     body: z.strictObject({
       name: z.string().min(1).max(253).optional().describe('Default: a generated name.'),
       ...without(DEFINITIONS.Purge.spec.shape, 'projectRef'),

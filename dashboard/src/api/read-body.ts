@@ -4,8 +4,8 @@ import { API_LIMITS } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
 
 /**
- * Parses the JSON body of a request. Requires the JSON media type, because pages from another origin cannot send it without a CORS permission, which
- * the dashboard never grants.
+ * Parses the JSON body of a request. Requires the JSON media type, because pages from another origin cannot send it without a CORS
+ * permission, which the dashboard never grants.
  */
 export const readJsonBody = async (
   read: ReadBody,

@@ -22,7 +22,7 @@ const replayParams = projectParams.extend({ replay: z.string().min(1).max(253).d
 const resultParams = replayParams.extend({ id: z.string().min(1).max(64).describe('Captured request id.') });
 const RESULTS_MAX = 1_000;
 
-/** The API server checks the cross-field rules. */
+/** Only the fields are checked here. The API server checks the cross-field rules. */
 const createBody = z.strictObject({
   name: z.string().min(1).max(253).optional().describe('Default: a generated name.'),
   spec: z

@@ -136,7 +136,7 @@ const awaitRequests = defineRoute({
       'wait_timeout',
       `${found.length} of ${count} requests were captured within ${timeout} ms.`,
     );
-    // Keeps one exchange in memory at a time, because the bodies of a thousand exchanges can take 20 GiB.
+    // Reads a few exchanges at a time while it sends them, because the bodies of a thousand exchanges can take 20 GiB.
     return {
       kind: 'stream',
       status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,

@@ -15,7 +15,9 @@ export type Answer =
       readonly kind: 'stream';
       readonly status?: number;
       readonly headers: Readonly<Record<string, string>>;
-      /** Writes the response. A rejection before the first `write` becomes a problem response. A later one closes the connection. */
+      /**
+       * Writes the response. A rejection before the first `write` becomes a problem response. A later one closes the connection.
+       */
       run(write: Write): Promise<void>;
     };
 

@@ -34,7 +34,7 @@ const summaryFields = {
   projectUid: z.string(),
 } as const;
 
-/** A line of `standin logs -o json`. */
+/** A captured request, as in a line of `standin logs -o json`. */
 export const requestSchema = named(
   'CapturedRequest',
   z.object({

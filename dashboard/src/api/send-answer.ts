@@ -29,7 +29,7 @@ export const sendAnswer = async (response: ServerResponse, answer: Answer): Prom
   }
 };
 
-/** Sends JSON in pieces, because the value may contain captured bodies. */
+/** Sends JSON in pieces. Otherwise, captured bodies in the value could block the event loop. */
 const sendJson = (response: ServerResponse, value: unknown): Promise<void> =>
   sendStream(response, {
     headers: {},

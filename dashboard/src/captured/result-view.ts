@@ -11,7 +11,7 @@ const SHOWN_BYTES_MAX = 64 * 1024;
 /** The result of one replayed request, next to the captured request. */
 export interface ResultView {
   readonly requestId: string;
-  /** Undefined if the request has expired. */
+  /** Undefined if the request is no longer stored. */
   readonly captured: { readonly method: string; readonly path: string; readonly receivedAt: string } | undefined;
   readonly sentAt: string;
   readonly method: string;
@@ -27,7 +27,7 @@ export interface ResultView {
   readonly bodyText: string | undefined;
   readonly bodyBytes: number;
   readonly isCut: boolean;
-  /** Undefined if there are not two responses to compare. */
+  /** Undefined if the captured or the new response is missing. */
   readonly diff: AnswerDiff | undefined;
 }
 

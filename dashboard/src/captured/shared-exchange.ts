@@ -9,7 +9,10 @@ import {
 } from '@standin/exchange/redact';
 import { formatJson } from './format-json.ts';
 
-/** Everything that a shared link reveals. It does not contain where the request was captured, who sent it, or where it was forwarded. */
+/**
+ * Everything that a shared link reveals. It does not contain where the request was captured, who sent it, or where it was
+ * forwarded.
+ */
 export interface SharedExchange {
   readonly id: string;
   readonly receivedAt: string;
@@ -37,7 +40,10 @@ export interface SharedMessage {
   readonly state: RedactedBody;
 }
 
-/** Twice the maximum length of a shown body. The rest is indentation, which deep nesting could otherwise increase without limit. */
+/**
+ * The maximum length of a formatted body. Half of it is left for indentation, which deep nesting could otherwise increase without
+ * limit.
+ */
 const FORMATTED_CHARS_MAX = 2 * REDACTED_BODY_CHARS_MAX;
 
 const shownBody = (body: string): string => {

@@ -13,21 +13,23 @@ export interface LogsParts {
 }
 
 /**
- * A subresource without objects, used as a separate permission. A user who may see a project is not necessarily allowed to see the requests sent to
- * it.
+ * A subresource without objects, used as a separate permission. A user who may see a project is not necessarily allowed to see the
+ * requests sent to it.
  */
 const LOGS = `${RESOURCES.Project.plural}/logs`;
 
-/** Returns the logs that the user may read. The API server decides, because ClickHouse has only one user, the dashboard. */
+/** Gives access to the logs that the user may read. The API server decides, because ClickHouse has only one user, the dashboard. */
 export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
   /**
-   * Returns whether the user may read the project's log. Most users may read either all logs in a namespace or none, so the first review
-   * usually covers many projects.
+   * Returns whether the user may read the project's log. Most users may read either all logs in a namespace or none, so the first
+   * review usually covers many projects.
    */
   const mayRead = async ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
     (await reviews.may(user, { verb: 'get', resource: LOGS, namespace })) ||
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
-  /** Checks the uid, because permissions refer to names, and an earlier project with the same name may have had a different owner. */
+  /**
+   * Checks the uid, because permissions refer to names, and an earlier project with the same name may have had a different owner.
+   */
   const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
     (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;
   return {

@@ -66,8 +66,8 @@ interface WriteOptions {
 }
 
 /**
- * Writes an object, and retries after conflicts with status updates by the operator. Only a different generation means that another
- * user changed the object.
+ * Writes an object. Retries after a conflict, because the operator may update the status between the read and the write. If the
+ * generation has changed, the spec has changed since the user read it, and the write is rejected.
  */
 const write = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
   const unaddressable = addressProblems(object);

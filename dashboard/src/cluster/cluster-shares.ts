@@ -7,8 +7,8 @@ import { getObject, readObject } from './read-objects.ts';
 
 /**
  * Follows the cluster's Shares and Projects with the dashboard's own ServiceAccount. `find` reads the Share again with each call,
- * so a revoked link shows nothing even if the watch event arrives late. It rejects with `Unavailable` if the Shares are not loaded
- * yet or the API server is unreachable.
+ * so a revoked link shows nothing even if the watch event arrives late. `find` rejects with `Unavailable` if the Shares are not
+ * loaded yet or the API server is unreachable.
  */
 export const followClusterShares = (view: OwnView): ShareSource => {
   const index = new ShareIndex();

@@ -8,7 +8,7 @@ export interface OwnView {
   /** If empty, watches all namespaces, which requires a ClusterRole. Otherwise opens one watch per kind and namespace. */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
-  /** Stops the watches, which survive all outages until the signal aborts. */
+  /** Stops the watches when it aborts. Until then, they survive all outages. */
   readonly signal: AbortSignal;
 }
 

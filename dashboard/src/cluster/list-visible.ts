@@ -10,9 +10,12 @@ export interface ListParts {
   readonly index: ResourceIndex;
 }
 
-/** Maximum number of concurrent calls for one page. */
+/** Maximum number of namespaces to query at the same time, and of projects in each of them. */
 const CALLS_MAX = 8;
-/** Maximum number of namespaces to query, and of projects in one namespace. A user who may see more can be given permission to list them all. */
+/**
+ * Maximum number of namespaces to query, and of projects in one namespace. A user who may see more can be given permission to list
+ * them all.
+ */
 const ASKED_MAX = 500;
 
 /**
@@ -61,7 +64,7 @@ const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<Resourc
   }
 };
 
-/** Runs a limited number of calls at a time. Returns the results in the order of the items. */
+/** Runs a limited number of calls at a time, for at most `ASKED_MAX` items. Returns the results in the order of the items. */
 const mapSome = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   const entries = items.slice(0, ASKED_MAX).entries();

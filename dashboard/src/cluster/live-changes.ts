@@ -21,9 +21,9 @@ interface Topic {
   readonly ended: AbortController;
 }
 
-/** Each topic has one connection to the API server per kind. */
+/** Maximum number of topics, because each topic has one connection to the API server per kind. */
 const TOPICS_MAX = 200;
-/** Pages reload at this interval if there is nothing to watch or the maximum number of topics is reached. */
+/** Pages reload at this interval if the user may not watch any kind or the maximum number of topics is reached. */
 const POLL_MS = 5_000;
 
 /** Keeps only the part of an object that identifies it. Pages read changed objects again. */
@@ -100,7 +100,7 @@ export class LiveChanges {
       reflector.synced.then(
         () => {
           isSynced = true;
-          // The first list contains changes since the page was loaded.
+          // Objects may have changed between the loading of the page and the first list.
           tell(undefined);
         },
         () => undefined,
@@ -116,7 +116,10 @@ export class LiveChanges {
   }
 }
 
-/** Ends the topic when the API server rejects the token. A reflector would retry forever. */
+/**
+ * Returns a logger for reflectors that ends the topic when the API server rejects the token. A reflector itself would retry
+ * forever.
+ */
 const endOnUnauthorized = (logger: Logger, end: (error: SourceError) => void): KubeLogger => {
   const look = (fields: object): void => {
     const { err } = fields as { err?: unknown };

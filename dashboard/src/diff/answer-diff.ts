@@ -1,6 +1,9 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** The differences between two responses to the same request. Omits identical parts. All lists are bounded. */
+/**
+ * The differences between two responses to the same request. Omits headers and body parts that are identical. All lists are
+ * bounded.
+ */
 export interface AnswerDiff {
   readonly status: { readonly before: number; readonly after: number };
   readonly durationMs: { readonly before: number; readonly after: number };
@@ -13,7 +16,7 @@ export interface Answer {
   /** 0 if there was no response. */
   readonly status: number;
   readonly durationMs: number;
-  /** latin1. */
+  /** In latin1. */
   readonly headers: readonly HeaderPair[];
   /** As sent. Contains only the beginning if `truncated` is true. */
   readonly body: Uint8Array;

@@ -36,8 +36,8 @@ const isSameMultiset = (a: readonly string[], b: readonly string[]): boolean => 
 };
 
 /**
- * Returns the headers that differ, in the order of `after`, followed by the removed ones. Ignores the case of names and the order of lines (RFC 9110
- * section 5.3), but not how often a value repeats.
+ * Returns the headers that differ, in the order of `after`, followed by the removed ones. Ignores the case of names and the order
+ * of lines (RFC 9110 section 5.3), but not how often a value repeats.
  */
 export const diffHeaders = (before: readonly HeaderPair[], after: readonly HeaderPair[]): HeaderChange[] => {
   const [old, now] = [byName(before), byName(after)];

@@ -38,7 +38,9 @@ const shown = (document: Document, node: Node | undefined): string | undefined =
 const childPath = (path: string, key: string): string =>
   /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 
-/** A member of an object. JSON allows names to repeat. `times` counts the occurrences of the name so far, which makes `id` unique. */
+/**
+ * A member of an object. JSON allows names to repeat. `times` counts the occurrences of the name so far, which makes `id` unique.
+ */
 interface Member {
   readonly id: string;
   readonly key: string;
@@ -61,8 +63,9 @@ const memberPath = (path: string, { key, times }: Member): string =>
   `${childPath(path, key)}${times === 1 ? '' : ` (${times})`}`;
 
 /**
- * Assigns the same number to equal values. Comparing two values of any size then takes as long as comparing two numbers. Strings are compared after
- * decoding, and objects regardless of member order. Other scalars are compared as written, because parsing would change 1.0 and long integers.
+ * Assigns the same number to equal values. Comparing two values of any size then takes as long as comparing two numbers. Strings
+ * are compared after decoding, and objects regardless of member order. Other scalars are compared as written, because parsing would
+ * change 1.0 and long integers.
  */
 class ValueNumbers {
   readonly #numbers = new Map<string, number>();
@@ -187,8 +190,8 @@ export interface JsonDiff {
 }
 
 /**
- * Compares two JSON documents by field, in linear time. Compares numbers as written, without rounding. Returns undefined if one of them is not JSON
- * or is nested too deeply.
+ * Compares two JSON documents by field, in almost linear time. Compares numbers as written, without rounding. Returns undefined if
+ * one of them is not JSON or is nested too deeply.
  */
 export const diffJson = (before: string, after: string): JsonDiff | undefined => {
   const [old, now] = [parse(before), parse(after)];

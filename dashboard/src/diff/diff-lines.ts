@@ -59,8 +59,8 @@ export const diffLines = (before: string, after: string): LineDiff => {
     }
   };
   /**
-   * Adds the first `lead` and the last `tail` of the unchanged lines, and a marker for those between. Keeps a single line, because
-   * a marker would take as much space.
+   * Adds the first `lead` and the last `tail` of the unchanged lines, and an item that counts the skipped lines between them. Does
+   * not skip a single line, because the item would take as much space.
    */
   const pass = (count: number, lead: number, tail: number): void => {
     const skipped = count - lead - tail;

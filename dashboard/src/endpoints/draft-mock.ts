@@ -25,7 +25,10 @@ const obstacleOf = async ({ resources }: Backend, before: ResourceObject, object
   return problems.length === 0 ? undefined : problemText(problems);
 };
 
-/** Converts a captured response to its endpoint's mock. Transfers the row's bodies to a worker. Rejects with `SourceError` or `WorkRefused`. */
+/**
+ * Converts a captured response to its endpoint's mock. Transfers the row's bodies to a worker. Rejects with `SourceError` or
+ * `WorkRefused`.
+ */
 export const draftMock = async (
   { backend, workers }: { readonly backend: Backend; readonly workers: Workers },
   project: string,

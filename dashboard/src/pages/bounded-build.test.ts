@@ -34,7 +34,7 @@ describe('route data', () => {
   });
 });
 
-/** Returns the JSON in the form. An API caller or an upstream can send such data to be shown on a page. */
+/** Returns the parsed JSON from the form. Pages show similar data from API callers and upstreams. */
 const reflect = async ({ request }: { request: Request }): Promise<unknown> =>
   JSON.parse((await request.formData()).get('json') as string) as unknown;
 const formOf = (json: string): URLSearchParams => new URLSearchParams({ json });

@@ -15,7 +15,9 @@ export interface RemixBuild {
   readonly routes: Readonly<Record<string, { readonly module: RouteModule }>>;
 }
 
-/** turbo-stream recurses at each level. With fewer than 1,000 levels it can run out of stack, and then the page is cut off halfway. */
+/**
+ * turbo-stream recurses at each level. With fewer than 1,000 levels it can run out of stack, and then the page is cut off halfway.
+ */
 export const DEPTH_MAX = 100;
 /** Encoding takes about 2 µs per value, so a page with this many values takes about a second. */
 export const VALUES_MAX = 500_000;
@@ -44,8 +46,8 @@ const TOO_MUCH = {
 };
 
 /**
- * Returns whether Remix would read the response to a data request (`.data`) to its end before it sends anything. The response could be an export or
- * an endless stream.
+ * Returns whether Remix would read the response to a data request (`.data`) to its end before it sends anything. The response could
+ * be an export or an endless stream.
  */
 const isReadWhole = ({ body, headers }: Response): boolean =>
   body !== null && headers.get('content-type')?.startsWith('application/json') !== true;

@@ -24,9 +24,9 @@ interface StreamRequest {
 }
 
 /**
- * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts when the stream ends for any
- * reason. If too many streams are open, sends a single `refused` event with the reason, because `EventSource` does not expose error responses to the
- * page.
+ * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts when the stream
+ * ends for any reason. If too many streams are open, sends a single `refused` event with the reason, because `EventSource` does not
+ * expose error responses to the page.
  */
 export const eventStream = (
   { request, context: { stopping, openStream } }: StreamRequest,

@@ -36,13 +36,16 @@ const respond = (failure: Failure, status: number): Response =>
 export const notFound = (what: string, message = 'It may have been renamed or deleted.'): Response =>
   respond({ kind: 'NotFound', title: `${sentenceCase(what)} not found`, message }, 404);
 
-/** Messages for objects that are usually not deleted by users. */
+/** Messages for what is usually removed automatically and not by users. */
 const REASONS: Readonly<Partial<Record<NotFound['what'], string>>> = {
   replay: 'Replays are removed a day after they end.',
   request: 'The request may have expired or been purged, or it belongs to another project.',
 };
 
-/** Returns an error page for pages that show only data from the log. `message` explains why the log is not responding. Loaders throw it. */
+/**
+ * Returns an error page for pages that show only data from the log. `message` explains why the log is not responding. Loaders throw
+ * it.
+ */
 export const logUnavailable = (message: string): Response =>
   respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 

@@ -24,7 +24,10 @@ it.each([
   expect(formBytesMax(path, false)).toBe(smallBytesMax);
 });
 
-/** Returns the size of the form as browsers send it, with CRLF line breaks, and `%XX` for every byte except letters, digits and a few others. */
+/**
+ * Returns the size of the form as browsers send it, with CRLF line breaks, and `%XX` for every byte except letters, digits and a
+ * few others.
+ */
 const encodedBytes = (fields: Readonly<Record<string, string>>): number =>
   Object.entries(fields)
     .map(([name, value]) => new URLSearchParams([[name, value.replaceAll('\n', '\r\n')]]).toString().length + 1)

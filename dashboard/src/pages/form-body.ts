@@ -7,16 +7,16 @@ const MIB = 1024 * KIB;
 
 export const FORM_LIMITS = {
   /**
-   * For requests without a session, and for forms with only a token and a path. The token must later fit in request headers of 16 KiB, and
-   * a path of 2,000 characters takes 6,000 bytes.
+   * For requests without a session, and for forms with only a token and a path. The token must later fit in request headers of 16
+   * KiB, and a path of 2,000 characters takes 6,000 bytes.
    */
   smallBytesMax: 32 * KIB,
   bytesMax: MIB,
   /** For forms that contain a body or headers. etcd accepts objects of 1.5 MiB, and form encoding can write each byte as `%XX`. */
   objectBytesMax: 4.5 * MIB,
   /**
-   * Seven times the number of fields in the largest form, which contains a name and a value for each of 64 headers. Each field is parsed,
-   * checked and shown again.
+   * Seven times the number of fields in the largest form, which contains a name and a value for each of 64 headers. Each field is
+   * parsed, checked and shown again.
    */
   fieldsMax: 1_000,
 } as const;

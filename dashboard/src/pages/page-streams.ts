@@ -12,7 +12,7 @@ const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 }
 /** Reserves a stream until `release` is called, or returns the reason why none is available. */
 export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };
 
-/** Limits the streams of all pages in this process, in total and per reader. */
+/** Limits the streams of all pages in this process, in total and per reader, which is a user or a token. */
 export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: string) => OpenStream) => {
   const open = new Map<string, number>();
   let total = 0;

@@ -10,7 +10,10 @@ import { servePages } from './serve-pages.ts';
 
 type Module = RemixBuild['routes'][string]['module'];
 
-/** Returns a Remix build like the one that Vite generates. Each page renders its state as JSON. Everything else is unchanged from Remix. */
+/**
+ * Returns a Remix build like the one that Vite generates. Each page contains only its data, as Remix encodes it. Everything else is
+ * unchanged from Remix.
+ */
 export const buildOf = (modules: Readonly<Record<string, Module>>): unknown => ({
   entry: {
     module: {

@@ -14,14 +14,14 @@ export interface ServePagesParts {
 }
 
 /**
- * Serves the routes of a build. Replaces `@remix-run/express`, which applies no backpressure, does not cancel responses when the client disconnects,
- * and does not limit request bodies.
+ * Serves the routes of a build. Replaces `@remix-run/express`, which applies no backpressure, does not cancel responses when the
+ * client disconnects, and does not limit request bodies.
  */
 export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): RequestHandler => {
   const answer = remixHandler(boundedBuild(build));
   return (request, response, next) => {
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
-    // Rejects `*` and absolute URLs, which are meant for proxies.
+    // Rejects request targets that are not paths: `*`, and absolute URLs, which are meant for proxies.
     if (!request.originalUrl.startsWith('/') || !URL.canParse(url)) {
       response.status(400).type('text').send('Invalid request target.\n');
       return;

@@ -87,7 +87,8 @@ export const createPurge = async (backend: Backend, project: ProjectName, purge:
 };
 
 /**
- * Returns the problems that `createPurge` would return. Creates nothing. Rejects with `SourceError` if the user may not create it.
+ * Returns the problems with the search, and those that a dry run finds. Creates nothing. Rejects with `SourceError` if the user may
+ * not create the purge.
  */
 export const checkPurge = async (
   { resources }: Backend,

@@ -44,7 +44,7 @@ export const listReplays = async (
 ): Promise<readonly ResourceObject[]> =>
   newestFirst((await resources.list('Replay', namespace)).filter((object) => isOf(object, project)));
 
-/** Pauses, resumes or cancels a replay. The state is the only field that can change. */
+/** Pauses, resumes or cancels a replay. The state is the only field of its spec that can change. */
 export const setReplayState = (
   { resources }: Backend,
   replay: ResourceObject,

@@ -24,7 +24,10 @@ export const readAnswers = async (
   return answer && { row, answer };
 };
 
-/** Compares both responses. Rejects with `WorkRefused` if that takes too much time or memory. */
+/**
+ * Compares the response to the replayed request with the captured one. Rejects with `WorkRefused` if that takes too much time or
+ * memory.
+ */
 export const compareAnswers = (workers: Workers, pair: AnswerPair): Promise<ResultView> => {
   const { body, headers } = pair.answer.response;
   return workers.run('compareAnswers', pair, [...capturedOf(pair.row), body, ...headers.flat()]);

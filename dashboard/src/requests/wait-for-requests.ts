@@ -13,8 +13,8 @@ export interface WaitOptions {
 }
 
 /**
- * Resolves with the `count` oldest matching requests as soon as there are that many, or with fewer on timeout or when `signal` aborts. Rejects like
- * `ProjectLog`.
+ * Resolves with the `count` oldest matching requests as soon as there are that many, or with fewer on timeout or when `signal`
+ * aborts. Rejects like `ProjectLog`.
  */
 export const waitForRequests = async (
   log: ProjectLog,

@@ -25,8 +25,8 @@ const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<R
 };
 
 /**
- * Returns YAML for `kubectl apply -f -`. It contains no control characters, so it can be pasted into a terminal. In local mode, omits the default
- * namespace, like the files that `standin dev` writes.
+ * Returns YAML for `kubectl apply -f -`. It contains no control characters, so it can be pasted into a terminal. In local mode,
+ * omits the default namespace, like the files that `standin dev` writes.
  */
 export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: DashboardMode): string => {
   const { apiVersion, kind, spec } = object;
@@ -47,8 +47,8 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
 };
 
 /**
- * Returns a command that passes a manifest to kubectl. The shell ends the text at the first line that equals the delimiter. Quoting the delimiter
- * prevents the shell from expanding `$` and backticks.
+ * Returns a command that passes a manifest to kubectl. The shell ends the text at the first line that equals the delimiter. Quoting
+ * the delimiter prevents the shell from expanding `$` and backticks.
  */
 export const kubectlCommand = (verb: 'apply' | 'create', yaml: string, delimiter = 'STANDIN_MANIFEST'): string => {
   const lines = new Set(yaml.split('\n'));

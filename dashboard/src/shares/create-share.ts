@@ -21,8 +21,8 @@ export interface ShareRequest {
 }
 
 /**
- * `NotInPlan` means that sharing requires the Pro plan. `Refused` contains the operator's message, and `Invalid` contains the API server's
- * messages by field.
+ * `NotInPlan` means that sharing requires the Pro plan. `Refused` contains the operator's message, and `Invalid` contains the API
+ * server's messages by field.
  */
 export type CreateShareResult =
   | {
@@ -49,7 +49,7 @@ const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an account administra
 /** Annotation with a one-line description of what a Share shows, redacted by the same rules. Only lists use it. */
 export const SHARE_TITLE = `${API_GROUP}/request`;
 const TITLE_CHARS_MAX = 200;
-/** A running operator responds within a tenth of this time. */
+/** Maximum time to wait for the operator. A running operator responds within a tenth of this time. */
 const VERDICT_MS_MAX = 3_000;
 const VERDICT_POLL_MS = 50;
 const NAME_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
@@ -79,8 +79,8 @@ export const isSharingInPlan = async (
 };
 
 /**
- * Creates a Share of a captured request with the user's permissions, and waits for the operator to accept it. Deletes the Share if the operator
- * rejects it. Rejects with `SourceError` (`Forbidden`, …), `LogStoreError` or `WorkRefused`.
+ * Creates a Share of a captured request with the user's permissions, and waits for the operator to accept it. Deletes the Share if
+ * the operator rejects it. Rejects with `SourceError` (`Forbidden`, …), `LogStoreError` or `WorkRefused`.
  */
 export const createShare = async (
   { backend, workers }: { readonly backend: Backend; readonly workers: Workers },

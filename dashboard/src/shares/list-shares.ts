@@ -17,7 +17,7 @@ export interface ShareView {
   /** Number of redacted names and paths, besides those that are always redacted. */
   readonly rules: number;
   readonly state: (typeof SHARE_STATES)[number];
-  /** The operator's message, if the link does not work. */
+  /** Why the link does not work. Empty if the link works or has expired. */
   readonly message: string;
 }
 

@@ -26,7 +26,7 @@ export interface PublicShares {
   open(token: string): Promise<OpenedShare | undefined>;
 }
 
-/** Finds Shares. Its results are as recent as its source allows. */
+/** Finds Shares by the hashes of their tokens. */
 export interface ShareSource {
   /** Returns the current Share with this token, and the uid of its Project. Returns undefined if one of them does not exist. */
   find(tokenSha256: string): Promise<FoundShare | undefined>;
@@ -73,8 +73,8 @@ interface WorkingLink {
 }
 
 /**
- * Returns whether the row belongs to the Share's project. A Share must never show another project's log, regardless of the request and the
- * identity that it specifies (ADR 024).
+ * Returns whether the row belongs to the Share's project. A Share must never show another project's log, regardless of the request
+ * and the identity that it specifies (ADR 024).
  */
 const isOf = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
   row.projectUid === projectUid && row.namespace === namespace && row.project === spec.projectRef.name;

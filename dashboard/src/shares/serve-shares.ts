@@ -8,13 +8,18 @@ import type { ClientAddress } from '../client-address.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
-/** Limit for links that work. It allows for all users in one office behind one address. Each page takes a few milliseconds to render. */
+/**
+ * Limit for links that work. It allows for all users in one office behind one address. Each page takes a few milliseconds to
+ * render.
+ */
 const HITS = { burst: 300, perSecond: 20, addressesMax: 10_000 };
 /** Limit for links that show nothing because they are mistyped, revoked or guessed. */
 const MISSES = { burst: 60, perSecond: 1, addressesMax: 10_000 };
 /** Maximum number of concurrent lookups. Each queries the API server and ClickHouse. */
 const OPEN_MAX = 64;
-/** Responses for links that show nothing are delayed to a multiple of this time, so that the duration does not reveal the reason. */
+/**
+ * Responses for links that show nothing are delayed to a multiple of this time, so that the duration does not reveal the reason.
+ */
 const NOTHING_MS = 250;
 
 /** How long clients should wait before they retry an exchange that cannot be redacted in time. */

@@ -52,7 +52,10 @@ export class ShareCache {
     return known?.identity === identity && known.bytes !== undefined;
   }
 
-  /** Returns the cached value, or the result of `make`. Rejects if `make` does, or with `WorkRefused` if too many values are being created. */
+  /**
+   * Returns the cached value, or the result of `make`. Rejects if `make` does, or with `WorkRefused` if too many values are being
+   * created.
+   */
   async get(
     tokenSha256: string,
     identity: string,

@@ -46,7 +46,10 @@ export class ShareIndex {
     if (known?.size === 0) this.#byToken.delete(token);
   }
 
-  /** Returns the Share with this hash. If there are several, returns the oldest one, so that copying a Share cannot take over its link. */
+  /**
+   * Returns the Share with this hash. If there are several, returns the oldest one, so that copying a Share cannot take over its
+   * link.
+   */
   find(tokenSha256: string): ResourceObject | undefined {
     const shares = [...(this.#byToken.get(tokenSha256) ?? [])].flatMap((key) => this.#shares.get(key) ?? []);
     return shares.reduce<ResourceObject | undefined>(

@@ -1,6 +1,6 @@
 /**
- * The functions that workers run on captured bytes, by name. They are pure functions with plain data as input. Rows are passed as the log
- * stores them, so that bodies are decoded in the worker.
+ * The functions that workers run on captured bytes, by name. They are pure functions with plain data as input. Rows are passed as
+ * the log stores them, so that bodies are decoded in the worker.
  */
 import type { LogRow, ResourceObject } from '@standin/contract';
 import { toLogEntry } from '@standin/exchange';

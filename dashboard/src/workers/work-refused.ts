@@ -1,4 +1,7 @@
-/** `Busy` means that too much work is waiting and a retry may succeed. After `TooSlow` or `TooLarge`, the same work would fail again. */
+/**
+ * `Busy` means that too much work is waiting and a retry may succeed. After `TooSlow` or `TooLarge`, the same work would fail
+ * again.
+ */
 export type WorkRefusal = 'Busy' | 'TooSlow' | 'TooLarge';
 
 const MESSAGES: Readonly<Record<WorkRefusal, string>> = {

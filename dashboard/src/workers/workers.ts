@@ -8,8 +8,9 @@ type Result<N extends TaskName> = Awaited<ReturnType<Tasks[N]>>;
 /** Threads that process captured bytes, which would otherwise delay all other requests. */
 export interface Workers {
   /**
-   * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedOf`). Transfers the bytes
-   * to the worker, so the buffers are empty afterwards. Rejects with `WorkRefused`, or with the error that the function throws.
+   * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedOf`).
+   * Transfers long buffers to the worker, so they are empty afterwards. Rejects with `WorkRefused`, or with the error that the
+   * function throws.
    */
   run<N extends TaskName>(
     name: N,
@@ -41,11 +42,11 @@ const INLINE_BYTES_MAX = 8 * 1024;
 /** With a second thread, one slow body does not block all others. More threads would take CPU time from everything else. */
 const THREADS_MAX = 2;
 /**
- * The limit does not include the bodies themselves. Every function uses less than a third of it for the largest bodies. A single allocation
- * over the limit terminates not only the worker but the process.
+ * The limit does not include the bodies themselves. Every function uses less than a third of it for the largest bodies. A single
+ * allocation over the limit terminates not only the worker but the process.
  */
 const HEAP_MIB_MAX = 192;
-/** Keeps workers for a while, because starting one takes 250 ms. An idle worker uses tens of megabytes. */
+/** Idle workers are kept for this long, because starting one takes 250 ms, and an idle worker uses tens of megabytes. */
 const IDLE_MS = 60_000;
 
 /** Starts workers on demand and stops idle ones. */

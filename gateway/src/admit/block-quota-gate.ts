@@ -20,8 +20,8 @@ export interface BlockQuotaGateOptions {
   readonly reportUsage: (accounts: UsageReport['accounts']) => Promise<void>;
   readonly logger: Logger;
   /**
-   * Returns milliseconds since the epoch. Used only to estimate the end of the month, because the operator's clock is
-   * authoritative.
+   * Returns milliseconds since the epoch. Used only to estimate the time until the end of the month. The operator's clock decides
+   * when the month ends.
    */
   readonly clock?: () => number;
   /** Returns milliseconds on a monotonic clock, for durations. */
@@ -49,14 +49,14 @@ const FAILURE_PAUSE_MS = 1_000;
 /** The pause while the month is over according to this gateway's clock but not according to the operator's. */
 const ROLLOVER_PAUSE_MS = 10_000;
 /**
- * How long a permit request waits for the spent permits of closing blocks to be settled. Well below `LIMITS.quotaRecallWaitMs`,
- * because requests at other gateways wait for the returned permits.
+ * How long a permit request waits until the spent permits of closing blocks are used or given back. Well below
+ * `LIMITS.quotaRecallWaitMs`, because requests at other gateways wait for the returned permits.
  */
 const SETTLED_WAIT_MS_MAX = 100;
 
 /**
- * Admits requests from blocks of permits that the operator grants, and requests the next block before the last one runs
- * out. Only one permit request per account is in flight at a time, so the operator knows which blocks arrived.
+ * Admits requests from blocks of permits that the operator grants, and requests the next block before the current one runs out.
+ * Only one permit request per account is in flight at a time, so the operator knows which blocks arrived.
  */
 export class BlockQuotaGate implements QuotaGate {
   readonly #options: BlockQuotaGateOptions;
@@ -66,14 +66,14 @@ export class BlockQuotaGate implements QuotaGate {
   #isReporting = false;
   #isFailing = false;
   #isClosed = false;
-  /** Permit requests that failed. */
+  /** The number of permit requests that have failed. */
   failedAsks = 0;
 
   constructor(options: BlockQuotaGateOptions) {
     this.#options = options;
   }
 
-  /** Available permits across all accounts. */
+  /** The number of available permits across all accounts. */
   get permitsLeft(): number {
     let sum = 0;
     for (const { pool } of this.#states.values()) sum += pool.left;
@@ -110,7 +110,7 @@ export class BlockQuotaGate implements QuotaGate {
     if (permit !== NO_QUOTA) this.#states.get(account.uid)?.pool.giveBack(permit);
   }
 
-  /** Returns the account's remaining permits because other gateways are running out. */
+  /** Returns the account's remaining permits to the operator, because other gateways are running out. */
   recall(accountUid: string): void {
     const state = this.#states.get(accountUid);
     if (state === undefined) return;
@@ -120,7 +120,7 @@ export class BlockQuotaGate implements QuotaGate {
     this.#ask(state);
   }
 
-  /** Reports spent permits at a regular interval and requests more where traffic has grown, until `close`. */
+  /** Until `close`, reports spent permits at a regular interval and requests more for accounts whose traffic has grown. */
   start(): void {
     this.#timer = setInterval(() => {
       const uptimeMs = this.#uptime;
@@ -210,7 +210,7 @@ export class BlockQuotaGate implements QuotaGate {
     return state;
   }
 
-  /** Reports final counts and requests permits. If no permits are needed, only reports the counts. */
+  /** Reports the final counts of closed blocks and requests permits. If no permits are needed, only reports the counts. */
   #ask(state: State): void {
     state.asking ??= this.#askOnce(state).then(() => {
       state.asking = undefined;

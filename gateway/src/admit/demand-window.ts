@@ -7,7 +7,7 @@ const HISTORY_MS_MIN = 1_000;
 const HALF_MS = 5_000;
 
 /**
- * The current rate of requests, which is the larger of the rates over the last 5 to 10 s and over the current half of that time.
+ * The current rate of requests, which is the larger of two rates: over the last 5 to 10 s, and over the current half of that time.
  * The second rate makes growth visible within a second or two, regardless of the earlier rate. Does no I/O. Times are milliseconds
  * on a monotonic clock.
  */

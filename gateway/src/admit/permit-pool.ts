@@ -24,8 +24,8 @@ const PREFETCH_SHARE = 0.5;
 /** One block is in use and one is in reserve. When the month changes, there may be two more. */
 const BLOCKS_MAX = 4;
 /**
- * This is far more than the number of blocks that close during one disk write. Beyond this number, permits given back to the oldest
- * block count as used.
+ * The maximum number of closing blocks, which is far more than close during one disk write. Beyond it, the count of the oldest
+ * block becomes final, so its permits that are given back later count as used.
  */
 const CLOSING_MAX = 16;
 
@@ -143,8 +143,8 @@ export class PermitPool {
 
   /**
    * Returns whether demand has grown so much that the remaining permits last less than half as long as a block should, and the
-   * operator can grant more. Returns false if no permits are left, because other gateways may need them more and the next request
-   * asks for permits.
+   * operator can grant more. Returns false if no permits are left, because other gateways may need the rest of the quota more, and
+   * the next request asks for permits anyway.
    */
   isShort(uptimeMs: number): boolean {
     const isCapped = this.#granted < this.#wanted;
@@ -153,7 +153,8 @@ export class PermitPool {
   }
 
   /**
-   * Returns whether the month of the first block is over according to `nowMs`. The operator's clock is authoritative.
+   * Returns whether the month of the first block is over according to `nowMs` and there is room for another block. The operator's
+   * clock is authoritative.
    *
    * @param nowMs milliseconds since the epoch
    */

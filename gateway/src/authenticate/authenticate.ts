@@ -37,9 +37,9 @@ export const withoutKey = ([name, value]: HeaderPair): HeaderPair =>
   name.toLowerCase() === 'x-api-key' ? [name, `sha256:${keyFingerprint(digestOf(value))}`] : [name, value];
 
 /**
- * Requires exactly one `x-api-key` header, in lowercase unless the setting says otherwise, with no whitespace added to
- * its value on the wire, and with a key that currently belongs to an account. Replaces the key in `head` with its
- * fingerprint. The lookup uses the digest, so its duration reveals nothing about the key.
+ * Requires exactly one `x-api-key` header, in lowercase unless the setting says otherwise, with no whitespace added to its value on
+ * the wire, and with a key that currently belongs to an account. On success, replaces the key in `head` with its fingerprint. The
+ * accounts are looked up by digest, so the time that the lookup takes reveals nothing about the key.
  */
 export const authenticate = (
   head: RequestHead,

@@ -40,7 +40,7 @@ const FIRST_ROUND_TIMEOUT_MS = 5_000;
  */
 const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
-/** This timeout is short, because callers wait for the permits. */
+/** The timeout for permit requests and reports. Short, because callers wait for the permits. */
 const PERMITS_TIMEOUT_MS = 3_000;
 /**
  * How long callers wait for the next leader after the previous one is lost. A leader that stops hands over within a
@@ -61,7 +61,7 @@ interface SessionEnd {
   readonly leaderUrl?: string | undefined;
 }
 
-/** Returns whether the operator closed or refused the connection. The code of a timeout is a number. */
+/** Returns whether the operator closed or refused the connection. The error of a timeout has no code, or a number as its code. */
 const isCut = (error: unknown): boolean => error instanceof Error && 'code' in error && typeof error.code === 'string';
 
 const reasonOf = (error: unknown): string => {
@@ -128,8 +128,8 @@ export class ConfigClient {
   }
 
   /**
-   * Resolves with the connection to the leader, but never with the connection that was `cut`. Waits for a leader until
-   * `HANDOVER_MS` after the previous leader was lost.
+   * Resolves with the connection to the leader, but never with `cut`, a connection that has just been lost. Waits for a leader
+   * until `HANDOVER_MS` after the previous leader was lost.
    */
   async #leader(lostMs: number, cut?: OperatorConnection): Promise<OperatorConnection> {
     const leftMs = lostMs + HANDOVER_MS - performance.now();
@@ -258,7 +258,7 @@ export class ConfigClient {
   }
 
   /**
-   * Logs one warning per reason until the next stream, because every address of an unavailable operator fails every two
+   * Logs one warning per reason until the next stream, because every address of an unavailable operator fails about every two
    * seconds.
    */
   #reportFailure(failure: { readonly url: string; readonly address?: string; readonly reason: string }): void {
@@ -267,7 +267,10 @@ export class ConfigClient {
     if (this.#failures.size < FAILURES_KEPT_MAX) this.#failures.add(text);
   }
 
-  /** Returns all addresses of all operators in random order, so that gateways are spread across the operators. */
+  /**
+   * Returns all addresses of all operators in random order, so that gateways are spread across the operators. The addresses of the
+   * leader come first if an operator has named it.
+   */
   async #addresses(): Promise<OperatorAddress[]> {
     const found = await Promise.all(this.#options.urls.map((url) => this.#resolve(url)));
     const shuffled = found

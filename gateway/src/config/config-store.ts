@@ -19,7 +19,7 @@ import { compile } from './compile.ts';
 export interface Committed {
   readonly revision: Revision;
   readonly rejected: readonly RejectedObject[];
-  /** Whether a key is no longer valid, so that it must not return from this gateway's disk. */
+  /** Whether the transaction revoked a key, which must not become valid again through the copy on disk. */
   readonly revokesKey: boolean;
 }
 
@@ -31,7 +31,7 @@ export class StreamProtocolError extends Error {
   override readonly name = 'StreamProtocolError';
 }
 
-/** A time on two clocks. The first clock stops while the machine is suspended, and the second clock can be changed. */
+/** A time on two clocks. The first clock stops while the machine is suspended, and the second clock can be set back or forward. */
 export interface Moment {
   /** The time as returned by `performance.now()`. */
   readonly uptimeMs: number;
@@ -64,7 +64,7 @@ interface Transaction {
   readonly named: Set<ConfigKey>;
 }
 
-/** Twice the longest time for which a replaced leader can believe that it is still leading, which is one lease duration. */
+/** A replaced leader can believe that it is still leading for at most one lease duration. This is twice that time. */
 const OLDER_MS = 2 * LIMITS.leaseDurationMs;
 const MESSAGE_LENGTH_MAX = 1_000;
 /** The largest number of rejected objects in one acknowledgement. */
@@ -80,7 +80,7 @@ export class ConfigStore {
   readonly #clock: () => number;
   #table: RoutingTable | undefined;
   #revision: Revision = { epoch: 0, number: 0 };
-  /** Whether the configuration comes from the disk. Any configuration from an operator is newer. */
+  /** Whether the configuration comes from the disk. Any configuration from an operator counts as newer. */
   #isFromDisk = false;
   #rejected = new Map<ConfigKey, string>();
   #transaction: Transaction | undefined;
@@ -153,8 +153,8 @@ export class ConfigStore {
 
   /**
    * Decides what to do with a transaction: `take` it, `skip` a delta that is older than the active revision, or `refuse` an
-   * operator whose snapshot is older. Such an operator has not noticed yet that it is no longer leading. If it is still connected
-   * after `OLDER_MS`, the epochs have restarted, and its snapshot is valid.
+   * operator whose snapshot is older. Such an operator has not noticed yet that it is no longer leading. If older snapshots still
+   * arrive after `OLDER_MS`, the epochs have restarted, and the snapshot is valid.
    */
   judge({ revision, snapshot }: Begin, nowMs: number): 'take' | 'skip' | 'refuse' {
     if (this.#isFromDisk || compareRevisions(parseRevision(revision), this.#revision) >= 0) {

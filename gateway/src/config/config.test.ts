@@ -315,7 +315,7 @@ describe('the copy on disk', () => {
     await startWith();
     await until(copyHasKey);
     const path = copyPath();
-    // From now on, the gateway cannot write a new copy.
+    // A folder with the name of the next temporary file prevents the gateway from writing a new copy.
     await mkdir(join(dirname(path), `.${basename(path)}.${process.pid}-0.tmp`));
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     await expect(stat(path)).rejects.toThrow('ENOENT');

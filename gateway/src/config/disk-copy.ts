@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ConfigStore } from './config-store.ts';
 
-/** Changes within this time of each other are written together. */
+/** How long after a change the copy is written. Changes within this time are written together. */
 const DEBOUNCE_MS = 1_000;
 /** Lines per write to the file. */
 const LINES_PER_WRITE = 500;

@@ -28,7 +28,7 @@ export class FakeOperator {
   onGoodbye: () => void = () => undefined;
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
-  /** Processes that were reported as ended. */
+  /** The ids of gateway processes that were reported as drained. */
   readonly drained: string[] = [];
   /** Returns the response to a permit request. Undefined causes an error response. */
   permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
@@ -41,7 +41,7 @@ export class FakeOperator {
   answersAcks = true;
   /** The query of the last stream request. */
   query = new URLSearchParams();
-  /** Streams opened so far. */
+  /** The number of streams opened so far. */
   streamsOpened = 0;
   epoch = 1;
   readonly port: number;

@@ -21,9 +21,9 @@ export interface OperatorAddress {
 
 /** An operator that does not respond within this time counts as unavailable. */
 const RESPONSE_TIMEOUT_MS = 3_000;
-/** Connections to one operator at a time. Enough for the stream, acknowledgements, and permit requests for many accounts. */
+/** The maximum number of connections to one operator: for the stream, acknowledgements, and permit requests of many accounts. */
 const SOCKETS_MAX = 16;
-/** The largest response other than the stream. Such a response is one line. */
+/** The maximum size of a response other than the stream. Such a response is one line of JSON. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
 
 /** The facts that a gateway reports about itself when it connects. */
@@ -38,7 +38,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** The requests that a gateway has and the log has not. */
+/** The requests that a gateway has received and that are not in the log yet. */
 export interface Undelivered {
   /** The age of the oldest request that will be delivered. 0 if there is no such request, and undefined if the age is unknown. */
   readonly ageMs: number | undefined;
@@ -74,7 +74,7 @@ export class OperatorConnection {
     return this.#target.url.origin;
   }
 
-  /** Returns the config stream after its response head has arrived. The caller destroys it. */
+  /** Returns the config stream after its response head has arrived. The caller must destroy the stream. */
   stream(signal: AbortSignal): Promise<IncomingMessage> {
     const { name, instance, maxStalenessMs } = this.#gateway;
     const query = new URLSearchParams({ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) });

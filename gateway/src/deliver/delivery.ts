@@ -146,7 +146,7 @@ export class Delivery {
       if (bytes === 0) spool.guard.removed(this.#next.bytes);
       this.#next = undefined;
     } else if (this.#isStopping) {
-      // Requests that were interrupted by the shutdown become rows.
+      // Requests that were interrupted by the shutdown become rows without a response.
       return this.#own.finish();
     } else if (this.#flushInMs() <= 0) await spool.seal();
     else if (!(await this.#deliverOrphan())) await this.#rest();
@@ -176,7 +176,7 @@ export class Delivery {
     return false;
   }
 
-  /** Waits until the next flush, or until there is something to flush. */
+  /** Waits until the next flush or the next scan for orphans is due, or until an empty segment gets its first record. */
   async #rest(): Promise<void> {
     if (this.#isStopping) return;
     const flushInMs = this.#flushInMs();

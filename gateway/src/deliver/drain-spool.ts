@@ -12,7 +12,7 @@ export interface DrainOptions {
   readonly dir: string;
   readonly sink: LogSink;
   readonly logger: Logger;
-  /** A last segment that has not changed for this long is removed. A newer last segment is delivered but stays. */
+  /** The last segment of a process is removed if it has not changed for this long. Otherwise, it is delivered but stays. */
   readonly quietMs: number;
   /** Whether to update the log tables first. Set to false if the ClickHouse user may only insert. */
   readonly migrate: boolean;
@@ -27,18 +27,18 @@ export interface DrainOptions {
 
 export interface Drained {
   readonly rows: number;
-  /** Files currently in quarantine, including earlier ones. */
+  /** The number of files in quarantine, including earlier ones. */
   readonly quarantined: number;
   /** Bytes in the remaining segments, which are delivered but too new to remove, or undelivered if `gaveUp`. */
   readonly leftBytes: number;
-  /** Gateway processes whose records are all in the log but which have not been reported to the operator. */
+  /** The number of gateway processes whose records are all in the log but which have not been reported to the operator. */
   readonly unreported: number;
   readonly gaveUp: boolean;
 }
 
 /**
  * Delivers the segments in the spool of a gateway that will not return. The delivery is safe even if a gateway still uses the
- * spool, because a row that is delivered twice is read once. Rejects if the folder cannot be read.
+ * spool, because readers see a row once even if it is delivered twice. Rejects if the folder cannot be read.
  */
 export const drainSpool = async ({
   dir,

@@ -13,7 +13,7 @@ export interface DrainedFoldersOptions {
   readonly logger: Logger;
 }
 
-/** Folders of ended incarnations whose records are all in ClickHouse. The folders stay until the operator has been notified. */
+/** Folders of ended incarnations (processes) whose records are all in ClickHouse. Kept until the operator has been notified. */
 export class DrainedFolders {
   readonly #options: DrainedFoldersOptions;
   #running: Promise<void> | undefined;

@@ -48,8 +48,9 @@ export class FolderDrain {
   }
 
   /**
-   * Resolves with the file size when the segment's exchanges are in ClickHouse, with 0 if the file does not exist because another
-   * process has delivered it, and with undefined if delivery gave up. A segment that may grow is not removed.
+   * Resolves with the file size when the segment's exchanges are in ClickHouse or in quarantine, and with undefined if delivery
+   * gave up. Resolves with 0 if there is nothing to deliver, because another process has delivered and removed the file or because
+   * the file has a newer format. A segment that may grow is not removed.
    */
   async deliver(file: string, { mayGrow = false } = {}): Promise<number | undefined> {
     const content = await this.#read(file);

@@ -20,7 +20,7 @@ const isPermanent = (error: unknown): boolean => error instanceof LogStoreError 
 /** Returns the reason for log lines. Leaves out the cause because its text may quote captured data. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A batch of rows whose token depends only on its bytes. */
+/** A batch of rows and its deduplication token. The same batch always has the same token. */
 export interface TokenBatch extends RowBatch {
   readonly token: string;
   readonly columnCount: number;
@@ -28,7 +28,7 @@ export interface TokenBatch extends RowBatch {
 
 /**
  * Inserts batches into ClickHouse. Sends the same bytes with the same token until ClickHouse acknowledges them, so each row is
- * stored once. If ClickHouse always rejects a batch, halves it to find the rejected rows, and moves these rows to quarantine.
+ * stored once. If ClickHouse rejects a batch permanently, halves it to find the rejected rows, and moves these rows to quarantine.
  */
 export class Inserter {
   readonly #options: InserterOptions;

@@ -101,7 +101,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
   return { bytes: segment.length, columnCount: header.columnCount, exchanges, requests, answeredKeys, damage };
 };
 
-/** Returns the rows of these requests in a segment as a batch, or undefined if the file does not exist. */
+/** Returns the rows of these requests in a segment as a batch, or undefined if the file does not exist or has no valid header. */
 export const readRequests = async (
   file: string,
   requests: readonly RequestRecord[],

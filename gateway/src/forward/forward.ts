@@ -12,7 +12,7 @@ import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type F
 
 /** The span for a call to an upstream. */
 interface UpstreamSpan {
-  /** Returns the headers to send, with this span in place of the caller's. */
+  /** Returns the headers to send, with the trace headers of this span instead of the caller's. */
   headers(headers: readonly HeaderPair[]): HeaderPair[];
   /** Ends the span when the response is received, or when it is clear that none will arrive. */
   end(end: { readonly status?: number; readonly error?: string | undefined }): void;

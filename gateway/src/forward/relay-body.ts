@@ -6,7 +6,7 @@ export interface RelayOptions {
   readonly capture: Capture;
   /** Undefined if the response to the caller is chunked. */
   readonly contentLength: number | undefined;
-  /** How much more of the response is read for the log after the caller has disconnected. */
+  /** After the caller has disconnected, the response is read for the log until this many bytes of it have arrived in total. */
   readonly readBytesMax: number;
   /**
    * How much longer the response is read after the caller has disconnected, in milliseconds. Without this limit, reading a response

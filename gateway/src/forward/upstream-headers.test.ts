@@ -14,7 +14,7 @@ test('trailers lose exactly the fields that the head would lose', () => {
   fc.assert(
     fc.property(lines, lines, (headers, trailers) => {
       const connection = headers.filter(([header]) => /^connection$/i.test(header));
-      // The same fields in the head, where the gateway replaces the length with its own.
+      // The same fields in the head, without Content-Length, which the gateway would replace with its own.
       const head = [...connection, ...trailers.filter(([trailer]) => !LENGTH.test(trailer))];
       const asHead = frameAnswer(200, head, 'now')?.headers.filter(([header]) => header !== 'date');
       expect(passableTrailers(trailers, headers)).toEqual(asHead);

@@ -62,7 +62,7 @@ export class RoutingTable {
     return this.#paths.get(projectUid)?.get(path);
   }
 
-  /** Returns a path in the project that differs only in case or trailing slashes. */
+  /** Returns a path in the project that differs only in case or trailing slashes, or undefined if there is none. */
   similarPath(projectUid: string, path: string): string | undefined {
     let loose = this.#looseForms.get(projectUid);
     if (loose === undefined) {

@@ -55,8 +55,8 @@ const hrTime = (us: number): HrTime => [Math.floor(us / 1e6), (us % 1e6) * 1000]
 const isTraceHeader = ([name]: HeaderPair): boolean => TRACE_HEADERS.includes(name.toLowerCase());
 
 /**
- * Returns a context with the caller's span, if the caller sent one. Ignores it if `traceparent` occurs more than once, as the
- * specification requires.
+ * Returns a context with the caller's span, if the caller sent one. Ignores the caller's headers if `traceparent` occurs more than
+ * once, as W3C Trace Context requires.
  */
 const callerContext = (headers: readonly HeaderPair[]): Context => {
   const found = headers.filter(isTraceHeader).map(([name, value]) => [name.toLowerCase(), value] as const);
@@ -104,7 +104,7 @@ class UpstreamSpan {
     this.#context = trace.setSpan(parent, this.#span);
   }
 
-  /** Returns the headers to send, with this span in place of the caller's. */
+  /** Returns the headers to send, with the trace headers of this span instead of the caller's. */
   headers(headers: readonly HeaderPair[]): HeaderPair[] {
     const passed = headers.filter((header) => !isTraceHeader(header));
     propagator.inject(this.#context, passed, { set: (pairs: HeaderPair[], name, value) => pairs.push([name, value]) });
@@ -171,8 +171,8 @@ const upstreamAttributes = (text: string): Attributes => {
 };
 
 /**
- * Returns the attributes for a request, without the key and the query. The log has both, but access to the log is
- * controlled, while spans leave the system.
+ * Returns the attributes for a request, without its query, headers and body. Access to the log, which has them, is controlled,
+ * while spans leave the system.
  */
 const attributesOf = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
   'http.request.method': head.method,

@@ -11,9 +11,9 @@ const TRAILER_LINE = 6;
 const TRAILER_END = 7;
 
 /**
- * Node's parser takes about 1 microsecond for each chunk, regardless of its size. A body may have this many chunks of any size,
- * which costs less than 100 ms. If a body has more, its chunks must average the size of a short line of text. Clients that write
- * line by line stay within both limits.
+ * Node's parser takes about 1 microsecond for each chunk, regardless of the chunk's size. A body may have this many chunks of any
+ * size, which costs less than 100 ms. If a body has more, its chunks must average at least `CHUNK_BYTES_MIN`, about the size of a
+ * short line of text, because some clients send each line as a chunk.
  */
 const SMALL_CHUNKS_MAX = 65_536;
 const CHUNK_BYTES_MIN = 64;
@@ -53,7 +53,9 @@ export class BodySkipper {
     this.#chunkedBytes = 0;
   }
 
-  /** Skips the body's bytes. Returns the index of the body's end in `chunk`, or the chunk's length. */
+  /**
+   * Skips the body's bytes. Returns the index in `chunk` at which the body ends, or the length of `chunk` if the body continues.
+   */
   skip(chunk: Uint8Array, from: number): number {
     const end = chunk.length;
     let at = from;

@@ -7,9 +7,9 @@ export interface HeadVerdict {
   readonly lines: number;
   /** The number of lines with the name `x-api-key`, in any case. */
   readonly keyLines: number;
-  /** The number of bytes in the last such line's value, without the blanks around it. */
+  /** The bytes in the value of the last `x-api-key` line, without the spaces and tabs around it. 0 if there is no such line. */
   readonly keyLength: number;
-  /** Whether such a line had more than one space after its colon, a tab there, or a blank after its value. */
+  /** Whether any `x-api-key` line has more than one space or a tab after its colon, or a space or tab after its value. */
   readonly keyPadded: boolean;
 }
 
@@ -39,7 +39,7 @@ const KEY = watched('x-api-key', KEY_VALUE);
 const CONTENT_LENGTH = watched('content-length', LENGTH_VALUE);
 const TRANSFER_ENCODING = watched('transfer-encoding', CODING_VALUE);
 
-/** Returns the only watched name that begins with this lowercase letter. */
+/** Returns the watched name that begins with this lowercase letter, if any. At most one does. */
 const nameBeginning = (letter: number): WatchedName | undefined => {
   if (letter === 0x78) return KEY;
   if (letter === 0x63) return CONTENT_LENGTH;
@@ -51,9 +51,9 @@ const VERDICTS_WAITING_MAX = 1_024;
 
 /**
  * Reads all bytes of a connection in parallel with Node's parser, which trims header values, and keeps one verdict per request
- * head. A head can span chunks, a chunk can contain several heads, and bodies can contain lookalikes, so the scanner follows the
- * framing (RFC 9112 section 6) for all input that Node's parser accepts. The scanner does not decide on its own. `readHead`
- * compares a verdict with the parsed head, and the connection closes if the two disagree.
+ * head. A head can span chunks, a chunk can contain several heads, and bodies can contain text that looks like a head, so the
+ * scanner follows the framing (RFC 9112 section 6) for all input that Node's parser accepts. The scanner does not refuse requests.
+ * `readHead` compares a verdict with the parsed head, and the connection closes if the two disagree.
  */
 export class HeadScanner {
   readonly #verdicts: HeadVerdict[] = [];
@@ -67,7 +67,7 @@ export class HeadScanner {
   #keyLines = 0;
   #keyLength = 0;
   #keyPadded = false;
-  /** The number of blanks since the value's last visible byte. */
+  /** The number of spaces and tabs since the value's last visible byte. */
   #blanks = 0;
   /** The number of bytes from the value's first visible byte to its last one so far. */
   #valueLength = 0;
@@ -77,8 +77,8 @@ export class HeadScanner {
   #chunked = false;
 
   /**
-   * The size of the request line of the oldest head that was not taken, even if it is incomplete. Shows why a head is too
-   * large.
+   * The size in bytes of the request line of the oldest head whose verdict was not taken, or of the head that is still arriving.
+   * Shows why a head is too large.
    */
   get requestLineBytes(): number {
     return this.#verdicts[0]?.requestLineBytes ?? this.#requestLineBytes;
@@ -104,7 +104,7 @@ export class HeadScanner {
     return this.#verdicts.shift();
   }
 
-  /** Scans until the chunk ends or a body begins. Returns the index of that position. */
+  /** Scans until the chunk ends or a body begins. Returns the index at which it stopped. */
   #scanHead(chunk: Uint8Array, from: number): number {
     const end = chunk.length;
     let at = from;
@@ -191,9 +191,9 @@ export class HeadScanner {
       this.#valueLength += this.#blanks + 1;
     }
     this.#blanks = 0;
-    // The parser rejects a value that contains anything but digits.
+    // Node's parser rejects a length that contains anything but digits.
     if (this.#state === LENGTH_VALUE) this.#contentLength = this.#contentLength * 10 + (byte - 0x30);
-    // The parser also rejects codings after chunked. The receive stage refuses codings before it.
+    // Any coding counts as chunked: the parser rejects codings after `chunked`, and the receive stage refuses codings before it.
     else if (this.#state === CODING_VALUE) this.#chunked = true;
   }
 

@@ -99,7 +99,7 @@ const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefine
 
 const checkTarget = (target: string, targetBytesMax: number): Refusal | undefined => {
   if (target.length > targetBytesMax) return new Refusal('target_too_long', { closes: true });
-  // A URL parser reads `//evil.example/x` as a host. Correct clients never send `#`.
+  // A URL parser reads `evil.example` in `//evil.example/x` as a host. Correct clients never send `#`.
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
     return new Refusal('target_invalid', { closes: true });
   }
@@ -108,7 +108,7 @@ const checkTarget = (target: string, targetBytesMax: number): Refusal | undefine
 
 /**
  * Splits a parsed head. Refuses requests that node:http accepts but RFC 9112 forbids, and requests that Standin does not serve.
- * `verdict` comes from the raw bytes.
+ * `verdict` is what `HeadScanner` found in the raw bytes of this head.
  */
 export const readHead = (
   request: IncomingMessage,

@@ -11,7 +11,10 @@ import { HeadScanner, type HeadVerdict } from './head-scanner.ts';
 
 export interface ReceiveOptions {
   readonly settings: GatewaySettings;
-  /** Called for each request whose head has arrived, with the target as received and the scanner's verdict. Never throws. */
+  /**
+   * Called for each request when its head has arrived and the previous request on its connection is accepted or refused. Gets the
+   * target as received and the scanner's verdict. Must not throw.
+   */
   readonly onExchange: (exchange: Exchange, target: string, verdict: HeadVerdict | undefined) => void;
   /** Called for each request that is refused without an exchange, for example because its bytes are not HTTP. */
   readonly onRefused: (code: RejectionCode) => void;
@@ -23,8 +26,8 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 const FAREWELL_MS = 2_000;
 
 /**
- * The number of requests that may wait for the decision about an earlier request, per connection and in total. Each request takes a
- * few kilobytes of memory, but as few as 18 bytes on the wire.
+ * The number of requests that may wait for the decision about an earlier request, per connection and in total. Beyond it, the
+ * connection is cut. Each request takes a few kilobytes of memory, but as few as 18 bytes on the wire.
  */
 const WAITING_PER_CONNECTION_MAX = 1_024;
 const WAITING_MAX = 10_000;
@@ -65,14 +68,14 @@ const farewell = (code: RejectionCode, detail?: string): Buffer => {
   ]);
 };
 
-/** Removes the prefix that an IPv4 address has on a dual-stack listener, such as `::ffff:192.0.2.1`. */
+/** Removes the prefix `::ffff:`, which IPv4 addresses have on a dual-stack listener. */
 const plainAddress = (address: string): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
 
 /** A caller's connection, including the state that only the receiver needs. */
 class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
-  /** The number of requests after a request that is neither accepted nor refused yet. */
+  /** The number of requests that wait until an earlier request on this connection is accepted or refused. */
   waiting = 0;
   /** Stored because a closed socket has no peer address. */
   readonly peerAddress: string;
@@ -98,8 +101,8 @@ class Connection implements CallerConnection {
 }
 
 /**
- * The caller's side of the gateway: HTTP/1.1 on a socket, through Fastify but without its routing. Requests of every method and
- * target reach one hook as received, before anything is decoded or parsed.
+ * The caller's side of the gateway: HTTP/1.1 and HTTP/1.0 on a socket, through Fastify but without its routing. Requests of every
+ * target and every method except CONNECT reach one hook as received, before Fastify decodes or parses anything.
  */
 export class Receiver {
   readonly #app: FastifyInstance;
@@ -227,7 +230,7 @@ export class Receiver {
     });
   }
 
-  /** Called when the parser rejects the bytes on this connection, or when a timeout expires. */
+  /** Called when the parser rejects the bytes on this connection, when a request times out, or when the socket fails. */
   #onClientError(error: Error, socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || socket.destroyed || !socket.writable || isLost(error)) {

@@ -19,8 +19,8 @@ const DAY_S = 24 * 60 * 60;
 const NOTHING = new Uint8Array(0);
 
 /**
- * Returns the row for a complete exchange (version 2). All columns by which ClickHouse sorts, partitions or expires rows come
- * from `accepted`, so they are the same in both versions.
+ * Returns the row for an exchange, which is complete in version 2 and has no response in version 1. All columns by which ClickHouse
+ * sorts, partitions or expires rows come from `accepted`, so they are the same in both versions.
  */
 export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 = 2): LogRow => {
   const { exchange, head, authenticated, route, permit } = accepted;

@@ -12,10 +12,10 @@ export interface Recorder {
    */
   request(row: LogRow): Promise<boolean>;
   /**
-   * Called before the last byte of the response is sent, with the complete exchange (version 2). Never resolves with false after
-   * `request` has accepted the same id.
+   * Called before the last byte of the response is sent, with the complete exchange (version 2). After `request` has accepted the
+   * same id, resolves with false only if the recorder is closed.
    */
   exchange(row: LogRow): Promise<boolean>;
-  /** Hands over unfinished exchanges in their current state. Later rows are refused. */
+  /** Writes the waiting rows and refuses later ones. Requests without a complete exchange keep the row from `request`. */
   close(): Promise<void>;
 }

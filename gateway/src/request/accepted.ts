@@ -8,11 +8,11 @@ export interface Authenticated {
   /** A single account, unless users chose the same key for several accounts. */
   readonly holders: readonly AccountConfig[];
   readonly fingerprint: string;
-  /** The key's SHA-256 in lowercase hex. The digest never leaves this process. */
+  /** The key's SHA-256 in lowercase hex. The log contains only the fingerprint. */
   readonly keySha256: string;
 }
 
-/** One unit of an account's quota. The request's log row contains it. */
+/** One unit of an account's monthly quota. The request's log row contains it. */
 export interface Permit {
   /** The month in which the permit counts, such as `2026-11`. */
   readonly period: string;
@@ -32,8 +32,10 @@ export interface Accepted {
   readonly authenticated: Authenticated;
   readonly route: Route;
   readonly permit: Permit;
-  /** Called when the request is recorded or refused. Until then, a revocation of the request's key is not acknowledged. */
+  /**
+   * Must be called when the request is recorded or refused. Until then, the gateway does not acknowledge later revocations of keys.
+   */
   readonly settle: () => void;
-  /** Microseconds from the arrival of the head to the end of the body. */
+  /** Microseconds from the arrival of the head until the request was admitted, after the end of its body. */
   readonly requestUs: number;
 }

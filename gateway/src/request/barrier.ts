@@ -6,7 +6,7 @@ interface Group {
 
 const newGroup = (): Group => ({ running: 0, onEmpty: undefined });
 
-/** A set of running requests. Callers can wait for the current members without waiting for later ones. */
+/** A set of requests that enter and leave. Callers can wait for the current members without waiting for later ones. */
 export class Barrier {
   #group = newGroup();
   #earlier: Promise<unknown> = Promise.resolve();

@@ -1,6 +1,7 @@
 /**
- * The memory that the gateway holds for callers: request heads and bodies, and log rows that wait for the disk. All of them share
- * one limit because they use the same memory. They are counted separately because a shortage of each has a different remedy.
+ * The memory that the gateway holds for callers: request heads and bodies, captured response bodies, and log rows that wait for the
+ * disk. All of them share one limit because they use the same memory. Rows are counted separately because requests are refused with
+ * a different code if rows cause the shortage.
  */
 export class ByteBudget {
   readonly #bytesMax: number;
@@ -35,7 +36,7 @@ export class ByteBudget {
     return true;
   }
 
-  /** Counts the bytes of an exchange that is already accepted and must not fail. */
+  /** Adds bytes of an accepted exchange even if there is no room, because an accepted exchange must not fail. */
   addForBody(bytes: number): void {
     this.#receivedBytes += bytes;
   }
@@ -44,7 +45,10 @@ export class ByteBudget {
     this.#receivedBytes -= bytes;
   }
 
-  /** Returns whether a row of this size fits while the body of `bodyBytes` that the row copies is still held. */
+  /**
+   * Returns whether a row of this size fits. Disregards the request body of `bodyBytes`, which is still held, because the row
+   * contains a copy of it.
+   */
   hasRoomForRow(bytes: number, bodyBytes: number): boolean {
     return this.#receivedBytes - bodyBytes + this.#unrecordedBytes + bytes <= this.#bytesMax;
   }

@@ -1,4 +1,4 @@
-/** How far the wall clock may deviate before the gateway's microsecond clock follows it. */
+/** How far the microsecond clock may deviate from the wall clock before it is set to the wall clock. */
 const STEP_MS = 2;
 
 let wallMs = Date.now();

@@ -32,8 +32,8 @@ export interface CallerConnection {
 }
 
 /**
- * One request and its response on the wire. This is the part of node:http that the stages need, without their decisions. Sends
- * response headers as given, with their order and case preserved, and adds `connection: close` if the connection ends.
+ * One request and its response on the wire. Wraps the parts of node:http that the stages need. Sends response headers as given,
+ * with their order and case preserved, and adds `connection: close` if the connection ends.
  */
 export class Exchange {
   readonly request: IncomingMessage;
@@ -70,8 +70,8 @@ export class Exchange {
 
   /**
    * Records that the request is accepted or refused. With `closes`, or if HTTP requires it, the response ends the connection. HTTP
-   * requires this in two cases. HTTP/1.0 keeps a connection only if both sides ask for that, and after a final response in place of
-   * 100, it is unclear whether the body follows.
+   * requires this in three cases: the caller asked for it, the request is HTTP/1.0 (which keeps a connection only if both sides ask
+   * for that), or the response takes the place of `100 Continue`, which leaves unclear whether the body follows.
    */
   decide(closes: boolean): void {
     const { request, response } = this;
@@ -95,12 +95,12 @@ export class Exchange {
     return Math.round((performance.now() - this.startedMs) * 1000);
   }
 
-  /** Whether the caller has closed the connection, so that no response can reach it. */
+  /** Whether the connection or the response is destroyed, so that nothing can reach the caller. */
   get isGone(): boolean {
     return this.response.destroyed || this.connection.socket.destroyed;
   }
 
-  /** Returns the `Date` header value for the response to this request. */
+  /** Returns the `Date` header value for the response, which is the time when the head of the request arrived. */
   date(): string {
     return httpDate(this.receivedAtUs / 1000);
   }
@@ -142,8 +142,8 @@ export class Exchange {
   }
 
   /**
-   * Resolves when the caller has read all written bytes, has closed the connection, or is disconnected because it has not read
-   * for too long.
+   * Resolves when the response accepts more bytes, or when the connection is closed. Disconnects a caller that does not read for
+   * too long.
    */
   drained(): Promise<void> {
     const { response } = this;

@@ -40,7 +40,7 @@ const problem = (code: string, text: ProblemText, headers: readonly HeaderPair[]
   };
 };
 
-/** RFC 9110 section 11.6.1 requires a 401 response to name a scheme. Standin's is an API key in a header. */
+/** RFC 9110 section 11.6.1 requires a 401 response to name a scheme. Standin's scheme is an API key in a header. */
 const CHALLENGE: HeaderPair = ['www-authenticate', 'ApiKey realm="standin", header="x-api-key"'];
 
 const build = (code: RejectionCode, { detail, headers = [], members }: Partial<Refusal> = {}): Problem => {

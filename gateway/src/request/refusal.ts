@@ -7,7 +7,7 @@ export interface RefusalOptions {
   readonly headers?: readonly HeaderPair[];
   /** Extension members of the problem (RFC 9457 section 3.2). */
   readonly members?: Readonly<Record<string, unknown>>;
-  /** Whether the next bytes on this connection cannot be trusted to be a request. */
+  /** Whether the response ends the connection, because the bytes that follow may not be a request. */
   readonly closes?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface RefusalOptions {
 export interface RejectedRequest {
   readonly code: RejectionCode;
   readonly status: number;
-  /** Empty, like the path, if the bytes are not a request. */
+  /** Empty, like the path, if the request is refused before its head is read. */
   readonly method: string;
   /** As received, including the project URI but without the query, which may contain credentials. */
   readonly path: string;

@@ -18,7 +18,10 @@ const RESERVED_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** The statuses whose responses have no content (RFC 9110). The gateway sends them without Content-Length. */
+/**
+ * The statuses that the gateway sends without Content-Length, because their responses never have content (RFC 9110). A 205 response
+ * has no content either, but it has `content-length: 0`.
+ */
 const BODYLESS_STATUSES = new Set([204, 304]);
 
 /** Above this size, writing the body separately is cheaper than copying it after the head. */

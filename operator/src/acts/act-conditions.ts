@@ -3,14 +3,16 @@ import { conditionsIn, readStatus } from '@standin/crds';
 import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** The state of an act: running, succeeded or failed. */
+/**
+ * How far an act (a Replay, KeyRegeneration or Purge) has got: not ended, succeeded, or failed. A cancelled act counts as failed.
+ */
 export interface Progress {
   readonly type: Extract<ConditionType, 'Reconciling' | 'Complete' | 'Failed'>;
   readonly reason: ConditionReason;
   readonly message: string;
 }
 
-/** The message of `NoLogStore`. */
+/** The message of conditions with the reason `NoLogStore`. */
 export const NO_LOG_STORE = 'The operator has no ClickHouse server: set STANDIN_CLICKHOUSE_URL for the operator.';
 
 /** Returns whether an act is stalled. An act that was cancelled is not, because it has reached the state that its spec asks for. */
@@ -32,7 +34,7 @@ export const actConditions = (accepted: Finding, progress: Progress, context: Co
 export interface Ended {
   /** The act's conditions, at the act's current generation. */
   readonly conditions: readonly Condition[];
-  /** In RFC 3339 format. */
+  /** The time when the act ended, in RFC 3339 format. */
   readonly endedAt: string;
 }
 

@@ -161,7 +161,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
 
   it('of the same name as its predecessor is not deleted with it', async () => {
     put(kind);
-    // The source has not reported the change yet.
+    // From here on, the listener does not receive changes, so the controller still knows the predecessor.
     source.isQuick = false;
     source.remove(kind, 'act');
     const { uid } = put(kind, { status: statusOf('Reconciling', 'Running') }).metadata;

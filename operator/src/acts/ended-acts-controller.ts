@@ -43,8 +43,9 @@ const ttlSecondsOf = (act: ResourceObject): number => {
 };
 
 /**
- * Deletes Replays and KeyRegenerations after their time to live, which begins when they end. Runs for one leader's term. Changes
- * to the spec of an ended act have no effect on its result, but the status reports the new generation.
+ * Deletes Replays and KeyRegenerations after their time to live, which begins when they end. Keeps those that GitOps tools or Helm
+ * manage. Runs for one leader's term. Changes to the spec of an ended act have no effect on its result, but the status reports the
+ * new generation.
  */
 export class EndedActsController implements Controller {
   readonly name = 'ended-acts';

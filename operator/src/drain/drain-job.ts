@@ -7,7 +7,7 @@ import type { Claim, Job } from './kube-objects.ts';
 
 /** Label on the Job and its pod. Contains the uid of the claim that the Job drains. */
 export const CLAIM_UID_LABEL = `${API_GROUP}/claim-uid`;
-/** Annotations on the Job. They contain the claim's name and the state of the StatefulSet. */
+/** Annotations on the Job. They contain the claim's name and the state of the StatefulSet (see `Use`). */
 const CLAIM_ANNOTATION = `${API_GROUP}/claim`;
 const USE_ANNOTATION = `${API_GROUP}/drained-for`;
 

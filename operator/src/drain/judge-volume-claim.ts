@@ -1,4 +1,4 @@
-/** A state of the gateways' StatefulSet. A claim beyond the replica count cannot be used until this state changes. */
+/** Identifies a state of the gateways' StatefulSet. A claim beyond the replica count cannot be used until this state changes. */
 export type Use = string;
 
 export type JobState = 'running' | 'succeeded' | 'failed';
@@ -21,7 +21,7 @@ export interface ClaimFacts {
   /** Whether the StatefulSet has a pod for the claim, or is about to create one. */
   readonly isWanted: boolean;
   readonly use: Use;
-  /** The state in which the claim was drained, according to its annotation. */
+  /** The state of the StatefulSet for which the claim was drained, according to the claim's annotation. */
   readonly drainedFor: Use | undefined;
   /** Whether this leader knows that the claim was drained, and has seen no pod with the claim since then. */
   readonly isKnownDrained: boolean;
@@ -46,7 +46,7 @@ export type ClaimVerdict =
    * volume from moving to another node. With `isMarked`, the claim is still annotated as drained.
    */
   | { readonly kind: 'used'; readonly stop: readonly DrainJob[]; readonly isMarked: boolean }
-  /** The claim's gateway is about to start. */
+  /** The StatefulSet is about to create the pod that uses the claim. */
   | { readonly kind: 'expected' }
   | { readonly kind: 'quiet'; readonly afterMs: number }
   | { readonly kind: 'queued' }

@@ -66,7 +66,7 @@ export const trimJob = ({ metadata, status }: Job): Job => ({
 /** The phases of terminated pods, which no longer use volumes. */
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
-/** Returns the names of the claims that the pod uses or waits for. */
+/** Returns the names of the claims that the pod uses or waits for. A terminated pod uses none. */
 export const claimsOf = ({ spec, status }: Pod): readonly string[] =>
   ENDED.has(status?.phase)
     ? []

@@ -23,7 +23,7 @@ export interface ClaimActionsOptions {
 /** Returns the state that the StatefulSet had when the claim was drained, according to the claim's annotation. */
 export const drainedFor = ({ metadata }: Claim): Use | undefined => metadata.annotations?.[DRAINED_FOR_ANNOTATION];
 
-/** Writes Jobs, annotations and Events for a claim. All actions are idempotent. */
+/** Creates and deletes Jobs, and writes annotations and Events for a claim. Every action may be repeated. */
 export class ClaimActions {
   readonly #options: ClaimActionsOptions;
   readonly #events: KubernetesEvents;

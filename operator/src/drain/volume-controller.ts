@@ -27,7 +27,7 @@ export type ClaimState = ClaimVerdict['kind'];
 interface Unused {
   /** A time as returned by `performance.now()`. */
   readonly since: number;
-  /** The uids of the created Jobs. */
+  /** The uids of the Jobs that this leader created. */
   readonly jobs: Set<string>;
   isDrained: boolean;
 }

@@ -31,7 +31,7 @@ export interface VolumeWatchOptions extends VolumePlace {
   readonly registry?: Registry | undefined;
   /** Called when the state of `claims` may have changed. */
   readonly onChange: (claims: readonly string[]) => void;
-  /** Called when a pod uses `claim`, or has just stopped using it. */
+  /** Called when the API server reports a pod that uses `claim` or waits for it. Not called for pods of drain Jobs. */
   readonly onUsed: (claim: string) => void;
 }
 
@@ -126,7 +126,10 @@ export class VolumeWatch {
     return ordinal >= start && ordinal < start + replicas;
   }
 
-  /** The uid and the generation of the StatefulSet. Every change to the replica count changes the generation. */
+  /**
+   * The uid and the generation of the StatefulSet, or `none` if it does not exist. Every change to the replica count changes the
+   * generation.
+   */
   get use(): Use {
     const { uid = '', generation = 0 } = this.#statefulSet()?.metadata ?? {};
     return uid === '' ? NO_STATEFUL_SET : `${uid}/${generation}`;
@@ -174,7 +177,7 @@ export class VolumeWatch {
   }
 
   #podSeen(pod: Pod): void {
-    // The pod may be deleted before the claim is reconciled.
+    // Reported now, because the pod may be deleted before the claim is reconciled.
     if (!isDrainPod(pod)) for (const claim of claimsOf(pod)) this.#options.onUsed(claim);
     this.#changed(volumesOf(pod));
   }

@@ -49,7 +49,7 @@ export class GatewayController implements Controller {
   readonly #states: GatewayStates;
   readonly #writes: WorkQueue;
   readonly #lookUps: WorkQueue;
-  /** Lost gateways whose state was logged as unknown. */
+  /** Lost gateways that have been logged because it is unknown whether they are gone. */
   readonly #unclear = new Set<string>();
   readonly #waiters = new Set<Waiter>();
   /** The stored members, as far as this leader knows. */
@@ -114,13 +114,19 @@ export class GatewayController implements Controller {
     return since === undefined ? undefined : this.#states.programmed(key, since);
   }
 
-  /** Returns the state of an object whose previous state must not be used by any gateway, or undefined if it is not published. */
+  /**
+   * Returns the state of an object whose earlier states no gateway may use any longer. Unlike `programmed`, covers every gateway
+   * that may answer callers. Returns undefined if the object is not published.
+   */
   revoked(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
     return since === undefined ? undefined : this.#states.revoked(key, since);
   }
 
-  /** Revokes the object's states from before its last revision, so that gateways stop using these states. */
+  /**
+   * Begins a revocation of the object's states from before its last revision. From then on, `programmed` waits for every gateway
+   * that may still use them, including lost ones.
+   */
   revoke(key: ConfigKey): void {
     const since = this.#options.since(key);
     if (since !== undefined) this.#states.revoke(key, since);
@@ -141,8 +147,8 @@ export class GatewayController implements Controller {
   }
 
   /**
-   * The log has every request that a gateway received before this time, except those in quarantine. In milliseconds of the system
-   * clock's `now`.
+   * The log has every request that a gateway received before this time, except those in quarantine. In milliseconds of
+   * `systemClock.now()`.
    */
   get deliveredUpTo(): number {
     return this.#states.deliveredUpTo;
@@ -205,7 +211,7 @@ export class GatewayController implements Controller {
   #isStored(gateway: string): boolean {
     const wanted = this.#states.members.find(({ name }) => name === gateway);
     const stored = this.#stored.find(({ name }) => name === gateway);
-    // A gateway that is no longer a member has stopped.
+    // A gateway that is not a member does not answer, so the next leader does not have to know it.
     return wanted === undefined || stored?.maxStalenessMs === wanted.maxStalenessMs;
   }
 

@@ -7,7 +7,7 @@ export interface GatewayMemory {
   write(gateways: readonly KnownGateway[]): Promise<void>;
 }
 
-/** A memory that stores nothing, for an operator with a single gateway, which starts together with the operator. */
+/** A memory that stores nothing, for an operator with a single gateway that starts together with it, as in `standin dev`. */
 export const noGatewayMemory: GatewayMemory = {
   read: () => Promise.resolve([]),
   write: () => Promise.resolve(),
@@ -28,8 +28,8 @@ const gatewayOf = (line: string): KnownGateway => {
 
 /**
  * Stores one gateway per line, in a ConfigMap in the operator's namespace. Only the leader writes the ConfigMap, by
- * compare-and-swap with the version that it last read, so a late write by an earlier leader fails. After a conflict, `write` reads
- * the new version and rejects, so that a retry succeeds.
+ * compare-and-swap with the version that it last read or wrote, so a late write by an earlier leader fails. After a conflict,
+ * `write` reads the new version and rejects, so that a retry succeeds.
  */
 export const gatewayConfigMap = (client: KubeClient, namespace: string, name: string): GatewayMemory => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };

@@ -42,7 +42,10 @@ const isRunning = async (client: Pick<KubeClient, 'get'>, namespace: string, nam
   }
 };
 
-/** Returns whether the pod has a claim. A StatefulSet names a claim after the claim template and the pod. */
+/**
+ * Returns whether a claim of the pod exists, even if the pod does not. A StatefulSet names a claim after the claim template and the
+ * pod.
+ */
 const hasClaim = async (client: Pick<KubeClient, 'get'>, namespace: string, pod: string): Promise<boolean> => {
   const claims = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumeclaims', namespace });
   const { items } = await listAll(client, claims);

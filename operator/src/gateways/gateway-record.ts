@@ -19,8 +19,8 @@ export type ProgrammedState =
       readonly gateways: readonly string[];
       readonly known: number;
       /**
-       * Whether none of `gateways` has been in contact during this term. In that case, these gateways may still have the object
-       * from an earlier term.
+       * Whether none of `gateways` has acknowledged anything in this term. In that case, they may already have the object from an
+       * earlier term.
        */
       readonly unheard: boolean;
     }
@@ -38,8 +38,8 @@ export interface Effects {
   /** Whether `members` has changed and must be stored for the next leader. */
   readonly isChanged: boolean;
   /**
-   * Set if the state of objects may have changed. Contains the objects that are newly rejected, no longer rejected, or no
-   * longer usable in their revoked form.
+   * Set if the state of objects may have changed. Contains the objects that are newly rejected, no longer rejected, or whose
+   * revocation is complete.
    */
   readonly progress: readonly ConfigKey[] | undefined;
 }
@@ -47,7 +47,10 @@ export interface Effects {
 /** One process of a gateway, or only the name of a gateway that the previous leader knew. */
 export interface Process {
   readonly name: string;
-  /** Undefined while only the gateway's name is remembered, which is until a process of that name acknowledges a revision. */
+  /**
+   * Undefined while only the gateway's name is known from the previous leader. A process of that name that acknowledges a revision
+   * replaces this record.
+   */
   readonly instance: string | undefined;
   readonly maxStalenessMs: number;
   /** Undefined if the gateway has not acknowledged anything in this term. Such a gateway may still answer callers. */
@@ -55,7 +58,9 @@ export interface Process {
   rejected: ReadonlyMap<ConfigKey, string>;
   /** The open streams. There is briefly more than one stream when the gateway reconnects before the old stream has ended. */
   readonly streams: Set<Cut>;
-  /** The time when the gateway counts as silent or, without an open stream, is forgotten, unless `expiresAt` applies. */
+  /**
+   * The time when a gateway with an open stream counts as silent, and a gateway without one as lost, unless `expiresAt` applies.
+   */
   dueAt: number;
   /**
    * The time when `maxStalenessMs` has passed since the last acknowledgement. After this time, the gateway does not answer, and
@@ -85,7 +90,7 @@ export const isKnown = ({ acked, instance }: Process): boolean => acked !== unde
  */
 export const mayAnswer = (process: Process): boolean => isKnown(process) || process.maxStalenessMs === 0;
 
-/** Returns the number of the revision that the process holds. */
+/** Returns the number of the revision that the process last acknowledged, or 0 if it has not acknowledged any in this term. */
 export const numberOf = ({ acked }: Process): number => acked?.number ?? 0;
 
 export const rejectedBy = ({ rejected }: Process): ConfigKey[] => [...rejected.keys()];
@@ -126,7 +131,10 @@ export const undeliveredBy = (
   return [...new Set(waiting)].sort();
 };
 
-/** Records that the process now holds this revision. Returns the objects that it newly rejects or no longer rejects. */
+/**
+ * Records that the process now holds this revision. Returns the objects that it newly rejects, rejects for another reason, or no
+ * longer rejects.
+ */
 export const accept = (process: Process, revision: Revision, rejected: readonly RejectedObject[]): ConfigKey[] => {
   const before = process.rejected;
   const after = new Map(rejected.map(({ key, message }) => [key, message]));
@@ -135,7 +143,7 @@ export const accept = (process: Process, revision: Revision, rejected: readonly 
   return [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
 };
 
-/** Returns the facts that the next leader must know about these processes and lost gateways, by name. */
+/** Returns the facts that the next leader must know about these processes and lost gateways, sorted by name. */
 export const membersOf = (processes: Iterable<Process>, lost: Iterable<string>): readonly KnownGateway[] => {
   const members = new Map<string, number>();
   for (const name of lost) members.set(name, 0);
@@ -148,5 +156,5 @@ export const membersOf = (processes: Iterable<Process>, lost: Iterable<string>):
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
-/** 0 means forever. */
+/** Returns the longer of two values of `maxStalenessMs`, of which 0 means forever. */
 const longer = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : Math.max(a, b));

@@ -49,7 +49,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * A world of gateways, a network and a cluster, in which a term begins while some gateways from the previous term are disconnected.
+ * A simulated set of gateways, a network and a cluster. A term begins while some gateways from the previous term are disconnected.
  */
 class World {
   readonly states = new GatewayStates({ epoch: 1, forgetMs: FORGET_MS });
@@ -136,7 +136,7 @@ class World {
         break;
       case 'crash':
         Object.assign(pod, { instance: undefined, held: undefined, stream: undefined });
-        // If the loss is not noticed, the connection still looks open to the operator.
+        // If the operator does not notice the crash, the connection still looks open to it.
         if (stream !== undefined && one.isNoticed) this.#end(stream);
         break;
       case 'stop':
@@ -209,7 +209,7 @@ test('Programmed does not wait for lost gateways, and a revocation does not wait
       };
       const isDone = (key: string): boolean =>
         ['programmed', 'no-gateway'].includes(states.programmed(key, world.since).kind);
-      // Silent streams end, and gateways without a stream are forgotten.
+      // Silent streams end, and gateways without a stream become lost.
       beat(60_000 + FORGET_MS);
       expect(isDone(OTHER)).toBe(true);
       for (const [who, { stream }] of world.pods.entries()) {

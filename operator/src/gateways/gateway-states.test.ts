@@ -186,7 +186,8 @@ describe('a revocation', () => {
   test('does not wait for a gateway with a maxStalenessMs, since it does not answer before its acknowledgement is received', () => {
     const disconnected = connect('a', 'a-1', undefined, 5_000);
     expect([revoked(), states.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
-    // The next leader still learns about the gateway. Its acknowledgement was received, but the response may not have arrived.
+    // The gateway is stored for the next leader nevertheless, because it may answer as soon as it gets the response to an
+    // acknowledgement.
     expect(known).toEqual([['a']]);
     disconnected();
     expect([lost, known.at(-1)]).toEqual([[], []]);
@@ -315,7 +316,7 @@ test('a gateway that reconnects before its old stream ends stays connected', () 
 test('a silent gateway is disconnected', () => {
   const cut = vi.fn();
   connect('a', 'a-1', cut);
-  // Reading a large snapshot takes time.
+  // A gateway has more time for its first acknowledgement, because reading a large snapshot takes time.
   pass(LIMITS.streamSilenceMsMax * 2);
   expect(cut).not.toHaveBeenCalled();
   for (let beat = 0; beat < 10; beat += 1) {

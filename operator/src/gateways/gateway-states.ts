@@ -44,18 +44,19 @@ const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefi
  * The state of every gateway, for one leader's term. Has no timers and does no I/O. Each event takes the current time and returns
  * its effects. `advance` must be called at `wakeAt`. Times are in milliseconds of a monotonic clock.
  *
- * - Remembered: the previous leader knew the gateway. `Programmed` and revocations wait until it connects and acknowledges, or is
- *   forgotten.
- * - Connected: it has a stream and has not acknowledged yet. It does not delay `Programmed`. However, it may answer callers, first
- *   with the copy on its disk, then with a snapshot whose acknowledgement is in flight or was lost. So a revocation waits for it.
+ * - Remembered: the previous leader knew the gateway, and it has not acknowledged in this term. `Programmed` and revocations wait
+ *   for it until it acknowledges or becomes lost or gone.
+ * - Connected: it has a stream and has not acknowledged yet. It does not delay `Programmed`. However, without a `maxStalenessMs` it
+ *   may answer callers, first with the copy on its disk, then with a snapshot whose acknowledgement is in flight or was lost. So a
+ *   revocation waits for it.
  * - Known: it has acknowledged a revision. It acknowledges every heartbeat, and the stream of a silent gateway is ended. So a
- *   gateway on a lost node or with a frozen process is forgotten like any other gateway, although its connection looks open for a
+ *   gateway on a lost node or with a frozen process becomes lost like any other gateway, although its connection looks open for a
  *   quarter of an hour.
  * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, because it keeps running
  *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation waits
  *   for it.
- * - Gone: it sent a goodbye message, has stopped according to the platform, or has not acknowledged anything for its
- *   `maxStalenessMs`. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer.
+ * - Gone: it sent a goodbye message, has stopped and left no data according to the platform, or has not acknowledged anything for
+ *   its `maxStalenessMs`. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer.
  */
 export class GatewayStates {
   readonly #options: GatewayStatesOptions;
@@ -93,7 +94,10 @@ export class GatewayStates {
     });
   }
 
-  /** Number of the revision that every known and remembered gateway holds. Undefined if there are no such gateways. */
+  /**
+   * The lowest revision number that any known or remembered gateway holds, or 0 if one of them has not acknowledged in this term.
+   * Undefined if there are no such gateways.
+   */
   get floor(): number | undefined {
     const known = this.#known();
     return known.length === 0 ? undefined : Math.min(...known.map(numberOf));
@@ -133,7 +137,8 @@ export class GatewayStates {
   programmed(key: ConfigKey, since: number): ProgrammedState {
     if (!this.#revocations.has(key)) return stateOf(this.#known(), key, since);
     const state = this.revoked(key, since);
-    // A gateway without contact in this term may have the old state, regardless of its contact with earlier leaders.
+    // With `unheard`, the `Programmed` of an earlier leader would remain True. That says nothing about the revoked state, which a
+    // gateway that has not acknowledged in this term may still use.
     return state.kind === 'waiting' ? { ...state, unheard: false } : state;
   }
 
@@ -145,7 +150,10 @@ export class GatewayStates {
     return revokedState(this.#answeringGateways(), key, since);
   }
 
-  /** Revokes the object's states from before revision `since`, so that gateways stop using them. */
+  /**
+   * Begins a revocation of the object's states from before revision `since`. The revocation is complete when no
+   * gateway that may answer uses these states.
+   */
   revoke(key: ConfigKey, since: number): void {
     this.#revocations.add(key, since);
   }
@@ -156,7 +164,7 @@ export class GatewayStates {
 
   /**
    * Adds gateways that the previous leader knew. They are treated as if their streams had just ended. No object counts as
-   * programmed until these gateways have also acknowledged it or are forgotten.
+   * programmed until these gateways have also acknowledged it, or are lost or gone.
    */
   remember(known: readonly KnownGateway[], now: number): void {
     for (const { name, maxStalenessMs } of known) {
@@ -227,7 +235,7 @@ export class GatewayStates {
     return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress([]) };
   }
 
-  /** Records that time has passed. */
+  /** Cuts the streams of silent gateways, and applies `forgetMs` and `maxStalenessMs` to gateways whose time is over. */
   advance(now: number): Effects {
     const cut: Cut[] = [];
     const lost: string[] = [];
@@ -308,7 +316,7 @@ export class GatewayStates {
     this.#wakeAt = Math.min(this.#wakeAt, at);
   }
 
-  /** Returns `keys` and the objects whose revocation is complete. */
+  /** Returns `keys` and the objects whose revocation is now complete. */
   #progress(keys: readonly ConfigKey[]): readonly ConfigKey[] {
     return [...keys, ...this.#revocations.takeComplete(this.#answeringGateways())];
   }

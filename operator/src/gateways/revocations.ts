@@ -26,7 +26,7 @@ export const revokedState = (
 
 /** Objects whose previous state must not be used by any gateway, such as an Account after its API key was replaced. */
 export class Revocations {
-  /** The revisions that replaced the previous states. */
+  /** The numbers of the revisions that replaced the previous states, by object. */
   readonly #since = new Map<ConfigKey, number>();
 
   has(key: ConfigKey): boolean {
@@ -41,7 +41,7 @@ export class Revocations {
     this.#since.delete(key);
   }
 
-  /** Removes and returns the objects whose previous state no gateway uses any more. */
+  /** Removes and returns the objects whose previous state is no longer used by any gateway. */
   takeComplete(answering: AnsweringGateways): readonly ConfigKey[] {
     const complete = [...this.#since].flatMap(([key, since]) => {
       const { kind } = revokedState(answering, key, since);

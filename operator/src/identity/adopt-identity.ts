@@ -14,8 +14,8 @@ export interface Adoption {
 const ATTEMPTS_MAX = 5;
 
 /**
- * Gives an identity to another object. With `from`, that object loses the identity. The new entry is written first, so repeating
- * the call completes an interrupted move. Rejects with `SourceError`.
+ * Gives an identity to the object `to`. With `from`, the object `from` loses the identity. The new entry is written first, so
+ * repeating the call completes an interrupted move. Rejects with `SourceError`.
  */
 export const adoptIdentity = async (store: IdentityStore, to: ObjectRef, adopted: Adopted): Promise<Adoption> => {
   const key = await store.key();

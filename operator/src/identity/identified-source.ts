@@ -42,8 +42,8 @@ const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceOb
 });
 
 /**
- * Reports Accounts and Projects of a cluster under their identities instead of their uids (ADR 024), and never before the identity
- * is stored. All other kinds are passed through unchanged.
+ * Reports Accounts and Projects of a cluster under their identities instead of their uids (ADR 024). An object is reported only
+ * after its identity is stored, or after an attempt to read or store it has failed. All other kinds are passed through unchanged.
  */
 class IdentifiedSource implements ResourceSource {
   readonly #options: IdentifiedSourceOptions;
@@ -151,7 +151,7 @@ class IdentifiedSource implements ResourceSource {
       if (live.known !== undefined) this.#listener?.put(withIdentity(object, live.known));
       return;
     }
-    // If the uid is new, the Secret is always read again before the object is reported.
+    // Even if the name is known, an object with a new uid is reported only after the Secret has been read again.
     const objects = this.#live.get(namespace) ?? new Map<string, Live>();
     this.#live.set(namespace, objects.set(entryName(refOf(object)), { object, known: undefined }));
     if (!this.#waiting.has(namespace)) {

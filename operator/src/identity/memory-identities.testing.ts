@@ -11,7 +11,7 @@ export class MemoryIdentities implements IdentityStore {
   objects: () => readonly ResourceObject[] = () => [];
   /** The arguments of `uids`. */
   readonly lists: (readonly [kind: Kind, namespace: string, names: readonly string[]])[] = [];
-  /** Called before each call. May throw or wait. */
+  /** Called before each read and write, and before `uids`. May throw or wait. */
   disturb: (call: 'read' | 'uids' | 'write') => void | Promise<void> = () => undefined;
 
   key(): Promise<Uint8Array> {

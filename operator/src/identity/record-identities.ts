@@ -42,9 +42,9 @@ export interface Resolved {
 /**
  * Resolves the identities of a namespace's objects, after storing the new ones.
  *
- * If a new identity cannot be stored, the object has it nevertheless, because it is the object's own uid, which no other object
- * has. If the Secret cannot be read, the only known identities are those that are in use or confirmed by the status. Rejects if a
- * retry may help: on a conflict, and, unless `isFinal`, if the API server is unavailable.
+ * If an identity cannot be stored, the object is still served under it, because it is the object's own uid or the identity that is
+ * already in use. If the Secret cannot be read, the only known identities are those that are in use or confirmed by the status.
+ * Rejects if a retry may help: on a conflict, and, unless `isFinal`, if a read fails for a reason other than a refusal.
  */
 export const recordIdentities = async (
   store: IdentityStore,
@@ -87,7 +87,7 @@ export const recordIdentities = async (
   }
 };
 
-/** Returns the objects that still exist. */
+/** Resolves with those of `added` that still exist. */
 const existingOf = async <T extends { readonly candidate: Candidate }>(
   store: IdentityStore,
   namespace: string,

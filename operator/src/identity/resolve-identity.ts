@@ -45,10 +45,10 @@ export const verifiedId = (ref: ObjectRef, entry: string, key: Uint8Array): stri
 /**
  * Returns the identity of an object, which is the uid under which the object was first seen (ADR 024).
  *
- * An object without an entry is new, so its own uid becomes its identity, unless it is already in use under another one. An entry
- * with the object's own uid claims nothing else, so it is signed again if its signature does not verify, because the installation
- * key may have been lost. An entry with the identity under which the object is in use is also signed again, because the key may
- * have been replaced.
+ * An object without an entry gets its own uid as identity, unless the operator already serves the object under another identity. An
+ * entry with the object's own uid claims nothing else, so it is signed again if its signature does not verify, because the
+ * installation key may have been lost. An entry with the identity under which the object is in use is also signed again, because
+ * the key may have been replaced.
  */
 export const resolveIdentity = (
   { kind, metadata: { namespace, name, uid } }: ResourceObject,

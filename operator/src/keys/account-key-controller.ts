@@ -20,7 +20,7 @@ export interface AccountKeyControllerOptions {
 
 /** Maximum number of concurrent reads of Accounts and Secrets. */
 const READERS = 16;
-/** Failed reads are retried soon, regardless of the number of failures, because callers are waiting for their key. */
+/** The delay between retries is short, because requests are rejected until the key of their Account is published. */
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
 /** Decides when each Account's Secret is read, for one leader's term. `AccountKeys` reads the Secret. */
@@ -45,7 +45,10 @@ export class AccountKeyController implements Controller {
     });
   }
 
-  /** Reads Accounts and Secrets bypassing all caches. Rejects if one of them cannot be read. */
+  /**
+   * Reads Accounts and Secrets, bypassing all caches. Rejects if an Account cannot be read, or if a Secret cannot be read and a
+   * retry may help.
+   */
   async prepare(signal: AbortSignal): Promise<void> {
     await inParallel(this.#accounts(), signal, (uid) => this.#refresh(uid));
     this.#options.desired.flush();
@@ -57,7 +60,7 @@ export class AccountKeyController implements Controller {
     for (const uid of this.#accounts()) this.#queue.addAfter(uid, this.#nextReadMs(uid));
   }
 
-  /** Called when the location of a key may have changed. */
+  /** Enqueues the Accounts in `verdicts`, because the location of their keys may have changed. */
   translated({ verdicts }: Pick<Changes, 'verdicts'>): void {
     for (const { uid, keySecret } of verdicts) if (keySecret !== undefined) this.#queue.add(uid);
   }
@@ -88,7 +91,7 @@ export class AccountKeyController implements Controller {
     return account === undefined || secret === undefined ? undefined : { account, ...secret };
   }
 
-  /** Returns whether the key with this digest is the account's last published key. */
+  /** Returns whether the key with this digest is the last one that was read, and is published. */
   isPublished(accountUid: string, sha256: string): boolean {
     const key = this.known(accountUid)?.key;
     return key?.kind === 'key' && key.sha256 === sha256 && !this.#options.desired.hasPending;
@@ -104,8 +107,8 @@ export class AccountKeyController implements Controller {
   }
 
   /**
-   * Returns the delay until the next read. The reads are spread over the interval, so that the Secrets are not all read at the
-   * same time. The delay is 0 if the Account was added or changed while the term began.
+   * Returns the delay until the next read. The reads are spread over the interval, so that the Secrets are not all read at the same
+   * time. The delay is 0 if the Account was added, or the location of its key changed, while the term began.
    */
   #nextReadMs(uid: string): number {
     const isRead = this.known(uid)?.secretName === this.owner(uid)?.secretName;
@@ -119,7 +122,7 @@ export class AccountKeyController implements Controller {
     const { namespace, name } = account.metadata;
     const fresh = await source.get({ kind: 'Account', namespace, name });
     const known = desired.objects.get(uid);
-    // In the meantime, the source has reported that the Account is deleted, or a newer version of it.
+    // In the meantime, the source has reported a newer version of the Account, or its deletion.
     if (known === undefined || (fresh?.metadata.uid === uid && isOlder(fresh, known))) return;
     if (fresh?.metadata.uid !== uid) desired.remove(known);
     if (fresh !== undefined) desired.put(fresh);

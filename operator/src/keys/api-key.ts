@@ -33,5 +33,5 @@ export const apiKeyProblem = (key: string): string | undefined => {
   return undefined;
 };
 
-/** Returns the key's digest in lowercase hex. Only this digest leaves the Secret. */
+/** Returns the key's digest in lowercase hex. Gateways receive this digest instead of the key. */
 export const apiKeySha256 = (key: string): string => createHash('sha256').update(key).digest('hex');

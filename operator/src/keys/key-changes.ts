@@ -14,7 +14,7 @@ export interface KeyChangesOptions {
 export class KeyChanges implements Controller {
   readonly name = 'key-changes';
   readonly #options: KeyChangesOptions;
-  /** The last published digests. */
+  /** The last published digests. The value is undefined for an Account without a key. */
   readonly #digests = new Map<ConfigKey, string | undefined>();
 
   constructor(options: KeyChangesOptions) {
@@ -54,7 +54,7 @@ export class KeyChanges implements Controller {
 
 const isSettled = (account: ResourceObject | undefined, keySha256: string | undefined): boolean => {
   const reported = readStatus('Account', account?.status).apiKey?.fingerprint;
-  // No gateway has ever received a key for this Account.
+  // According to the status, no key of this Account has been published.
   if (reported === undefined) return true;
   const isProgrammed = conditionsIn(account?.status).some(
     ({ type, status }) => type === 'Programmed' && status === 'True',

@@ -44,12 +44,15 @@ const BACKOFF = { baseMs: 50, capMs: 10_000 };
  * The delay until a written key is read again and published, and until an object that was changed in the meantime is read again.
  */
 const SOON = { requeueAfterMs: 20 };
-/** The interval at which the list of pending gateways is refreshed. Acknowledgements are reported immediately. */
+/**
+ * The interval at which the list of pending gateways is refreshed. `gatewaysChanged` is called immediately when acknowledgements
+ * arrive.
+ */
 const LATER = { requeueAfterMs: 1_000 };
 
 /**
- * Carries out KeyRegenerations, for one leader's term (design §6). Each step checks what is already done, so the process resumes
- * after a crash at any point:
+ * Carries out KeyRegenerations, for one leader's term. Each step checks what is already done, so a regeneration resumes after a
+ * crash at any point:
  * - Write the count and the intent to the Account's status, by compare-and-swap.
  * - Write the new key to the Secret, marked with the KeyRegeneration.
  * - Publish one delta that makes the gateways swap the digests.
@@ -184,7 +187,7 @@ export class KeyRegenerationController implements Controller {
     return true;
   }
 
-  /** Returns whether another regeneration that is marked as in progress has not ended. */
+  /** Returns whether the regeneration that the Account names as in progress exists and has not ended. */
   async #isOpen(namespace: string, { name, uid }: { readonly name: string; readonly uid: string }): Promise<boolean> {
     const other = await this.#options.source.get({ kind: 'KeyRegeneration', namespace, name });
     return other?.metadata.uid === uid && !isOver(other);
@@ -222,15 +225,16 @@ export class KeyRegenerationController implements Controller {
   }
 
   /**
-   * Writes status fields. Resolves with a result if the object was deleted or changed after it was read. A retry reads it again.
+   * Writes status fields. Resolves with `SOON` if the object was deleted or changed after it was read, because the next attempt
+   * reads the object again.
    */
   async #write(object: ResourceObject, fields: StatusFields): Promise<typeof SOON | undefined> {
     return (await this.#writer.write(object, fields)) === 'outdated' ? SOON : undefined;
   }
 
   /**
-   * Removes the regeneration from the count, because the key was not changed. Other regenerations have been waiting for this one,
-   * so the last recorded time is its own.
+   * Removes the regeneration from the count, because the key was not changed. The regeneration's own time is the last one, because
+   * other regenerations wait while this one is in progress.
    */
   async #withdraw(act: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
     const { namespace, name } = metadata;

@@ -49,7 +49,7 @@ export class KeySecretOwners implements Controller {
     for (const [uid, { kind }] of this.#options.objects) if (kind === 'Account') this.#queue.add(uid);
   }
 
-  /** Called when an Account appears, or when the location of its key may have changed. */
+  /** Enqueues the Accounts with generated keys. They may be new, or the location of their keys may have changed. */
   translated({ verdicts }: Pick<Changes, 'verdicts'>): void {
     for (const { uid, keySecret } of verdicts) if (keySecret?.generated === true) this.#queue.add(uid);
   }

@@ -14,7 +14,7 @@ export interface RegenerationFacts {
   readonly progress: Progress;
   readonly acknowledged?: string;
   readonly waitingFor?: readonly string[];
-  /** In RFC 3339 format. */
+  /** The time when the regeneration completed, in RFC 3339 format. */
   readonly completedAt?: string;
   readonly windowResetsAt?: string | undefined;
 }

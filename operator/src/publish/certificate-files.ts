@@ -5,7 +5,7 @@ import { replaceFile } from '@standin/process/replace-file';
 import type { CertificateSource, CertificateStore } from './certificate-renewal.ts';
 import { certificatesSchema, type Certificates } from './certificates.ts';
 
-/** Short compared with the minute or two that a kubelet takes to update a changed Secret in a pod. */
+/** This interval is short compared with the minute or two that a kubelet takes to update a changed Secret in a pod. */
 const CHECK_MS = 5_000;
 
 /**

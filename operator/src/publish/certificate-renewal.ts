@@ -22,7 +22,7 @@ export interface CertificateSource {
   readonly checkMs: number;
 }
 
-/** Short compared with the weeks between the renewal of a certificate and its expiry. */
+/** This interval is short compared with the weeks between the renewal of a certificate and its expiry. */
 const OWN_CHECK_MS = 60_000;
 const RETRY_MS = { min: 1_000, max: 15_000 };
 
@@ -59,7 +59,7 @@ export const awaitCertificate = async (
 
 export interface RenewalOptions {
   readonly logger: Logger;
-  /** Stops checking. */
+  /** Stops the checks when it aborts. */
   readonly signal: AbortSignal;
 }
 

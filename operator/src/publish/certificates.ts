@@ -50,7 +50,7 @@ const LEAF_DAYS = 90;
 const RENEW_FRACTION = 1 / 3;
 /** The next CA is in the bundle for this long before it signs certificates, so that every process has read the bundle by then. */
 const CA_OVERLAP_MS = DAY_MS;
-/** Allows for differences between the nodes' clocks. */
+/** Certificates are valid from this long before they are issued, because the nodes' clocks may differ. */
 const BACKDATE_MS = 60 * 60 * 1000;
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;

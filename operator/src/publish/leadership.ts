@@ -3,12 +3,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** Name of the Lease that elects the leader among the operators of one cluster. */
+/** Name of the Lease by which the operator's replicas elect their leader. */
 export const LEASE_NAME = 'standin-operator';
 
 /** One operator's term as leader. */
 export interface Term {
-  /** Increases with every leader. */
+  /** Increases with every term. */
   readonly epoch: number;
   /** Aborts when leadership ends. */
   readonly signal: AbortSignal;

@@ -28,7 +28,7 @@ export const sendConfig = async (log: ConfigLog, response: ServerResponse, onToo
     }
     wake();
   };
-  // All later changes arrive as transactions. No change is lost between the snapshot and the first delta.
+  // No change is lost between the snapshot and the first delta, because both calls run synchronously.
   const snapshot = log.snapshot();
   const unfollow = log.follow(push);
   const heartbeat = setInterval(() => {

@@ -37,7 +37,7 @@ export interface StreamServerOptions {
   readonly port: number;
   readonly certificate: ServerCertificate;
   readonly logger: Logger;
-  /** Default: `CONNECTIONS_MAX`. */
+  /** Maximum number of open connections. Default: `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number;
 }
 
@@ -63,7 +63,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const NAME_LENGTH_MAX = 253;
 /** The longest time that a timer supports, rounded down. */
 const MAX_STALENESS_MS_MAX = 2_000_000_000;
-/** Names appear in conditions, and are stored one per line in the ConfigMap of known gateways. */
+/** Names appear in conditions, and are stored in the ConfigMap of known gateways, where spaces and line breaks are separators. */
 const gatewayName = z
   .string()
   .max(NAME_LENGTH_MAX)
@@ -162,7 +162,7 @@ export class StreamServer {
       const undelivered = ackQuerySchema.parse(request.query);
       const { log, gateways } = this.#require();
       // A gateway cannot hold a revision that was never published. The acknowledgement is from another term, or the gateway is in
-      // an invalid state. A snapshot fixes both.
+      // an invalid state. The response makes the gateway reconnect, and the new snapshot fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
       await reply.code(isPublished && gateways.ack(ack, undelivered) ? 204 : 409).send();
     });
@@ -246,8 +246,8 @@ export class StreamServer {
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /**
- * Ends the oldest handshake when there are too many. A gateway completes its handshake before a flood of silent connections can
- * evict it.
+ * Ends the oldest handshake when there are too many. A gateway normally completes its handshake before a flood of silent
+ * connections can evict it.
  */
 const boundHandshakes = (server: Server, max: number): void => {
   const handshaking = new Map<string, Socket>();

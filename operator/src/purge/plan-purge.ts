@@ -8,7 +8,7 @@ import type { Finding } from '../translate/index.ts';
 /** A decision about what a Purge can do now. */
 export type PurgePlan =
   | { readonly kind: 'ready'; readonly filter: PurgeFilter; readonly project: ResourceObject }
-  /** Only a new Purge can fix this. */
+  /** This Purge can never run: a new one is necessary. */
   | { readonly kind: 'refused'; readonly finding: Finding }
   /** The obstacle may disappear before `untilMs`, in milliseconds since the epoch. */
   | { readonly kind: 'waiting'; readonly finding: Finding; readonly untilMs: number };
@@ -18,7 +18,7 @@ const CREATION_PRECISION_MS = 1_000;
 /** The allowed difference between the clocks of a user and of the API server. */
 const CLOCK_SKEW_MS_MAX = 60_000;
 
-/** Decides what a Purge can do now. Its Project is in its own namespace. Never throws. */
+/** Decides what a Purge can do now. Looks up the Project in the Purge's own namespace. Never throws. */
 export const planPurge = (
   purge: ResourceObject,
   objects: Iterable<ResourceObject>,

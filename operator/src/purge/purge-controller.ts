@@ -22,11 +22,11 @@ export interface PurgeControllerOptions {
   readonly store: Pick<LogStore, 'purges'> | undefined;
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
-  /** Returns a Project's `Accepted` condition, or undefined if it is not known. */
+  /** Returns the finding for a Project's `Accepted` condition, or undefined if it is not known. */
   readonly acceptedOf: (projectUid: string) => Finding | undefined;
   /**
    * Returns descriptions of the gateways and volumes that may hold requests which were received before this time and are not in the
-   * log. The time is in milliseconds of the system clock's `now`.
+   * log. The time is in milliseconds of `systemClock.now()`.
    */
   readonly undelivered: (before: number) => readonly string[];
   /** Returns the current time in milliseconds since the epoch. */
@@ -43,7 +43,7 @@ const AFTER_ERROR = { requeueAfterMs: 10_000 };
  * clocks of the API server and of this operator are assumed to differ by less than a second.
  */
 const BEFORE_MS_MAX = 2_000;
-/** A replay that began this long after the deletion cannot have read a deleted request. */
+/** A replay that began this long after the requests were gone cannot have read them. */
 const REPLAY_MARGIN_MS = 10_000;
 
 /**
@@ -58,9 +58,9 @@ export class PurgeController implements Controller {
   readonly #options: PurgeControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
-  /** The times when this leader first saw each Purge, by uid, in milliseconds of the system clock's `now`. */
+  /** The times when this leader first saw each Purge, by uid, in milliseconds of `systemClock.now()`. */
   readonly #seenAt = new Map<string, number>();
-  /** The times when the requests were gone, by the Purge's uid, in milliseconds since the epoch. */
+  /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds since the epoch. */
   readonly #goneAtMs = new Map<string, number>();
 
   constructor(options: PurgeControllerOptions) {
@@ -79,7 +79,7 @@ export class PurgeController implements Controller {
   }
 
   changed({ kind, metadata }: ResourceObject): void {
-    // A Purge's spec cannot change, and only this controller writes its status.
+    // Later reports need no check, because a Purge's spec cannot change, and only this controller writes its status.
     if (kind === 'Purge' && !this.#seenAt.has(metadata.uid)) {
       this.#seenAt.set(metadata.uid, systemClock.now());
       this.#queue.add(metadata.uid);
@@ -175,7 +175,8 @@ export class PurgeController implements Controller {
   }
 
   /**
-   * Returns the project's running Replays that began before this time, in milliseconds since the epoch, or whose start is unknown.
+   * Returns the names of the project's running Replays that began before this time, in milliseconds since the epoch, or whose start
+   * is unknown.
    */
   #replaysSince(beforeMs: number, { namespace, project }: PurgeFilter): readonly string[] {
     const waiting: string[] = [];

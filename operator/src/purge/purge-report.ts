@@ -10,7 +10,7 @@ export interface PurgeFacts {
   readonly phase: PurgePhase;
   readonly accepted: Finding;
   readonly progress: Progress;
-  /** Undefined if unchanged. */
+  /** The number of matching requests. Undefined if unchanged. */
   readonly matched?: number;
   readonly waitingFor?: readonly string[];
   readonly before?: Date;
@@ -32,7 +32,7 @@ export const refused = (finding: Finding): PurgeFacts => ({
 
 const NAMED_MAX = 3;
 
-/** Returns the facts for a purge whose requests may not all be in the log. */
+/** Returns the facts for a purge that waits for gateways, volumes or Replays. */
 export const waiting = (waitingFor: readonly string[], why = 'Matching requests may still arrive.'): PurgeFacts => {
   const named = waitingFor.slice(0, NAMED_MAX);
   const more = waitingFor.length > NAMED_MAX ? [`${waitingFor.length - NAMED_MAX} more`] : [];

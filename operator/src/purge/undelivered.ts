@@ -3,7 +3,7 @@ import type { GatewayController } from '../gateways/gateway-controller.ts';
 
 /**
  * Returns descriptions of the gateways and volumes that may hold requests which were received before this time and are not in the
- * log. The time is in milliseconds of the system clock's `now`.
+ * log. The time is in milliseconds of `systemClock.now()`.
  */
 export const undelivered = (
   gateways: Pick<GatewayController, 'has' | 'known' | 'undelivered'>,
@@ -11,7 +11,7 @@ export const undelivered = (
   before: number,
 ): readonly string[] => {
   const late = gateways.undelivered(before);
-  // Without volumes, a gateway that has not connected since the start of this process is unknown.
+  // Without volumes, nothing shows that a gateway exists before it connects. So at least one gateway must have connected.
   if (volumes === undefined) return gateways.known.length > 0 || late.length > 0 ? late : ['a gateway to connect'];
   const claims = volumes.undelivered((gateway) => gateways.has(gateway)) ?? ["the gateways' volumes to be read"];
   return [...late, ...claims];

@@ -16,8 +16,8 @@ export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
 export type OnUnreadable = (accountUid: string, error: unknown) => void;
 
 /**
- * Returns a callback that logs that the granted permits are unknown. The account gets no permits, and permits held by lost
- * gateways count as used.
+ * Returns a callback that logs an unreadable ledger. Until it is readable again, the account gets no permits, and permits held by
+ * lost gateways count as used.
  */
 export const logUnreadable =
   (logger: Logger): OnUnreadable =>
@@ -108,7 +108,10 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
   };
 };
 
-/** Stores the ledgers in one file per account, for an operator without a cluster. No other process uses the directory. */
+/**
+ * Stores the ledgers in one file per account, for an operator without a cluster. No other process uses the directory, so checking
+ * the version before a write is sufficient.
+ */
 export const ledgerFiles = (dir: string): LedgerStore => {
   const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
   const textOf = async (accountUid: string): Promise<string | undefined> => {

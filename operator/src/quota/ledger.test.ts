@@ -119,9 +119,9 @@ const step = fc.oneof(
 );
 
 /**
- * Models any number of gateways under any conditions. Requests are lost before the ledger is written, and responses are lost after
- * the write. Both requests and responses arrive late and out of order. Processes crash while they hold blocks. Leaders change and
- * know only the ledger. The quota changes.
+ * Models four gateways under any conditions. Requests are lost before the ledger is written, and responses are lost after the
+ * write. Requests arrive late and out of order. Processes crash while they hold blocks, and are replaced. Leaders change and know
+ * only the ledger. The quota changes.
  */
 class World {
   ledger = newLedger('2026-11');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** A number of permits that one process of a gateway may use without another request. */
 const blockSchema = z.strictObject({
   id: z.string(),
-  /** Name and process of the block's holder. */
+  /** The gateway that holds the block. `instance` identifies its process. */
   gateway: z.string(),
   instance: z.string(),
   /** Serial number of the request for which the block was granted. */
@@ -20,7 +20,7 @@ type Block = Readonly<z.infer<typeof blockSchema>>;
  * permit in a block counts as used until the block's holder reports that it will never use the permit.
  */
 export const ledgerSchema = z.strictObject({
-  /** Month, UTC. Never decreases, so that no month's quota is granted twice. */
+  /** The month in UTC, such as `2026-11`. It never decreases, so that no month's quota is granted twice. */
   period: z.string(),
   /** Used permits of closed blocks. */
   used: z.number().int().min(0),
@@ -89,7 +89,7 @@ export interface Granted {
 
 /**
  * Grants one block with at least one permit, and at least a fifth of the gateway's maximum. Returns undefined if all permits are
- * committed.
+ * committed or none is wanted.
  */
 export const grant = (
   ledger: Ledger,

@@ -10,9 +10,9 @@ export interface OrphanedLedgersOptions {
 }
 
 /**
- * Once at the start of a term, removes the ledgers of accounts that were deleted while no operator led. Removes only ledgers of
- * earlier months, which are no longer needed. An account may be invisible only because its namespace is not watched. The current
- * month of such an account must not start again when the account becomes visible.
+ * At the start of a term, removes the ledgers of accounts that were deleted while no operator led. Keeps ledgers of the current
+ * month: an account may be missing only because its namespace is not watched, and its month must not start again when the account
+ * is reported.
  */
 export class OrphanedLedgers implements Controller {
   readonly name = 'orphaned-ledgers';

@@ -10,7 +10,7 @@ import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** The result of an account's last audit. Without `mismatch`, there is no problem. */
 export interface Audited {
-  /** The `QuotaMismatch` condition. */
+  /** The finding for the `QuotaMismatch` condition. */
   readonly mismatch?: Finding;
 }
 
@@ -30,8 +30,9 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Compares the log with each account's ledger, for the ledger's month. There must never be more requests than granted permits, nor
- * two requests with one permit. Fewer requests are not a finding, because some are in flight and some have expired. A finding is a
- * bug in Standin, so the audit only reports it. All terms share one instance, because it has a metric.
+ * two requests with one permit. Fewer requests are not a finding, because some are in flight and some have expired. A finding means
+ * that the ledger was edited or Standin has a bug, so the audit only reports it. All terms share one instance, because its metric
+ * can be registered only once.
  */
 export class QuotaAudit implements Controller {
   readonly name = 'quota-audit';

@@ -159,7 +159,7 @@ export class QuotaController implements Controller {
     return account;
   }
 
-  /** Schedules a read of the ledger. */
+  /** Schedules a read of the ledger, as a request that wants no permits. */
   #readLedger(uid: string, holder: { readonly gateway: string; readonly instance: string }): void {
     const request = { ...holder, account: uid, serial: 0, want: 0, held: [], closed: [] };
     const account = this.#accountOf(uid);
@@ -172,7 +172,7 @@ export class QuotaController implements Controller {
   }
 
   async #run(uid: string, account: Account): Promise<void> {
-    // Requests that arrive within this turn of the event loop share a response.
+    // Requests that arrive in the same turn of the event loop share a write of the ledger.
     await Promise.resolve();
     while (account.pending.length > 0) {
       const batch = [...account.awaitingRecall.splice(0), ...account.pending.splice(0)];
@@ -185,7 +185,8 @@ export class QuotaController implements Controller {
       }
     }
     this.#waitForRecalled(uid, account);
-    // The reset must happen in the same turn as the check, so that a later request starts a new run.
+    // The reset must happen in the same turn of the event loop as the check for pending requests, so that a later request starts a
+    // new run.
     account.running = undefined;
   }
 
@@ -268,7 +269,10 @@ export class QuotaController implements Controller {
     this.#options.onUsage(uid);
   }
 
-  /** Serves the pending requests again when permits are given back, or at the latest when the first wait ends. */
+  /**
+   * Serves the requests that wait for recalled permits again when the first wait ends. Another request for the account serves them
+   * earlier.
+   */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
     if (account.awaitingRecall.length === 0) return;

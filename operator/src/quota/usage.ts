@@ -12,8 +12,8 @@ export interface QuotaUsage {
   readonly granted: number;
   readonly quota: number;
   /**
-   * Whether a gateway was denied permits under this quota in this period. Undefined if no gateway has requested permits in this
-   * term.
+   * Whether the last request for permits under this quota in this period was refused. Undefined if no gateway has requested permits
+   * in this term.
    */
   readonly isExhausted: boolean | undefined;
 }
@@ -34,8 +34,9 @@ export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, p
 };
 
 /**
- * Returns the usage that users see. Gateways report to a new leader one after the other. Until all gateways have reported, the
- * earlier status remains valid.
+ * Returns the usage that users see. Gateways report to a new leader one after the other. So within a month, a higher count in the
+ * earlier status remains, as long as that many permits are granted. A used-up quota remains used up until it changes or a gateway
+ * gets permits.
  *
  * @param usage undefined if the account's ledger is not known to this leader
  * @param status the Account's current status

@@ -7,7 +7,7 @@ export interface CapturedOptions {
   readonly store: Pick<LogStore, 'summaries' | 'entries'>;
   readonly filter: Pick<LogFilter, 'projectUid' | 'namespace' | 'project' | 'search' | 'since' | 'until' | 'after'>;
   readonly limit: number;
-  /** Entries that are not fetched. */
+  /** Ids of the entries that are not fetched. */
   readonly skip: ReadonlySet<string>;
   /** Does work that needs the log store. Retries until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
@@ -20,7 +20,7 @@ export interface Captured {
 }
 
 const PAGE = 500;
-/** Limits on the entries in memory. */
+/** Limits on the entries that are in memory at the same time. */
 const FETCH_ROWS_MAX = 50;
 const FETCH_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -83,7 +83,10 @@ const RECENT_MS = 60_000;
 const isRecent = (id: string, now: Date): boolean =>
   now.getTime() - Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) < RECENT_MS;
 
-/** Finds an entry in this project. Waits for a recent entry, which may not be visible yet. Rejects when `signal` aborts. */
+/**
+ * Finds an entry in this project. Waits for a recent entry, which may not be visible yet. Resolves with undefined if the project
+ * has no such entry. Rejects when `signal` aborts.
+ */
 export const findEntry = async (id: string, options: FindOptions): Promise<LogEntry | undefined> => {
   const { store, project, clock, retry, signal } = options;
   const deadline = clock.now() + (isRecent(id, clock.date()) ? APPEARS_MS_MAX : 0);

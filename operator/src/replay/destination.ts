@@ -17,7 +17,7 @@ export interface DestinationParts {
   readonly source: Pick<ResourceSource, 'readSecret'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'childrenOf'>;
-  /** Base URL that the operator uses for the gateways. */
+  /** Base URL at which replays reach the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
 }

@@ -26,14 +26,14 @@ interface ReplayNeeds {
 export const openReplayParts = ({ settings, store, registry, refused, logger }: ReplayNeeds): OpenReplayParts => {
   const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
-  // The administrator sets the gateways' address. All other addresses are set by users.
+  // The gateways may have private addresses, because the administrator sets their URL. All other addresses are set by users.
   const gateway = createEgress({ policy: { allowPrivate: true, allow: [POD_ADDRESSES] }, logger, ...ca });
   const upstream = createEgress({ policy: egress, refused, logger, ...ca });
   let migrated: Promise<void> | undefined;
   const migrateOnce = (): Promise<void> => {
     if (store === undefined || !clickhouse.migrate) return Promise.resolve();
     migrated ??= store.migrate();
-    // The next caller tries again.
+    // After a failure, the next caller tries again.
     migrated.catch(() => (migrated = undefined));
     return migrated;
   };

@@ -2,7 +2,7 @@ import type { StatusCount } from '@standin/logstore';
 
 const SHOWN_MAX = 5;
 
-/** Counts the responses of a replay by status. */
+/** Counts the responses of a replay by status. Status 0 stands for requests without a response. */
 export class ReplayCounts {
   readonly #byStatus = new Map<number, number>();
   #firstError: string | undefined;

@@ -7,7 +7,7 @@ import { retentionInForce, type Finding, type TranslateSettings } from '../trans
 export interface ReplayPlan {
   readonly spec: ReplaySpec;
   readonly project: { readonly uid: string; readonly namespace: string; readonly name: string };
-  /** Results are kept as long as the project's log. */
+  /** Number of days for which results are kept, which is that of the project's log entries. */
   readonly retentionDays: number;
   readonly accountUid: string;
   readonly search: Filter | undefined;
@@ -15,7 +15,7 @@ export interface ReplayPlan {
 
 export type Resolution =
   | { readonly kind: 'ready'; readonly plan: ReplayPlan }
-  /** Only a new Replay can fix this. */
+  /** This Replay can never run: a new one is necessary. */
   | { readonly kind: 'invalid'; readonly finding: Finding }
   /** The missing object may be created later. */
   | { readonly kind: 'waiting'; readonly finding: Finding };

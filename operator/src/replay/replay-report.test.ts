@@ -11,7 +11,7 @@ const WAITING: ReplayFacts = {
   counts: [],
 };
 
-// If unchanged statuses were written, Replays without a valid project would use up the operator's writes every two seconds.
+// If unchanged statuses were written, thousands of waiting Replays would use up the operator's limit on writes.
 test('an unchanged status is not written again', async () => {
   const source = new MemorySource();
   source.put('Replay', 'again', {});

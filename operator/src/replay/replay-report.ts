@@ -17,7 +17,7 @@ export interface ReplayFacts {
   /** The counts by response status, with 0 for requests without a response. */
   readonly counts: readonly StatusCount[];
   readonly cursor?: string | undefined;
-  /** In RFC 3339 format. */
+  /** The time when the Replay first ran, in RFC 3339 format. */
   readonly startedAt?: string | undefined;
   readonly completedAt?: string | undefined;
   readonly result?: { readonly status: number; readonly durationMs: number; readonly error?: string } | undefined;

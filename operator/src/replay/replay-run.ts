@@ -37,8 +37,8 @@ export interface RunParts extends ReplayParts, Pick<ReplayReportOptions, 'writeL
 export type RunEnd = 'over' | 'stopped';
 
 /**
- * The end of a turn. After `again`, the run may need another turn. After `blocked`, it needs another turn only when its state
- * changes or its project is reported.
+ * The end of a turn, which is one attempt to get a slot and to continue (see `ReplaySlots`). After `again`, the run may need
+ * another turn. After `blocked`, it needs another turn only when its state changes or its project is reported.
  */
 type TurnEnd = RunEnd | 'again' | 'blocked';
 

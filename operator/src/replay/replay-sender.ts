@@ -9,7 +9,7 @@ import { sendReplay, type Answer } from './send-replay.ts';
 
 export interface SenderParts extends DestinationParts {
   readonly egress: {
-    /** The egress that can reach the gateways at any address. */
+    /** The egress to the gateways, which may have private addresses. */
     readonly gateway: Egress;
     /** The egress that applies the address policy. */
     readonly upstream: Egress;

@@ -22,7 +22,7 @@ test('up to 16 Replays have a slot, and up to 4 in one namespace', () => {
   expect([places.taken, takenOf(join('e'))]).toEqual([16, 0]);
 });
 
-// If turns did not end, four namespaces together could keep all slots for as long as they like.
+// If turns did not end, long Replays in four namespaces could block all other Replays.
 test('when turns end, each waiting Replay gets a slot, and no further slots are taken away', () => {
   const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 4));
   const late = ['e', 'f'].flatMap((namespace) => join(namespace));

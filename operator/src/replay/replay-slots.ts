@@ -29,7 +29,7 @@ interface OwnTicket extends Ticket {
  */
 export class ReplaySlots {
   readonly #now: () => number;
-  /** The number of slots that each namespace has. */
+  /** The number of slots that are taken, by namespace. */
   readonly #taken = new Map<string, number>();
   /** The waiting tickets by namespace. The first namespace with room is next. */
   readonly #lines = new Map<string, OwnTicket[]>();

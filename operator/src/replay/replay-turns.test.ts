@@ -9,7 +9,7 @@ const conditionOf = (
 const to = (name: string) => ({ target: { kind: 'URL', url: `http://api.example.com/${name}` } });
 const FOUR = ['a', 'b', 'c', 'd'];
 
-// If paused Replays kept their slots, they would stop all others.
+// If paused Replays kept their slots, they would block all others.
 test('paused Replays do not have a slot, so others are sent, and the paused ones continue when they are resumed', async () => {
   const { lead, replay, status, sent, ended } = setUp();
   const names = [...FOUR, 'e', 'f'];

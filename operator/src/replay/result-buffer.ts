@@ -2,7 +2,7 @@ import type { ReplayResult, ReplayStore } from '@standin/logstore';
 
 export interface ResultBufferOptions {
   readonly store: Pick<ReplayStore, 'insert'>;
-  /** Responses are collected for this long. With 0, each response is stored immediately. */
+  /** Results that arrive within this time are stored together. */
   readonly gatherMs: number;
   /** Does work that needs the log store. Retries until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
@@ -10,7 +10,9 @@ export interface ResultBufferOptions {
 
 const ROWS_MAX = 200;
 const BYTES_MAX = 8 * 1024 * 1024;
-/** Limits on waiting results. When one is reached, for example while the log store is unavailable, no more requests are sent. */
+/**
+ * Limits on waiting results. When a limit is reached, for example while the log store is unavailable, no more requests are sent.
+ */
 const WAITING_ROWS_MAX = 400;
 const WAITING_BYTES_MAX = 4 * BYTES_MAX;
 
@@ -20,7 +22,7 @@ interface Waiting {
   readonly stored: PromiseWithResolvers<undefined>;
 }
 
-/** Stores responses in batches. */
+/** Stores results in batches. */
 export class ResultBuffer {
   readonly #options: ResultBufferOptions;
   #waiting: Waiting[] = [];
@@ -32,7 +34,10 @@ export class ResultBuffer {
     this.#options = options;
   }
 
-  /** Stores a result with others. Resolves when it is on ClickHouse's disk. Rejects if the replay ends first. */
+  /**
+   * Stores a result with others. Resolves when the result is on ClickHouse's disk. Rejects if it cannot be stored, for example
+   * because the replay ends first.
+   */
   add(result: ReplayResult): Promise<unknown> {
     const bytes = result.responseBody.length + result.sentBody.length;
     const stored = Promise.withResolvers<undefined>();

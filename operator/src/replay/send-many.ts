@@ -39,7 +39,8 @@ const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
 
 /**
  * Sends the requests that a Replay's filter matches, from the position in its status. Resolves when nothing is in flight and all
- * results are stored. The result is true if everything was sent, and false if the run must not send now.
+ * results are stored. The result is true if everything was sent, and false if the run must not send now. Rejects with the first
+ * failure.
  */
 export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
   const { plan, store, replay, report, read, retry } = options;
@@ -132,7 +133,7 @@ const count = async (
   }
 };
 
-/** Resolves with the ids of the requests after the cursor whose results were stored before this turn. */
+/** Resolves with the ids of the requests after `start` whose results were stored before this turn. */
 const doneSince = async (
   { store, plan, replay, counts, read }: SendManyOptions,
   start: Position | undefined,

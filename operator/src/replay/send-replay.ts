@@ -5,14 +5,14 @@ import type { Destination } from './destination.ts';
 
 /** A response. `error` is empty if the response is complete. */
 export interface Answer {
-  /** 0 if there was no response. */
+  /** The status of the response, or 0 if there was no response. */
   readonly status: number;
   readonly headers: readonly HeaderPair[];
   readonly body: Buffer;
   readonly bodyBytes: number;
   readonly truncated: boolean;
   readonly error: string;
-  /** Microseconds since the epoch. */
+  /** The time when the request was sent, in microseconds since the epoch. */
   readonly sentAtUs: number;
   readonly firstByteUs: number;
   readonly durationUs: number;
@@ -77,7 +77,7 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
   }
 };
 
-/** The reason for not reading any further. */
+/** The error for a response that is too long or takes too long, so that it is not read to its end. */
 class ResponseCut extends Error {
   override readonly name = 'ResponseCut';
 }

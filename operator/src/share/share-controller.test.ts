@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import { ShareController, type ShareControllerOptions } from './share-controller.ts';
 
-/** Deletes objects on request, as real sources do. */
+/** A source that deletes objects of all kinds. `MemorySource` deletes only Replays. */
 class DeletingSource extends MemorySource {
   override delete(ref?: ObjectRef): Promise<void> {
     if (ref !== undefined) this.remove(ref.kind, ref.name);

@@ -29,7 +29,7 @@ export interface ShareControllerOptions {
   readonly store: Pick<LogStore, 'version'> | undefined;
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
-  /** See `GatewayController`. */
+  /** See `GatewayController.deliveredUpTo`. */
   readonly deliveredUpTo: () => number;
   /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -51,12 +51,11 @@ export class ShareController implements Controller {
   readonly #writer: StatusWriter;
   /** Shares by uid. */
   readonly #shares = new Map<string, ResourceObject>();
-  /**
-   * The time when a request was first found to be missing, by the uid of its Share, in milliseconds of the system clock's `now`.
-   */
+  /** The time when a request was first found to be missing, by the uid of its Share, in milliseconds of `systemClock.now()`. */
   readonly #missingSince = new Map<string, number>();
   /**
-   * Until this time, requests that were found before are not looked up, because thousands of timeouts would delay every Share.
+   * Until this time, requests that were found before are not looked up, because thousands of timeouts would delay every Share. In
+   * milliseconds of `systemClock.now()`.
    */
   #outageUntil = -Infinity;
   /** Projects and Accounts by kind and name. */

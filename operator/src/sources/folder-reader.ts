@@ -11,7 +11,7 @@ const TOGETHER_MS_MAX = 150;
 const RENAME_MS_MAX = 1_000;
 
 export interface FolderReaderCallbacks {
-  /** Called after every check that found changes. */
+  /** Called after the first check, and after every check that found changes. */
   readonly onDesired: (desired: DesiredTree) => void;
   readonly onError: (error: unknown) => void;
   /** The kinds that the folder may contain. */
@@ -25,7 +25,7 @@ export interface Check {
   readonly force?: boolean;
 }
 
-/** The current files. The value is undefined if the file does not exist. */
+/** The files that a check found. The value is undefined if the file does not exist. */
 type Found = ReadonlyMap<string, Fingerprint | undefined>;
 
 /**
@@ -33,15 +33,15 @@ type Found = ReadonlyMap<string, Fingerprint | undefined>;
  * usually being replaced by a checkout or a volume. To remove objects, users remove files.
  */
 export class FolderReader {
-  /** Duration of the last check of all files. */
+  /** Duration of the last scan for all files, in milliseconds. */
   checkMs = 0;
   readonly #folder: ManifestFolder;
   readonly #callbacks: FolderReaderCallbacks;
   readonly #tree = new ManifestTree();
   readonly #fingerprints = new Map<string, Fingerprint>();
-  /** The time of the last change of each file. */
+  /** The time of the last change of each file that no check has handled yet. */
   readonly #noted = new Map<string, number>();
-  /** Whether something changed in an unknown file. */
+  /** Whether something changed that is not known to be a manifest, so that all files must be checked. */
   #somewhere = false;
   /** The times of the first and the last change that no check has handled yet. */
   #firstNoteAt = 0;
@@ -65,7 +65,9 @@ export class FolderReader {
     return this.#tree.isBroken(file);
   }
 
-  /** Records a change to a file, or to an unknown file. A check follows when the changes have stopped. */
+  /**
+   * Records a change to a file, or to an unknown file. A check follows when the changes have stopped, or after `TOGETHER_MS_MAX`.
+   */
   note(file: string | undefined): void {
     const now = performance.now();
     if (file !== undefined && this.#folder.isManifest(file)) this.#noted.set(file, now);
@@ -136,7 +138,7 @@ export class FolderReader {
     const found = new Map<string, Fingerprint | undefined>();
     for (const file of this.#tree.files) found.set(file, undefined);
     for (const { file, fingerprint } of scan.files) found.set(file, fingerprint);
-    // Removes records of files that no longer exist, or never existed.
+    // Removes noted changes of files that no longer exist, or never existed.
     for (const file of this.#noted.keys()) if (!found.has(file) && !this.#isBusy(file)) this.#noted.delete(file);
     this.checkMs = performance.now() - startedAt;
     return found;
@@ -146,7 +148,7 @@ export class FolderReader {
     const found = new Map<string, Fingerprint | undefined>();
     for (const file of files) {
       const fingerprint = await this.#folder.fingerprint(file);
-      // The file may have been renamed, and the event for its new name has not arrived yet.
+      // The file may have been renamed, and the event for its new name may not have arrived yet.
       if (fingerprint === undefined && this.#tree.files.has(file)) return this.#findAll();
       found.set(file, fingerprint);
     }

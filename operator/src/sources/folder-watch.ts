@@ -14,7 +14,7 @@ export interface FolderWatchOptions {
   readonly folder: ManifestFolder;
   /** Called when a file, relative to the folder, may have changed. If undefined, any file may have changed. */
   readonly onChange: (file: string | undefined) => void;
-  /** Duration of the last check of all files. */
+  /** Returns the duration of the last scan for all files, in milliseconds. */
   readonly checkMs: () => number;
   readonly logger: Logger;
 }

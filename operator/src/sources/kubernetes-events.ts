@@ -11,13 +11,13 @@ const REMEMBERED_MAX = 2_000;
  * Event.
  */
 const SERIES_MS_MAX = 30 * 60_000;
-/** Minimum interval between writes of a repeat. Repeats in between are still counted. */
+/** Minimum interval between writes of a repeat, except the first one. Repeats in between are still counted. */
 const REPEAT_WRITE_MS = 10_000;
-/** Limits of events.k8s.io/v1. */
+/** These keep an Event within the limits of events.k8s.io/v1. */
 const NOTE_LENGTH_MAX = 1_024;
 const INSTANCE_LENGTH_MAX = 128;
 const NAME_PREFIX_LENGTH_MAX = 200;
-/** The number of hexadecimal digits, for 128 bits. */
+/** The length of a series' key in hexadecimal digits, for 128 bits. */
 const KEY_LENGTH = 32;
 
 const REPORTING_CONTROLLER = 'standin.dev/operator';
@@ -48,7 +48,7 @@ const seriesKey = (object: EventSubject, event: SourceEvent): string =>
     .digest('hex')
     .slice(0, KEY_LENGTH);
 
-/** Returns a note in the allowed length that is safe to print on a terminal, as kubectl does. */
+/** Returns the message as an Event's note: within the length limit, and safe to print on a terminal, where kubectl shows it. */
 const noteOf = (message: string): string => {
   const note = printable(message);
   return note.length <= NOTE_LENGTH_MAX ? note : `${note.slice(0, NOTE_LENGTH_MAX - 1)}…`;

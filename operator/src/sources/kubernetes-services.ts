@@ -22,7 +22,7 @@ interface Service extends KubeObject {
   };
 }
 
-/** The parts that are kept in memory. */
+/** The parts of a Service that are kept in memory. */
 interface KeptService extends KubeObject {
   readonly service: ServiceObject;
 }
@@ -43,7 +43,7 @@ const keep = (object: KubeObject): KeptService => {
   };
 };
 
-/** Watches the cluster's Services, with one watch per namespace. Logs a missing permission and retries. */
+/** Watches Services, with one watch per namespace, or a single watch for all namespaces. Logs a missing permission and retries. */
 export const kubernetesServices = (options: KubernetesServicesOptions): ServiceSource => ({
   start: async (listener, signal) => {
     const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];

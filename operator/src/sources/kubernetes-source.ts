@@ -96,8 +96,8 @@ class KubernetesSource implements ResourceSource {
   }
 
   /**
-   * Starts the watches. Logs a missing permission or CRD and retries, because it may be added later. Rejects only when `signal`
-   * aborts.
+   * Starts the watches. Resolves when all of them have listed their objects. Logs a missing permission or CRD and retries, because
+   * it may be added later. Rejects only when `signal` aborts.
    */
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
     const { namespaces, logger, registry } = this.#options;
@@ -247,8 +247,5 @@ class KubernetesSource implements ResourceSource {
   }
 }
 
-/**
- * Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml contains exactly the permissions that the source
- * needs.
- */
+/** Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml grants the permissions that the source needs. */
 export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);

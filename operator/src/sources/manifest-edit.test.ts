@@ -152,7 +152,7 @@ spec:
         expect(specsOf(editManifest(created, desired(after)) ?? '')).toEqual([['a', after]]);
         expect(specsOf(editManifest(COMMENTED, desired(after)) ?? '')).toEqual([['a', after]]);
       }),
-      // A key that is a merge key unless it is in quotes.
+      // `<<` is a merge key unless it is in quotes.
       { numRuns: 300, examples: [[{}, { slug: { '<<': false } }]] },
     );
   });

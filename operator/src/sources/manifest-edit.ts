@@ -18,7 +18,7 @@ const writeOptions = (text: string) => ({
 });
 
 interface Found {
-  /** Position of the document in the stream. */
+  /** Index of the object's document in `documents`. */
   readonly index: number;
   readonly documents: readonly Document.Parsed[];
   /** The object's mapping, which is the whole document or an item of a List. */
@@ -156,7 +156,7 @@ export const removeFromManifest = (text: string, ref: ObjectRef): string | undef
   const others = slices(text, found.documents).filter((_, index) => index !== found.index);
   const isEmpty = found.documents.every(({ contents }, index) => index === found.index || contents === null);
   if (isEmpty) return '';
-  // The next document's marker no longer separates anything.
+  // The `---` of the next document no longer separates anything.
   return found.index === 0 ? others.join('').replace(/^---[ \t]*\n/, '') : others.join('');
 };
 

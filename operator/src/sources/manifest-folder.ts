@@ -6,7 +6,7 @@ import { SourceError } from '@standin/contract';
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
 /** Directories that users edit are smaller than this limit. A larger directory is probably the wrong one. */
 export const MANIFEST_FILES_MAX = 20_000;
-/** Far more than a manifest needs. Its largest part is a mock body, below 200 kB. */
+/** This is far more than a manifest needs. The largest part of a manifest is a mock body, which is below 200 kB. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 const STATS_AT_ONCE = 32;
@@ -25,7 +25,7 @@ export class FolderGoneError extends Error {
   override readonly name = 'FolderGoneError';
 }
 
-/** A directory of manifests, as files. */
+/** Finds and reads the files in a directory of manifests. */
 export class ManifestFolder {
   readonly path: string;
   readonly #dataDir: string | undefined;
@@ -37,8 +37,8 @@ export class ManifestFolder {
   }
 
   /**
-   * Returns true for temporary files that editors and the operator leave next to manifests, hidden files, the data folder, and
-   * libraries.
+   * Returns true for the data folder, `node_modules`, and hidden files and folders, which include the temporary files that the
+   * operator leaves next to manifests.
    */
   ignores(path: string): boolean {
     const absolute = resolve(this.path, path);
@@ -48,7 +48,7 @@ export class ManifestFolder {
   }
 
   isManifest(name: string): boolean {
-    // `a.yaml~`, `#a.yaml#`, `4913`, `a.yaml.swp` have other endings.
+    // Temporary files of editors, such as `a.yaml~`, `#a.yaml#`, `4913` and `a.yaml.swp`, have other endings.
     return EXTENSIONS.some((extension) => name.endsWith(extension));
   }
 
@@ -100,7 +100,7 @@ export class ManifestFolder {
     return { files, tooMany };
   }
 
-  /** Resolves with the file's fingerprint, or with undefined if the file does not exist, or is a broken link. */
+  /** Resolves with the file's fingerprint, or with undefined if there is no such file, or if it is a broken link. */
   async fingerprint(file: string): Promise<Fingerprint | undefined> {
     const stats = await stat(join(this.path, file), { bigint: true }).catch(() => undefined);
     return stats?.isFile() === true ? fingerprintOf(stats) : undefined;

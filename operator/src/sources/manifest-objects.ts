@@ -100,9 +100,7 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
   return { key: manifestKey({ kind: 'Secret', ...metadata }), where, data: entries };
 };
 
-/**
- * The known top-level fields. A status in a manifest is ignored, because it was copied from the output of `kubectl get -o yaml`.
- */
+/** The known top-level fields. A status in a manifest is ignored, because it was probably copied from `kubectl get -o yaml`. */
 const ROOT_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
 const readObject = (value: Fields, where: string, kinds: readonly Kind[]): ManifestObject | Fault => {

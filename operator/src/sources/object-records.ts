@@ -32,8 +32,8 @@ const fileSchema = z.strictObject({
   lastFirstSeen: z.iso.datetime(),
   objects: z.record(z.string(), recordSchema),
   /**
-   * Generations of deleted objects. If one of these objects is added again with a different spec, its generation must not start
-   * again.
+   * Generations of deleted objects, and the lasting part of their statuses. If one of these objects is added again with a different
+   * spec, its generation must not start again.
    */
   gone: z.record(z.string(), goneSchema),
 });
@@ -43,9 +43,7 @@ export type ObjectRecord = Readonly<z.infer<typeof recordSchema>>;
 /** Returns the file in the data folder that stores the records of the directory's objects. */
 export const objectsFile = (dataDir: string): string => join(dataDir, 'state', 'objects.json');
 
-/**
- * Changes are written together after this time. A crash loses at most the status changes of this time, which can be derived again.
- */
+/** Changes are written together after this time. A crash loses at most the changes since the last write. */
 const WRITE_DELAY_MS = 100;
 /** Writing many objects is slow, so it is limited to a tenth of the time. */
 const WRITE_PAUSE_FACTOR = 10;

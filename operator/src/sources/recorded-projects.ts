@@ -1,8 +1,8 @@
 import { ObjectRecords, objectsFile } from './object-records.ts';
 
 /**
- * Resolves with the projects in the directory that last used the data folder, or with `undefined` if no directory did. Lags behind
- * by a tenth of a second. Rejects if the file has a different format.
+ * Resolves with the projects in the directory that last used the data folder, or with `undefined` if no objects are recorded. Lags
+ * behind the directory by a tenth of a second or more. Rejects if the file has a different format.
  */
 export const recordedProjects = async (
   dataDir: string,

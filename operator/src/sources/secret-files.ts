@@ -8,7 +8,7 @@ const secretSchema = z.strictObject({
   owner: z.strictObject({ kind: z.string(), name: z.string(), uid: z.string() }),
   /** The values in Base64, as in a Kubernetes Secret. */
   data: z.record(z.string(), z.string()),
-  /** The mark of the last `replace`. */
+  /** Identifies the last `replace`, so that a repeated call does not write again. */
   mark: z.string().optional(),
 });
 type Secret = z.infer<typeof secretSchema>;
@@ -16,7 +16,7 @@ type Secret = z.infer<typeof secretSchema>;
 const encoded = (data: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
 
-/** RFC 1123. Also prevents names that lead outside the folder. */
+/** A name in the format of RFC 1123, which cannot lead outside the folder. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** The generated Secrets, each in a file `<folder>/<namespace>/<name>.json` with mode 0600. */

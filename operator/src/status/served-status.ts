@@ -210,7 +210,7 @@ export class ServedStatus {
 
 /** The reason why an object is not Ready. */
 interface Fault {
-  /** Generation and reason. */
+  /** Generation and reason. A fault with another key is a different fault. */
   readonly key: string;
   readonly sinceMs: number;
   readonly isReported: boolean;

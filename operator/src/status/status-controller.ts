@@ -78,9 +78,9 @@ export class StatusController implements Controller {
   readonly #queue: WorkQueue;
   readonly #writer: ServedStatus;
   readonly #counts = new ReadyCounts();
-  /** Objects that gateways have not acknowledged yet, ordered by revision. */
+  /** Objects that gateways have not acknowledged yet, by uid, ordered by revision. */
   readonly #waiting = new Map<string, Waiting>();
-  /** The last reported state of each account's quota. */
+  /** The period and the condition's reason at the last call of `usageChanged`, by the Account's uid. */
   readonly #quotas = new Map<string, string>();
   #refreshTimer: NodeJS.Timeout | undefined;
 

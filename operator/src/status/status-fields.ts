@@ -47,7 +47,10 @@ export const statusFields =
     }
   };
 
-/** A busy project's status is written at this interval. The first request is shown immediately. */
+/**
+ * A later request is shown only after this interval, so that a busy project does not cause constant writes. The first request is
+ * shown without this delay.
+ */
 export const LAST_REQUEST_RESOLUTION_MS = 600_000;
 
 const lastRequestField = (at: string | undefined, before: StatusFields): StatusFields => {
@@ -74,7 +77,7 @@ const usageField = (
 const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: string): StatusFields | undefined => {
   const previous = readStatus('Account', before).apiKey;
   if (known?.key.kind !== 'key') {
-    // The record of regenerations is kept.
+    // Removes only these fields. The record of regenerations is kept.
     const none = { secretName: undefined, fingerprint: undefined, issuedAt: undefined };
     return previous?.regenerations === undefined ? undefined : none;
   }

@@ -11,8 +11,8 @@ export type StatusFields = Readonly<Record<string, unknown>>;
 export type StatusWrite = 'written' | 'unchanged' | 'outdated';
 
 /**
- * Writes statuses of objects of any kind, only if they differ, and never a spec (design §3). Each write is conditional on the
- * version that it was compared with, so it can neither affect a new object with the same name nor undo a newer change.
+ * Writes statuses of objects of any kind, only if they differ, and never a spec. Each write is conditional on the version that it
+ * was compared with, so it can neither affect a new object with the same name nor undo a newer change.
  */
 export class StatusWriter {
   readonly #source: Pick<ResourceSource, 'writeStatus'>;

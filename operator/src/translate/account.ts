@@ -3,7 +3,11 @@ import type { AccountSpec } from '@standin/crds';
 import { ACCEPTED, fails, holds, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
-/** @param holder the object that holds the key, if the key is known */
+/**
+ * Returns the verdict on an Account and its configuration.
+ *
+ * @param holder the Account that has this Account's key, if the key is known
+ */
 export const evaluateAccount = (
   entry: Entry,
   key: KeyState,

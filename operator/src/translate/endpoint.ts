@@ -28,7 +28,7 @@ const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings
 
 interface EndpointWorld {
   readonly project: Entry | undefined;
-  /** The Endpoint that has this method and path. */
+  /** The oldest valid Endpoint with this Project, method and path. */
   readonly holder: Entry | undefined;
   /** The problem with the Service that the Endpoint forwards to. */
   readonly serviceFault: Finding | undefined;
@@ -124,7 +124,7 @@ export const upstreamOf = (forward: EndpointSpec['forward'], place: ServicePlace
   return { kind: 'Forward', url: serviceUrl, timeoutMs, viaService: place.isTrusted };
 };
 
-/** Returns the headers as written. `content-type` comes first if the mock has a body and does not set it. */
+/** Returns the headers as written. If the mock has a body and no `content-type`, puts `content-type: application/json` first. */
 const mockHeaders = (
   body: string,
   headers: readonly { readonly name: string; readonly value: string }[],

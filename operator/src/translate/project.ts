@@ -4,7 +4,7 @@ import type { ProjectSpec } from '@standin/crds';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
-/** 100 bits, 5 per character, so that URIs do not collide and, if the uid is random, cannot be guessed. */
+/** 20 characters of 5 bits are 100 bits, so that URIs do not collide and, if the uid is random, cannot be guessed. */
 const DERIVED_URI_LENGTH = 20;
 /** Crockford's base32 in lowercase: no i, l, o, u. */
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -25,7 +25,11 @@ export const retentionInForce = (
   { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,
 ): number => Math.min(retentionDays, retentionDaysMax);
 
-/** @param holder the project that holds the URI */
+/**
+ * Returns the verdict on a Project and its configuration.
+ *
+ * @param holder the Project that has this Project's URI
+ */
 export const evaluateProject = (
   entry: Entry,
   account: Entry | undefined,

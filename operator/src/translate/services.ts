@@ -16,7 +16,10 @@ const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 /** The known Services. If Services are not watched, as with a directory of manifests, each Service is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
-  /** The reason why Services cannot be read, by namespace. Undefined if they can be read. */
+  /**
+   * The reason why Services cannot be read, by namespace, or undefined if they can be read. `ALL_NAMESPACES` is the key of a watch
+   * for all.
+   */
   readonly #problems = new Map<string, string | undefined>();
   /**
    * Namespaces whose Services have been read. The Services stay active while a permission is missing, like objects of every other

@@ -94,7 +94,7 @@ export interface Entry extends Claimant {
   readonly parsed: ParsedConfig | undefined;
   /** The problem with the object itself, regardless of other objects. */
   readonly fault: Finding | undefined;
-  /** The object's claim. Only a valid object claims anything. */
+  /** What the object claims (see `claimOf`). Only a valid object claims anything. */
   claim: string | undefined;
   /** The result of the last flush. */
   evaluation: Evaluation | undefined;

@@ -13,7 +13,7 @@ import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
 import { translate, type Finding, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
 
 export interface ManifestFile {
-  /** The name in the output. */
+  /** The file's name in the findings. */
   readonly name: string;
   readonly text: string;
 }
@@ -131,7 +131,7 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
   seen.set(uid, { ...located, object: objectOf(read.data, uid, seen.size), isReported: !parsed.ok });
 };
 
-/** Returns the object as the API server would store it. Objects in later documents count as newer. */
+/** Returns the object with metadata as the API server would set it. Objects in later documents count as newer. */
 const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
   apiVersion: head.apiVersion,
   kind: head.kind as Kind,

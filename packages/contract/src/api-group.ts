@@ -3,7 +3,7 @@ export const API_GROUP = 'standin.dev';
 export const API_VERSION = 'v1alpha1';
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
-/** The namespace of a directory object whose manifest does not specify one. kubectl uses the same default. */
+/** The namespace of an object in a directory of manifests if its manifest does not specify one. kubectl uses the same default. */
 export const DEFAULT_NAMESPACE = 'default';
 
 /** The category of all kinds, as in `kubectl get standin`. */

@@ -17,9 +17,9 @@ export interface Condition {
  * `QuotaAvailable`: no requests of the account are rejected because of its quota.
  *
  * The other types are present only while they are True.
- * `QuotaMismatch`: the log has more requests than the ledger granted.
- * `Complete` or `Failed`: the act has succeeded or failed (batch/v1 Job).
- * `Reconciling`: the act has not ended.
+ * `QuotaMismatch`: the log has more requests than permits were granted, or two requests with the same permit.
+ * `Complete` or `Failed`: the Replay, KeyRegeneration or Purge has succeeded or failed (batch/v1 Job).
+ * `Reconciling`: it has not ended.
  * `Stalled`: only a change to an object can resolve the problem (kstatus).
  */
 export const CONDITION_TYPES = [

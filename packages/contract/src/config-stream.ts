@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { configObjectSchema } from './config-objects.ts';
 
 /**
- * The stream between the operator and the gateways (design §6): HTTP/1.1 over mutual TLS, with one JSON message per line.
+ * The stream between the operator and the gateways (ADR 002): HTTP/1.1 over mutual TLS, with one JSON message per line.
  *
  *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N
  *                                                the leader responds with 200, a snapshot, then deltas, until either side closes
@@ -15,9 +15,9 @@ import { configObjectSchema } from './config-objects.ts';
  * table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after the revision
  * is on its disk. It writes other revisions to disk within a second. A snapshot replaces everything.
  *
- * A gateway acknowledges again at every heartbeat. An operator that receives no acknowledgement for `LIMITS.streamSilenceMsMax`
- * closes the stream. The response to an acknowledgement from another term, or from a gateway without a stream, is 409, and the
- * gateway reconnects.
+ * A gateway acknowledges again at every heartbeat. After the first acknowledgement, which may take a minute, an operator that
+ * receives no other one for `LIMITS.streamSilenceMsMax` closes the stream. If the acknowledged revision is another leader's, or the
+ * gateway has no stream, the response is 409, and the gateway reconnects.
  *
  * With `maxStalenessMs` above 0, the gateway rejects all requests when this time has passed since it sent the last acknowledgement
  * whose response was 204. The operator stops waiting for the gateway when the same time has passed since the operator received the

@@ -6,11 +6,11 @@ export const LIMITS = {
   // ── requests (gateway) ──
   /** A body is stored in full or rejected with 413, never truncated. */
   requestBodyBytesMax: 10 * 1024 * 1024,
-  /** Above this limit, Node's parser responds with 431. */
+  /** Above this limit, Node's parser fails, and the gateway responds with 431. */
   requestHeadBytesMax: 16 * 1024,
   /** Path and query. A longer target gets 414. Browsers and proxies have a similar limit. */
   requestTargetBytesMax: 8 * 1024,
-  /** From the first byte of a head to its end. Protects against slowloris attacks (torture 34). */
+  /** From the first byte of a head to its end, and from a new connection to its first byte. Protects against slowloris attacks. */
   requestHeadTimeoutMs: 10_000,
   /** From the first byte of a head to the last byte of the body. */
   requestTimeoutMs: 30_000,
@@ -19,7 +19,8 @@ export const LIMITS = {
   /** Node's default is 5 s. Load balancers keep idle connections for 60 s and must be the ones to close them. */
   keepAliveTimeoutMs: 65_000,
   /**
-   * Bytes in the heads and bodies of running requests, and in rows that are not on disk yet. Above this limit, requests get 503.
+   * Bytes in the heads, bodies and captured responses of running requests, and in rows that are not on disk yet. Above this limit,
+   * new requests get 503.
    */
   inFlightBytesMax: 256 * 1024 * 1024,
 
@@ -32,13 +33,13 @@ export const LIMITS = {
   forwardTimeoutMsDefault: 30_000,
   forwardTimeoutMsMax: 300_000,
   /**
-   * Maximum total size of all header names and values. The same limit applies separately to trailers. Above this limit, the
-   * response is 502.
+   * Maximum total size of all header names and values. Above this limit, the response is 502. The same limit applies separately to
+   * trailers. Larger trailers cut off the response.
    */
   upstreamHeadBytesMax: 64 * 1024,
   /**
-   * Maximum number of header lines. The same limit applies separately to trailers. Above this limit, the response is 502. Node has
-   * the same limit.
+   * Maximum number of header lines, which is also Node's default. Above this limit, the response is 502. The same limit applies
+   * separately to trailers. More trailers cut off the response.
    */
   upstreamHeadLinesMax: 2_000,
 
@@ -58,8 +59,8 @@ export const LIMITS = {
   ownApiKeyLengthMin: 32,
   ownApiKeyLengthMax: 512,
   /**
-   * The number of Accounts and Projects that have existed in a namespace. The Secret with their identities may have 1 MiB, which is
-   * about 8,000 entries.
+   * The maximum number of Accounts and Projects that have ever existed in a namespace. The Secret with their identities can hold 1
+   * MiB, which is about 8,000 entries.
    */
   identitiesPerNamespaceMax: 5_000,
   /** The API server accepts almost 32,768 characters, but people do not read longer messages than this. */
@@ -72,11 +73,11 @@ export const LIMITS = {
   /** Longer than the limit for a mock, because callers send cookies and tokens. */
   replayHeaderValueLengthMax: 8_192,
   replaySearchLengthMax: 4_096,
-  /** Captured requests in one Replay. To send more, split the time range into several Replays. */
+  /** The maximum number of captured requests in one Replay. To send more, split the time range into several Replays. */
   replayRequestsMax: 1_000_000,
   replayRatePerSecondDefault: 10,
   replayRatePerSecondMax: 1_000,
-  /** An ended act is kept for a day, unless its `ttlSecondsAfterFinished` says otherwise. */
+  /** How long a Replay or KeyRegeneration that has ended is kept, unless it sets `ttlSecondsAfterFinished`. */
   actTtlSecondsDefault: 24 * 60 * 60,
   /** A forgotten link should not work forever. */
   shareLifetimeMsMax: 30 * 24 * 60 * 60 * 1_000,
@@ -89,23 +90,23 @@ export const LIMITS = {
   /** How many times one account's key may be regenerated within the window. */
   keyRegenerationsMax: 6,
   keyRegenerationWindowMs: 60 * 60 * 1_000,
-  /** A KeyRegeneration waits for its Account for a day. */
+  /** A KeyRegeneration that has waited this long for its Account is refused. */
   keyRegenerationWaitMsMax: 24 * 60 * 60 * 1_000,
 
   purgeSearchLengthMax: 4_096,
   purgeReasonLengthMax: 1_024,
   /** The maximum number of obstacles that the status of a Purge names. */
   purgeWaitingForMax: 32,
-  /** A Purge waits for its Project for a day. */
+  /** A Purge that has waited this long for its Project is refused. */
   purgeWaitMsMax: 24 * 60 * 60 * 1_000,
 
   // ── control plane ──
-  /** Changes that arrive within this time after the first one are sent as one delta (design §6). */
+  /** Changes that arrive within this time after the first one are sent as one delta. */
   holdOffMs: 20,
   streamHeartbeatMs: 2_000,
   /**
-   * A gateway that receives no message for this long reconnects. An operator that receives no acknowledgement for this long
-   * closes the stream.
+   * A gateway that receives no message for this long reconnects. After a gateway's first acknowledgement, an operator that receives
+   * no other one for this long closes the stream.
    */
   streamSilenceMsMax: 7_000,
   /**
@@ -113,17 +114,23 @@ export const LIMITS = {
    * rejected requests.
    */
   maxStalenessMsMin: 3_000,
-  /** The operator stops waiting for a gateway whose stream has been closed for longer than this. */
+  /**
+   * When a gateway's stream has been closed for this long, `Programmed` no longer waits for the gateway. Revoked keys still do (ADR
+   * 022).
+   */
   gatewayForgetMs: 60_000,
   leaseDurationMs: 8_000,
   leaseRenewDeadlineMs: 5_000,
   leaseRetryPeriodMs: 1_000,
 
   // ── quota ──
-  /** A block of permits covers the demand during this time. If an operator outage is shorter, no requests are rejected. */
+  /**
+   * A block of permits should cover the demand during this time. While a gateway has permits left, an operator outage does not
+   * cause rejections.
+   */
   quotaBlockDemandMs: 10 * 60 * 1_000,
   quotaBlockPermitsMax: 1_000_000_000,
-  /** A gateway holds two blocks per account and may have closed a few more since its last permit request. */
+  /** A gateway holds up to four blocks per account and may have closed a few more since its last permit request. */
   quotaBlocksNamedMax: 100,
   /** When all permits are granted, a request waits this long for permits that other gateways return. */
   quotaRecallWaitMs: 250,
@@ -134,7 +141,10 @@ export const LIMITS = {
   quotaReportAccountsMax: 1_000,
 
   // ── log ──
-  /** The longest time before a batch is sent to ClickHouse (design §5: visible within 1.5 s, p95). */
+  /**
+   * The time within which a row should be in ClickHouse. A gateway collects rows for half of this time and leaves the other half
+   * for the insert.
+   */
   flushIntervalMsMax: 500,
   flushBytesMax: 8 * 1024 * 1024,
   /**
@@ -142,7 +152,7 @@ export const LIMITS = {
    * drained. Much longer than any pause of a live process between two writes.
    */
   spoolQuietMs: 10 * 60 * 1_000,
-  /** The number of removed gateways' volumes that are drained at the same time. Each drain inserts as fast as a gateway. */
+  /** The maximum number of removed gateways' volumes that are drained at the same time. Each drain inserts as fast as a gateway. */
   drainJobsMax: 5,
   /**
    * The size of the rows that are waiting on a gateway's disk. Above this limit, requests get 503. The space lasts about half an

@@ -3,13 +3,16 @@ import type { HeaderPair } from './config-objects.ts';
 
 /** How an accepted request ended. */
 export const OUTCOMES = [
-  /** The endpoint's mock was sent. */
+  /** The response is the endpoint's mock. */
   'mocked',
-  /** The complete response from the upstream was sent. */
+  /** The response is the upstream's. It was read to its end, or, if the caller disconnected, up to a limit. */
   'forwarded',
-  /** 502: the upstream was unreachable, was blocked by the address policy, or stopped before the end of its response. */
+  /**
+   * The upstream was unreachable, was blocked by the address policy or sent invalid HTTP (502), or stopped in the middle of its
+   * response.
+   */
   'upstream_failed',
-  /** 504: the upstream took longer than the endpoint's timeout. */
+  /** The upstream took longer than the endpoint's timeout to respond (504), or paused for longer than that in its response. */
   'upstream_timeout',
   /** The request was accepted and may have been sent upstream, but the process ended before it recorded a response. */
   'response_unknown',
@@ -24,7 +27,7 @@ export type Outcome = (typeof OUTCOMES)[number];
  * bytes on the wire. All others are UTF-8 text.
  */
 export interface LogRow {
-  /** UUIDv7, created at acceptance. */
+  /** UUIDv7, created at acceptance. Contains the time at which the request head was received. */
   readonly id: string;
   /**
    * Version 1 contains only the request, because no response was recorded. Version 2 contains the complete exchange. Readers use
@@ -75,7 +78,7 @@ export interface LogRow {
   readonly responseHeaders: readonly HeaderPair[];
   /** latin1. */
   readonly responseTrailers: readonly HeaderPair[];
-  /** The first `responseCaptureBytesMax` bytes. */
+  /** The first bytes, up to the gateway's limit (`LIMITS.responseCaptureBytesMax` by default). */
   readonly responseBody: Uint8Array;
   /** The full size of the response body in bytes. */
   readonly responseBodyBytes: number;
@@ -86,11 +89,14 @@ export interface LogRow {
   /** For forwarded requests, the reason why there is no complete response. Otherwise empty. */
   readonly upstreamError: string;
 
-  /** Microseconds from the arrival of the head to the last byte of the response. */
+  /**
+   * Microseconds from the arrival of the head until this row was built, which is just before the gateway sends the end of the
+   * response.
+   */
   readonly durationUs: number;
   /** Microseconds from the arrival of the head to the end of the request. */
   readonly requestUs: number;
-  /** For forwarded requests, the microseconds from dialling to the first byte of the response. Otherwise 0. */
+  /** Microseconds from the call to the upstream until the head of its response arrived. 0 if there was no call or no head. */
   readonly upstreamFirstByteUs: number;
 
   /**
@@ -102,13 +108,13 @@ export interface LogRow {
   readonly quotaBlock: string;
   /**
    * The number of the permit, which is unique within the block. 0 if the account has no quota. Numbers of requests that could not
-   * be stored do not appear.
+   * be stored do not appear in the log.
    */
   readonly quotaPermit: number;
 }
 
 /**
- * Returns the part of a key that may be shown. These 8 hex digits of the SHA-256 are enough to tell two keys apart, but not enough
- * to guess a weak key.
+ * Returns the part of a key that may be shown. These 8 hex digits of the SHA-256 are enough to tell two keys apart, and do not
+ * reveal a long, random key.
  */
 export const keyFingerprint = (keySha256: string): string => keySha256.slice(0, 8);

@@ -10,8 +10,8 @@ import { LIMITS } from './limits.ts';
  *
  *   POST /v1/drained   body: one `DrainedReport`; the response is 204 after the permits of the process are settled from the log
  *
- * 409 means that the gateway has no stream. 503 with `NotLeader` means that the operator is a follower. After any other response
- * except 200, the result is unknown and the gateway asks again.
+ * 409 means that the gateway has no stream. 503 with `NotLeader` means that the operator is a follower. After any other response to
+ * a permit request except 200, the result is unknown and the gateway asks again.
  */
 
 /** Returns the calendar month in UTC, such as `2026-11`. */
@@ -38,8 +38,8 @@ export const permitRequestSchema = z.strictObject({
   /** The number of permits needed for the next `LIMITS.quotaBlockDemandMs`. 0 if none are needed. */
   want: z.number().int().min(0).max(LIMITS.quotaBlockPermitsMax),
   /**
-   * Blocks that this process is spending from. Earlier blocks that are named neither here nor in `closed` never reached the
-   * process.
+   * Blocks that this process is spending from. Blocks that were granted to it earlier, and are neither here nor in `closed`, never
+   * reached it.
    */
   held: z.array(blockId).max(LIMITS.quotaBlocksNamedMax),
   /**
@@ -68,7 +68,7 @@ export const usageReportSchema = z.strictObject({
     .array(
       z.strictObject({
         account: z.string().min(1).max(64),
-        /** Blocks that the process is spending from, and how many permits it has spent. */
+        /** Blocks that the operator considers open, and how many of their permits the process has spent. */
         blocks: z.array(z.strictObject({ block: blockId, used: permits })).max(LIMITS.quotaBlocksNamedMax),
       }),
     )

@@ -1,7 +1,7 @@
 /**
- * Rejections: a gateway's responses to requests that never reach an endpoint (design §4). They are neither logged nor counted. They
- * are sent as RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/errors.md is generated from
- * `REJECTIONS`. `detail` says what the caller should do. The gateway can replace it with a more specific text.
+ * Rejections: a gateway's responses to requests that never reach an endpoint. They are neither logged nor counted. They are sent as
+ * RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/errors.md is generated from `REJECTIONS`.
+ * `detail` says what the caller should do. The gateway can replace it with a more specific text.
  */
 export interface Rejection {
   readonly status: number;

@@ -130,8 +130,8 @@ export interface ServiceSource {
 export interface ResourceSource {
   /**
    * Lists and watches all kinds until `signal` aborts, and recovers from every failure in between. Resolves when `listener` has
-   * received the first full list of each kind. Rejects only if a first list can never succeed, for example because the directory is
-   * unreadable or access is forbidden.
+   * received the first full list of each kind. Rejects if `signal` aborts before that, or if the directory cannot be read at the
+   * start. In a cluster, a missing permission is retried, because it may be granted later.
    */
   start(listener: SourceListener, signal: AbortSignal): Promise<void>;
 
@@ -166,7 +166,8 @@ export interface ResourceSource {
   /**
    * Replaces the data of a Secret that `createSecret` created, or creates the Secret again, and marks the Secret in the same write.
    * Does not change a Secret that already has this mark, so a call that is repeated after a crash writes only once. Rejects with
-   * `Conflict` if another client wrote the Secret in the meantime.
+   * `Invalid` for a Secret that `createSecret` did not create, and with `Conflict` if another client wrote the Secret in the
+   * meantime.
    */
   replaceSecret(
     owner: ResourceObject,

@@ -14,8 +14,8 @@ export type AddressClass =
   | 'unspecified';
 
 /**
- * Services that hand out the machine's credentials to any client that can reach them. Most are in 169.254.0.0/16, which is blocked
- * as a whole. The others are outside that range.
+ * Addresses of services that hand out the machine's credentials to any client that can reach them. 169.254.0.0/16 is blocked as a
+ * whole, but most of these addresses are outside that range.
  */
 const METADATA = new Set([
   '169.254.169.254', // AWS, GCP, Azure, OpenStack, DigitalOcean, Oracle

@@ -2,8 +2,9 @@ import ipaddr from 'ipaddr.js';
 import { classOf, destinationsOf, matchesAny, type AddressClass } from './address-class.ts';
 
 /**
- * Determines which addresses an upstream may have. Public addresses are always allowed. Metadata services and link-local addresses
- * are never allowed, regardless of the settings, because services at such addresses hand out the machine's credentials.
+ * Determines which addresses an upstream may have. Public addresses are always allowed. Link-local, multicast, unspecified and
+ * cloud metadata addresses are never allowed, regardless of the settings. A cloud's metadata service hands out the machine's
+ * credentials.
  */
 export interface AddressPolicy {
   /** Whether loopback and private addresses are also allowed. Use this on a developer's machine, not in a cluster. */

@@ -22,7 +22,10 @@ export interface ConnectorOptions {
   readonly onFailure?: ((where: string, failure: EgressError) => void) | undefined;
 }
 
-/** How long Node tries one address before it also tries the next. RFC 8305 recommends 250 ms. */
+/**
+ * How long Node tries an address before it gives up on it and tries the next. RFC 8305 recommends starting the next attempt after
+ * 250 ms.
+ */
 const ATTEMPT_TIMEOUT_MS = 250;
 
 /**
@@ -74,7 +77,7 @@ const refusalOf = (address: string, port: number, options: ConnectorOptions): Ad
 
 /**
  * Returns the addresses to dial for a target. Throws `upstream_blocked`, or the reason why DNS did not confirm the name of a
- * Service, if any address is blocked, because a mixed result is an attack.
+ * Service, if any address is blocked, because a mixed result may be an attack.
  */
 const vettedAddresses = async (
   { hostname, port }: { readonly hostname: string; readonly port: number },
@@ -160,8 +163,8 @@ const connectTo = async (
 
 /**
  * Creates a connector for undici that enforces the address policy. It checks literal addresses itself, because undici never calls
- * `connect.lookup` for them. It looks a name up once, checks all its addresses, dials one of them, and checks the peer again.
- * Errors are `EgressError`s.
+ * `connect.lookup` for them. It looks a name up once, checks all its addresses, dials them in turn, and checks the connected peer
+ * again. Errors are `EgressError`s.
  */
 export const createConnector =
   (options: ConnectorOptions): buildConnector.connector =>

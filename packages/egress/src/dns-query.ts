@@ -54,7 +54,7 @@ const failure = (name: string, code: 'ENOTFOUND' | 'EAI_AGAIN', cause?: unknown)
 const queryOf = (question: Buffer): Buffer => {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt16BE(randomInt(0x10000), 0);
-  // The query desires recursion and contains one question.
+  // The flags ask for recursion, and there is one question.
   header.writeUInt16BE(0x0100, 2);
   header.writeUInt16BE(1, 4);
   return Buffer.concat([header, question]);

@@ -8,7 +8,7 @@ import { errors } from 'undici';
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly code: UpstreamFailureCode;
-  /** The message with addresses, for the operator's log. Empty if `message` is complete. */
+  /** The reason with addresses, only for the log of this process. Empty if `message` is complete. */
   readonly detail: string;
 
   constructor(

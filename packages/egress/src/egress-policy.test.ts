@@ -80,7 +80,7 @@ describe('the address policy', () => {
 });
 
 describe('a Service that serviceRef names', () => {
-  /** The machine's resolver must not be used unless the test configures it. */
+  /** The policy of a cluster, with a resolver that finds no name unless the test replaces it. */
   const cluster = {
     policy: { allowPrivate: false, allow: [] },
     lookup: () => Promise.reject(Object.assign(new Error('ENOTFOUND'), { code: 'ENOTFOUND' })),

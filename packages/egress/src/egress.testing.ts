@@ -48,7 +48,7 @@ export const askAndIdle = async (egress: Egress, upstream: RawUpstream): Promise
 export const answer = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${body.length}\r\n\r\n${body}`;
 
-/** Creates an egress that resolves every name to these addresses. */
+/** Returns options with which an egress resolves every name to these addresses. */
 export const resolving = (...ips: string[]) => {
   const addresses = ips.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return {

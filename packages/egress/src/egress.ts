@@ -25,7 +25,7 @@ export interface EgressOptions {
   readonly lookup?: Lookup;
   readonly lookupService?: ServiceLookup;
   /**
-   * Receives the resolved address of a name if that address is the reason why there is no connection. Callers do not receive it.
+   * Receives the reasons of failed connections that contain an address. Callers do not receive addresses to which a name resolved.
    */
   readonly logger?: EgressLogger;
 }
@@ -63,8 +63,8 @@ export interface Egress {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /**
- * The maximum per origin, separately for requests with and without `serviceRef`. Other requests wait for a free connection until
- * they time out.
+ * The maximum number of connections per origin, separately for requests with and without `serviceRef`. Other requests wait for a
+ * free connection until they time out.
  */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
 const ORIGINS_MAX = 10_000;
@@ -124,7 +124,8 @@ const createAgent = (options: AgentOptions): Agent =>
 /** Creates a client for upstreams under one address policy. Connections are kept alive per origin. */
 export const createEgress = (options: EgressOptions): Egress => {
   const sockets = new SocketWatch();
-  // A connection for `serviceRef` must not serve a request without it, so there are two pools.
+  // A connection for `serviceRef` must not serve a request without `serviceRef`, so there are two agents, each with its own
+  // connections.
   const refused = options.refused ?? new RefusedTargets([]);
   const direct = createAgent({ ...options, refused, sockets, viaService: false });
   const service = createAgent({ ...options, refused, sockets, viaService: true });

@@ -25,8 +25,8 @@ export interface UpstreamAnswer {
 export interface ExchangeEvents {
   answered(answer: UpstreamAnswer): void;
   /**
-   * Called only before `answered`. `stale` means that the upstream had already closed the reused idle connection and sent
-   * nothing.
+   * Called only before `answered`. `stale` means that a reused connection was closed before the upstream sent any part of the
+   * response.
    */
   failed(error: EgressError, stale: boolean): void;
 }

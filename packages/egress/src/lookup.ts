@@ -22,7 +22,7 @@ export const lookupAll: Lookup = (hostname) =>
 export interface ServiceAddresses {
   /** Whether the name is an alias, such as that of an ExternalName Service. */
   readonly isAlias: boolean;
-  /** Empty if the Service does not exist or none of its pods is ready. */
+  /** Empty if the Service does not exist, or if it is headless and none of its pods is ready. */
   readonly addresses: readonly ResolvedAddress[];
 }
 

@@ -66,8 +66,8 @@ const isOwn = (ip: string): boolean => {
 
 /**
  * Standin's own components, and other targets that must not be reached through Standin, regardless of the address policy. A
- * component on this machine is blocked at all of this machine's addresses. The endpoints behind another Service's address are not
- * visible from here.
+ * component on this machine is blocked at all of this machine's addresses. A component is not recognized behind the address of
+ * another Service, because the Service's endpoints are not visible from here.
  */
 export class RefusedTargets {
   readonly #targets: KnownTarget[] = [];

@@ -14,8 +14,8 @@ export interface CheckedStatement {
   /** Whether the statement changes nothing, so that GET may send it. */
   readonly isRead: boolean;
   /**
-   * The text from the first to the last word. Next to a semicolon, ClickHouse's client treats only the first line of a comment as
-   * a comment, and the following lines as statements.
+   * The text from the first to the last token, without comments around it. Next to a semicolon, ClickHouse's client treats only the
+   * first line of a comment as a comment, and the following lines as statements.
    */
   readonly text: string;
   /** Set for an insert that ends with its format. The text after the format is data, not SQL. */
@@ -44,14 +44,14 @@ const WRITES: Readonly<Record<string, readonly string[]>> = {
   DELETE: [],
   UPDATE: [],
 };
-/** Other ClickHouse statements. A word that is in no list is a typo. */
+/** Other ClickHouse statements, which are refused with ACCESS_DENIED. A first word that is in no list is a syntax error. */
 const REFUSED = [
   ...['ATTACH', 'BACKUP', 'CHECK', 'COPY', 'DETACH', 'EXCHANGE', 'EXECUTE', 'FROM', 'GRANT', 'KILL', 'MOVE', 'RESTORE'],
   ...['REVOKE', 'SET', 'SYSTEM', 'UNDROP', 'USE', 'WATCH'],
 ];
 const CREATE_MODIFIERS = ['OR', 'REPLACE', 'TEMPORARY', 'MATERIALIZED'];
 const EXPLAIN_WORDS = ['AST', 'SYNTAX', 'QUERY', 'TREE', 'PLAN', 'PIPELINE', 'ESTIMATE'];
-/** Enough for the words and settings at the start of a statement. */
+/** The maximum number of tokens that `checkKind` sees. Enough for the words and settings at the start of a statement. */
 const HEAD_TOKENS_MAX = 100;
 
 /** Table functions that compute values or read this engine's tables. */

@@ -1,4 +1,4 @@
-/** Runs up to `runningMax` tasks at once and lets `waitingMax` wait, in order of arrival. */
+/** Runs up to `runningMax` tasks at once and lets up to `waitingMax` others wait, in order of arrival. */
 export interface Gate {
   /** Runs the task when a slot is free, or rejects with a `GateFullError`. */
   run<T>(task: () => Promise<T>): Promise<T>;

@@ -83,8 +83,8 @@ const configXml = (usersFile: string): string => `<clickhouse>
 `;
 
 /**
- * Only the current user can read the files. They are replaced atomically, because a running engine reads them for each statement,
- * but not durably, because every start writes them.
+ * Only the current user can read the files. They are replaced atomically, because a running engine reads them for each statement.
+ * They need not survive a power failure, because every start writes them.
  */
 const SECRET = { mode: 0o600, isDurable: false };
 

@@ -1,6 +1,6 @@
 /** Definitions that the engine process shares with its parent. This file must not load the engine. */
 
-/** Sent once by a parent over IPC, because other users can read the arguments and environment of a process. */
+/** The login. A parent sends it once over IPC, because other users of the machine can read the arguments of a process. */
 export interface Credentials {
   readonly user: string;
   readonly password: string;

@@ -113,7 +113,7 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
     other: createGate(OTHERS_RUNNING_MAX, WAITING_MAX),
   };
 
-  // With its own configuration file, the engine may be part of a cluster with other servers that also insert.
+  // With the user's configuration file, the engine may be part of a cluster with other servers that also insert.
   const inserts = configFile === undefined ? createInsertCounter() : undefined;
   const runNow = async (text: string, format: string): Promise<EngineResult> => {
     // Opening a connection takes 0.3 ms and isolates the settings of each statement.

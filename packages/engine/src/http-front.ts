@@ -30,7 +30,7 @@ import type { EngineStatement } from './statement.ts';
  * (`check-statement.ts`). In addition, readers can wait for the next insert (`insert-counter.ts`).
  */
 
-/** Limits the bodies of inserts. A delivered batch has no more than about 20 MiB. */
+/** Limits the bodies of inserts. With the default limits, a gateway's batch has no more than about 20 MiB. */
 const INSERT_BYTES_MAX = 256 * 1024 * 1024;
 /** Limits queries, including an insert's data in the text of its query. */
 const QUERY_BYTES_MAX = 16 * 1024 * 1024;

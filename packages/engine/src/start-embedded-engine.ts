@@ -35,8 +35,8 @@ export interface EmbeddedEngine extends EngineAddress {
 }
 
 /**
- * Settings for jemalloc, the engine's allocator. With them, freed memory returns to the system within a second, and few threads
- * have their own arenas.
+ * Settings for jemalloc, the engine's allocator. With them, freed memory returns to the system within a second, and all threads
+ * share two arenas.
  */
 const MALLOC_CONF = 'narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096';
 
@@ -47,7 +47,10 @@ const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 10_000;
 const RESTART_BACKOFF = { baseMs: 500, capMs: 30_000 };
 
-/** Logs the process output after startup. Before that, the output is part of the error message. */
+/**
+ * Logs the lines that the process prints, once startup has ended: as warnings if it succeeded, and for debugging if it failed,
+ * because `launch` then throws an error that says why.
+ */
 const logLines = (child: ChildProcess, ready: Promise<unknown>, logger: Logger | undefined): void => {
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
@@ -85,7 +88,7 @@ const launch = async (
 ): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
-    // Does not inherit the parent's arguments, because the loaders or --inspect of a test runner are not for the engine. Saves
+    // Does not inherit the parent's Node options, because the loaders or --inspect of a test runner are not for the engine. Saves
     // memory at the cost of speed, because the engine's JavaScript only passes bytes through.
     execArgv: ['--optimize-for-size'],
     env: { MALLOC_CONF, ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },

@@ -1,6 +1,9 @@
 import { exception } from './engine-exception.ts';
 
-/** A significant SQL token. For a quoted name or a string, `text` is the text between the quotes. */
+/**
+ * A significant SQL token. For a quoted name or a string, `text` is the text between the quotes. A bit string (`x'4a'`) keeps its
+ * quotes.
+ */
 export interface Token {
   readonly kind: 'word' | 'name' | 'string' | 'number' | 'sign';
   readonly text: string;

@@ -57,7 +57,7 @@ export interface TestExchange {
   readonly truncated?: boolean;
 }
 
-/** Returns an exchange that contains only the part under test. Bodies are UTF-8. */
+/** Returns an entry that has the given parts and default values for the rest. Bodies are UTF-8. */
 export const testEntry = (exchange: TestExchange): LogEntry => {
   const { query = '', path = entry.path, upstreamUrl = '', clientAddress = entry.clientAddress } = exchange;
   return {

@@ -51,7 +51,7 @@ export interface LogEntry {
   readonly upstreamError: string;
   /** Milliseconds from the arrival of the head to the end of the request. */
   readonly requestMs: number;
-  /** Milliseconds from dialling the upstream to the first byte of its response, or 0 if there was no response. */
+  /** Milliseconds from the call to the upstream until the head of its response arrived, or 0 if there was no call or no head. */
   readonly upstreamFirstByteMs: number;
   /** When the entry expires, as RFC 3339. */
   readonly expiresAt: string;
@@ -68,7 +68,7 @@ export interface EntryPreview {
   readonly responseBodyBytesShown: number;
 }
 
-/** Identifies a version of an entry's row. */
+/** The version of an entry's row, and the project that the entry belongs to. */
 export interface RowVersion {
   readonly projectUid: string;
   readonly namespace: string;

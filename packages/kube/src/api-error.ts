@@ -30,8 +30,8 @@ export interface ApiErrorFields {
 }
 
 /**
- * Thrown when a call to the API server fails. `message` is the server's own sentence, which names the object or the missing
- * permission.
+ * Thrown when a call to the API server fails. If the server responded with a sentence, which names the object or the missing
+ * permission, `message` is this sentence.
  */
 export class ApiError extends Error implements ApiErrorFields {
   override readonly name = 'ApiError';

@@ -44,7 +44,7 @@ describe('KubeClient', () => {
     const sent = server.requests.map(({ headers }) => headers.authorization);
     expect(new Set(sent.slice(0, -1))).toEqual(new Set(['Bearer anna', 'Bearer berta']));
     expect(sent.at(-1)).toBe('Bearer own-token');
-    // Up to eight shared connections, and one for the call in the `own` lane.
+    // Up to eight connections that the two users share, and one for the client `own`.
     expect(server.connections).toBeLessThanOrEqual(9);
     await Promise.all([shared.close(), own.close()]);
   });

@@ -62,8 +62,8 @@ export interface KubeClientOptions {
  * limit for writes, and metrics. All methods except `watch` reject with `ApiError`, or with the signal's reason when it aborts.
  *
  * Retries repeatable calls (all but POST) after network errors, 429 and 5xx. Retries all calls after 429, and after 5xx with
- * `Retry-After`, because the server states that it did nothing. A retried conditional write can conflict with its own first attempt
- * and fail with `Conflict`.
+ * `Retry-After`, because the server states that it did nothing. After a first 401, reads the token again and retries. A retried
+ * conditional write can conflict with its own first attempt and fail with `Conflict`.
  */
 export class KubeClient {
   readonly config: SharedConnectionConfig;

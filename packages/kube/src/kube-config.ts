@@ -54,8 +54,8 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
 };
 
 /**
- * A KubeConfig whose calls share connections. client-node 2.0.1 creates a dispatcher, and with it a TLS connection, for each call
- * (notes/kubernetes.md §3). The dispatchers are rebuilt when the CA or the client certificate changes on disk.
+ * A KubeConfig whose calls share connections. client-node 2.0.1 creates a dispatcher, and with it a TLS connection, for each call.
+ * The dispatchers here are rebuilt when the CA or the client certificate changes on disk.
  */
 export class SharedConnectionConfig extends KubeConfig {
   readonly #dispatchers = new Map<Lane, Dispatcher>();
@@ -79,7 +79,7 @@ export class SharedConnectionConfig extends KubeConfig {
 
   override createDispatcherOptions(cluster: Cluster | null, agentOptions: AgentOptions): DispatcherOptions {
     const options = super.createDispatcherOptions(cluster, agentOptions);
-    // The SOCKS connector is private to client-node, so such a call keeps its own connection.
+    // The SOCKS connector is private to client-node, so a call through a SOCKS proxy keeps its own connection.
     if (options.type === 'socks') return options;
     this.#use(options);
     return { type: 'none' };

@@ -147,7 +147,7 @@ describe('LeaderElector', () => {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: 'standin-operator', namespace: 'standin-system' },
-      // A clock that is hours ahead must not have any effect.
+      // A holder's clock that is decades ahead must not have any effect.
       spec: {
         holderIdentity: 'dead',
         leaseDurationSeconds: 1,

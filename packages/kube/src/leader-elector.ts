@@ -49,9 +49,9 @@ export interface Term {
 
 export interface LeaderCallbacks {
   /**
-   * Leads until `term.signal` aborts. After the abort, the promise must settle within the lease duration, because another process
-   * may lead afterwards. Resolving earlier has no effect. A rejection releases leadership. The next term of this process starts
-   * only after the promise has settled.
+   * Leads until `term.signal` aborts. After the abort, the promise must settle before the lease expires, because another process
+   * may lead afterwards. The shortest time until then is the lease duration minus the renewal deadline. Resolving earlier has no
+   * effect. A rejection releases leadership. The next term of this process starts only after the promise has settled.
    */
   readonly onStartedLeading: (term: Term) => Promise<void>;
   /** Called whenever the known leader changes, including to this process. */

@@ -40,7 +40,7 @@ const listPages = async <T extends KubeObject>(
 
 /**
  * Reads the whole list, page by page, at one resourceVersion. If a continue token expires before the end (etcd keeps about five
- * minutes), reads one list without pages, like client-go. Rejects with `ApiError`.
+ * minutes of history), reads one list without pages, like client-go. Rejects with `ApiError`.
  */
 export const listAll = async <T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,

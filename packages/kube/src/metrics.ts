@@ -21,7 +21,7 @@ export const clientMetrics = perRegistry((registry) => ({
   }),
 }));
 
-/** The reflector state that the staleness gauge needs. */
+/** The reflector state that the gauges need. */
 export interface StalenessProbe {
   readonly resource: string;
   readonly namespace: string;

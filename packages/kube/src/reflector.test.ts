@@ -14,7 +14,7 @@ const object = (name: string, resourceVersion: number, uid = `uid-${name}`): Kub
 const isWatch = ({ query }: SeenRequest): boolean => query.get('watch') === 'true';
 const isList = (request: SeenRequest): boolean => !isWatch(request);
 
-/** A scripted cluster. Lists return `objects` at `version`. Open watches are in `watches`. */
+/** A scripted cluster. Lists return `objects` at `version`. All watches that were opened are in `watches`, in order. */
 class Cluster {
   objects: KubeObject[] = [];
   version = 1;

@@ -15,9 +15,12 @@ import { watchEvents } from './watch-events.ts';
  * uses 5 to 10 min).
  */
 const WATCH_SECONDS = { min: 240, max: 300 };
-/** The server sends a bookmark about once a minute. A longer pause means that the connection is dead. */
+/** If nothing arrives for this long, the connection is dead, because the server sends a bookmark about once a minute. */
 const IDLE_MS_DEFAULT = 90_000;
-/** The longest pause between requests to an unavailable server, so that its return is noticed within two seconds. */
+/**
+ * The backoff while the server is unavailable or connections break. The cap is low, so that the server's return is noticed within
+ * two seconds.
+ */
 const AWAY_BACKOFF = { baseMs: 100, capMs: 1_500 };
 /** The backoff after a rejection (403, 404, …) that only a change to RBAC or CRDs can end. */
 const REFUSED_BACKOFF = { baseMs: 100, capMs: 5_000 };
@@ -142,8 +145,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
         lastReason = ending.reason;
         continue;
       }
-      // A server that becomes available again often rejects requests for a moment. Such a rejection is a new problem, not the
-      // twentieth failure.
+      // A server that becomes available again often rejects requests for a moment. Such a rejection is a different problem, so the
+      // backoff begins again.
       if (ending.reason !== lastReason || ending.lasted === true) failures = 0;
       lastReason = ending.reason;
       if (ending.reason === 'refused') this.#guard(() => this.#options.onRefused?.(ending.error));
@@ -228,9 +231,9 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * Classifies the end of a watch. `resume` is the position of a watch that was open. A watch that could not be opened at all needs
-   * a new list, because a server that was unavailable may have been restored from a backup, and a watch from a version that the
-   * restored server does not have would wait silently.
+   * Classifies the failure of a list or a watch. `resume` is the position of a watch that was open. A watch that could not be
+   * opened at all needs a new list, because a server that was unavailable may have been restored from a backup, and a watch from a
+   * version that the restored server does not have would wait silently.
    */
   #classify(error: unknown, resume: string | undefined): Ending {
     if (!(error instanceof ApiError)) {
@@ -248,7 +251,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #logRestart(ending: Ending, failures: number): void {
     const fields = { ...this.#labels, reason: ending.reason, failures, err: ending.error };
-    // A first failure is normal. A persistent failure is logged about once a minute.
+    // A first failure is normal. A persistent failure is logged again after every 40 attempts, which take one to three minutes.
     if (failures === 3 || (failures > 0 && failures % 40 === 0))
       this.#options.logger.warn(fields, 'watch keeps failing');
     else this.#options.logger.debug(fields, 'watch restarting');

@@ -110,7 +110,8 @@ export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
       }
     },
     async ping() {
-      // Send credentials, because without them, `/ping` succeeds for any user, even on a different engine on the same port.
+      // Run a query, which needs credentials. `/ping` needs none, so it succeeds for any user, even on a different engine on the
+      // same port.
       const result = await client.ping({ select: true });
       if (!result.success) throw toLogStoreError('reach ClickHouse', result.error);
     },

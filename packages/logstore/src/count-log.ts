@@ -15,8 +15,8 @@ export interface HistogramRange {
   /** From 1 to `HISTOGRAM_BUCKETS_MAX`. */
   readonly buckets: number;
   /**
-   * Reads one of this many blocks of rows and extrapolates. The result is an estimate that takes about that fraction of the time.
-   * The default is 1.
+   * Reads about one in this many blocks of rows and extrapolates. The result is an estimate that takes about that fraction of the
+   * time. With the default, 1, the result is exact.
    */
   readonly oneIn?: number | undefined;
 }

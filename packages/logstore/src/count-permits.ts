@@ -41,8 +41,8 @@ export const countPermits = async (
 };
 
 /**
- * The number of an account's accepted requests in one quota month, and of the permits that they used. If the two differ,
- * something is wrong.
+ * The number of an account's accepted requests in one quota month, and of the permits that they used. If there are more requests
+ * than permits, a permit was used twice.
  */
 export interface SpentPermits {
   readonly requests: number;

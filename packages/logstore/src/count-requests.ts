@@ -8,8 +8,8 @@ const EXECUTION_TIME_MAX = 10;
 const HOUR_MS = 3_600_000;
 
 /**
- * A Project or an Account whose rows are read. Its status may contain a wrong uid, so rows with other names are not its own (ADR
- * 024).
+ * A Project or an Account whose rows are read. Its status may contain a wrong uid, so only rows with its names count as its own
+ * (ADR 024).
  */
 export interface LogOwner {
   readonly uid: string;

@@ -49,7 +49,7 @@ export const countUsage = async (
   { uid, namespace, name }: LogOwner,
   { from, to }: UsageRange,
 ): Promise<Usage> => {
-  // All columns have the same value in every copy and version of a row, so conditions can be checked before the merge.
+  // These columns have the same value in every copy and version of a row, so the conditions can be checked before the merge.
   const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {uid:String}
     AND namespace = {namespace:String} AND account = {name:String}
     AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;

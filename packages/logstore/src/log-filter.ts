@@ -51,7 +51,7 @@ export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'orde
 
 export const LIST_LIMIT_MAX = 10_000;
 
-/** The columns of a `LogSummary` in the order in which `LogStore` decodes them, followed by the version of the row. */
+/** The columns of a `LogSummary` in the order in which `readSummaries` decodes them, followed by the version of the row. */
 const SUMMARY_COLUMNS = [
   'id',
   'received_at',
@@ -95,7 +95,10 @@ export interface Conditions {
    * Conditions on values that all copies and versions of a row share, so that they can be checked before the merge. Never empty.
    */
   readonly frozen: readonly string[];
-  /** Conditions on values that only the complete exchange has. A row without a recorded response may satisfy them by mistake. */
+  /**
+   * Conditions on values that can differ between the copies and versions of a row, such as the status. A row without a recorded
+   * response may satisfy them by mistake.
+   */
   readonly final: readonly string[];
   readonly params: Readonly<Record<string, unknown>>;
 }

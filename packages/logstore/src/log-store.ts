@@ -55,8 +55,8 @@ export interface InsertBatch {
 }
 
 /**
- * Access to the log of captured traffic. Every call rejects with a `LogStoreError`, or with a `LogFilterError` for an invalid
- * filter.
+ * Access to the log of captured traffic. A call that fails rejects with a `LogStoreError`, or with a `LogFilterError` for an
+ * invalid filter.
  */
 export interface LogStore {
   /** Creates the database and its tables, or brings them up to date. The call is safe at every start and in parallel. */
@@ -91,15 +91,15 @@ export interface LogStore {
   /** Returns `undefined` if the entry does not exist or has expired. */
   get(id: string): Promise<LogEntry | undefined>;
   /**
-   * Works like `get`, but returns the row as stored. The bodies are views of one buffer. Nothing is decoded, so the call takes
-   * little time, and the row can be sent to a worker.
+   * Works like `get`, but returns the row as stored. The bodies are views of one buffer. The bodies are not decoded, so the call
+   * takes little time, and the row can be sent to a worker.
    */
   row(id: string): Promise<LogRow | undefined>;
   /** Returns the version of the row that `get` and `row` read. The call is cheap, because it does not need the bodies. */
   version(id: string): Promise<RowVersion | undefined>;
   /**
-   * Works like `get`, but returns no more than this many bytes of each body. A page shows the start of 10 MiB as fast as a single
-   * line.
+   * Works like `get`, but returns no more than this many bytes of each body. A page can therefore show the start of a body of 10
+   * MiB as fast as a short body.
    */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
   /** Returns the number of requests per project in each of the last hours, by the project's uid. */
@@ -148,8 +148,8 @@ export interface ReplayStore {
 }
 
 /**
- * Deletes captured data from all replicas. Each call begins the next step of the deletion. Callers repeat the call until the step
- * is `done`.
+ * Deletes captured data from all replicas. Each call of `requests` or `results` begins the next step of the deletion. Callers
+ * repeat the call until it returns `done`.
  */
 export interface PurgeStore {
   /** Returns the number of matching requests, including expired ones. */
@@ -199,7 +199,7 @@ const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boole
 
 /**
  * Opens the log on a ClickHouse server or in the embedded engine (`startEmbeddedEngine`). Sends nothing before the first call. Only
- * `migrate` retries by itself. For all other calls, the caller decides by `LogStoreError.kind` whether to retry.
+ * `migrate` and `follow` retry by themselves. For all other calls, the caller decides by `LogStoreError.kind` whether to retry.
  */
 export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;

@@ -15,7 +15,7 @@ const CREATE_MIGRATIONS = `
 /**
  * `IF NOT EXISTS` is not atomic in ClickHouse. If two processes create the same table at once, one of them may get an error that
  * the table, its folder or its replica already exists. If two processes alter a replicated table, one of them may get an error that
- * its metadata is not up to date. A second attempt succeeds.
+ * its metadata is not up to date. A later attempt succeeds.
  */
 const RACE_CODES: ReadonlySet<string> = new Set(['57', '82', '84', '253', '76', '341', '517']);
 const ATTEMPTS_MAX = 5;

@@ -51,7 +51,7 @@ export const macrosOf = ({ database, cluster }: MigrationTarget): Readonly<Recor
     engine: 'ReplicatedReplacingMergeTree',
     // {shard} and {replica} are macros in the server's own configuration.
     replica_path: `'${root}/{table}/{shard}', '{replica}', `,
-    // A single copy for the whole cluster.
+    // One replicated table for the whole cluster, so that every node has all rows.
     replica_everywhere_path: `'${root}/{table}', '{shard}-{replica}', `,
     log_local: 'log_local',
   };

@@ -64,7 +64,7 @@ const stillRunning = async (place: Place, { local }: Table): Promise<PurgeStep |
 
 /** An id list of this length stays below ClickHouse's limits on a statement (256 KiB) and on a mutation in ZooKeeper (1 MiB). */
 const IDS_MAX = 5_000;
-/** The maximum number of ids in one step. The remaining requests are deleted in the next step. */
+/** The maximum number of ids that one query returns. The remaining requests are deleted in the next step. */
 const IDS_PER_STEP = 20 * IDS_MAX;
 
 const idLists = (column: string, ids: readonly string[]): string[] => {
@@ -107,7 +107,10 @@ interface Day {
   readonly matched: number;
 }
 
-/** Finds matching requests, including expired ones, on all replicas. A query per day stays within the time limit of a read. */
+/**
+ * Finds the days that have matching requests, including expired ones, on any replica. A query per day stays within the time limit
+ * of a read.
+ */
 const findDays = async (place: Place, { everywhere }: Table, filter: PurgeFilter): Promise<Day[]> => {
   const { frozen, final, params } = conditionsOf(filter, { expired: true });
   const inRange = conditionsOf({ ...filter, search: undefined }, { expired: true });

@@ -25,8 +25,8 @@ export interface InsertsFilter extends InsertScope {
 const CLOCK = 1;
 
 /**
- * Reads `inserted_at` and `id` of the rows in question. The index `inserted_at_minmax` makes reading older rows unnecessary.
- * Expired rows also count, but none of their content is shown.
+ * Reads only `inserted_at`, `id` and the columns of the scope, for rows since the start of the period. The index
+ * `inserted_at_minmax` makes reading older rows unnecessary. Expired rows also count, but none of their content is shown.
  */
 export const readInserts = async (
   clickhouse: ClickHouse,

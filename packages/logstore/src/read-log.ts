@@ -16,8 +16,8 @@ const FETCH_ROWS_MAX = 100;
 const FETCH_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * How far `received_at` may be from the time in the id. An id is created within the request time limit after the head arrives. The
- * slack is generous, because clocks are sometimes corrected.
+ * How far `received_at` may be from the time in the id. A gateway uses the same time for both, so everything above a millisecond is
+ * only a precaution.
  */
 const ID_TIME_SLACK_MS = 3_600_000;
 
@@ -93,7 +93,7 @@ const find = async <T>(clickhouse: ClickHouse, id: string, shape: Shape<T>): Pro
   if (!uuidText.test(id)) return undefined;
   const around = idTime(id);
   const near = around === undefined ? undefined : await findById(clickhouse, id, shape, around);
-  // A row from a clock that was far off is still found, only more slowly.
+  // A row whose id has a very different time is still found, only more slowly.
   return near ?? findById(clickhouse, id, shape);
 };
 

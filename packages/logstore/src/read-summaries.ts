@@ -16,8 +16,8 @@ const KEYS_MAX = 500;
 
 const HOUR_MS = 3_600_000;
 /**
- * The search for the newest entries covers the last hour first, then the last day, then everything. A search that matches many
- * rows reads a hundredth of the log. A search that matches few rows reads the log once, with little delay.
+ * The search for the newest entries covers the last hour first, then the last day, then everything. A search that matches many rows
+ * reads only the last hour or day. A search that matches few rows reads the whole log, but each part of it only once.
  */
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, Infinity];
 

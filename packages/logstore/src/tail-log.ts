@@ -4,15 +4,15 @@ import type { LogFilter } from './log-filter.ts';
 import type { LogStore } from './log-store.ts';
 
 /**
- * With `insertedSince`, the caller already knows the rows that ClickHouse stored before that time, so the tail does not search
- * for them.
+ * With `insertedSince`, the caller already knows the rows that ClickHouse stored before that time, so the tail does not search for
+ * them. It may still yield rows of the last minute before that time (see `UNDER_WAY_MS`).
  */
 export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' | 'insertedAt'>;
 
 export interface TailOptions {
   /** The shortest interval between polls for inserts. See `LogStore.follow`. */
   readonly pollIntervalMs?: number;
-  /** Called for each failed read. The read is repeated unless the callback throws. Without a callback, the tail ends. */
+  /** Called for each failed read. The read is repeated unless the callback throws. Without a callback, the tail rejects. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
   /**
    * Called each time all rows in the log have been yielded, with the time of the newest insert among them. Another tail can
@@ -127,7 +127,8 @@ async function* foundPages(
           newestReadMs = Math.max(newestReadMs, ...page.map(({ insertedAtMs }) => insertedAtMs));
         }
         if (isAborted(signal)) return;
-        // Pages are ordered by a different time, so an interrupted read may have missed older inserts.
+        // Set only after the whole read, because pages are ordered by `received_at`. After a part of them, older inserts may be
+        // missing.
         newestMs = newestReadMs;
         await onCaughtUp?.(newestMs);
       } catch (error) {

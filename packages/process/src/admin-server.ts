@@ -25,7 +25,7 @@ export interface AdminServer {
 export const listenAdmin = async (options: AdminServerOptions): Promise<AdminServer> => {
   const { host, port, registry, notReadyBecause } = options;
   const app = Fastify({ logger: false, forceCloseConnections: true });
-  // On loopback, another website must not be able to read what a user on this machine is doing.
+  // On loopback, a website must not be able to read the metrics through the browser of a user on this machine (DNS rebinding).
   app.addHook('onRequest', (request, reply, done) => {
     if (isRebound(host, request.headers.host)) void reply.code(421).send('This port answers on localhost only.\n');
     else done();

@@ -15,7 +15,7 @@ export interface ReplaceOptions {
 }
 
 const FOLDER_MODE = 0o700;
-/** Keeps the whole name of a draft within 255 bytes, regardless of which characters it contains. */
+/** Keeps the name of a draft, which is the temporary file that is renamed at the end, within 255 bytes, whatever its characters. */
 const NAME_LENGTH_MAX = 50;
 
 /** The drafts that this process is currently writing. */

@@ -45,8 +45,7 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
   let running: Running | undefined = undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     logger.info({ signal }, 'signal received');
-    // If the process has no handler for a signal, the kernel ignores the signal when the process is the first one in its
-    // container.
+    // The handler must exit by itself, because for the first process in a container, the kernel ignores a signal without a handler.
     if (running === undefined) process.exit(1);
     for (const again of STOP_SIGNALS) process.off(again, onSignal).once(again, () => process.exit(1));
     const { stopMsMax } = running;

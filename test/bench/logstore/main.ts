@@ -7,7 +7,7 @@ import { startEmbeddedEngine } from '@standin/engine';
 import { newLogRow } from '@standin/exchange/testing';
 import { encodeRow, EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 
-/** Measures the log store's numbers in README.md on the embedded engine: `node test/bench/logstore/main.ts`. */
+/** Measures the log store's numbers in packages/logstore/README.md on the embedded engine: `node test/bench/logstore/main.ts`. */
 
 const ENCODED_ROWS = 300_000;
 const BATCHES = 20;

@@ -7,8 +7,8 @@ import { LOG_COLUMNS, openLogStore, type LogStore } from '@standin/logstore';
 import { queryOf, type Query } from '../../harness/clickhouse-query.ts';
 
 /**
- * Measures searches on a log of one project over ten days, 1.5 kB per row: `node test/bench/logstore/search.ts [ROWS]`. Each round
- * searches for a different value, so that no cache helps.
+ * Measures searches on a log of one project over ten days, 1.5 kB per row: `node test/bench/logstore/search.ts [ROWS]`. The rounds
+ * search for different values, so that caches hardly help.
  */
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
@@ -19,7 +19,7 @@ const PROJECT = 'project-0';
 /** The same limit as in the dashboard, which first shows an estimate if more rows must be read. */
 const SEARCHED_ROWS_MAX = 500_000;
 
-/** Inserts webhook-like traffic, which ClickHouse itself generates: JSON with random ids, a few event types and twelve statuses. */
+/** Inserts webhook-like traffic, which ClickHouse itself generates: JSON with random ids, a few event types and eight statuses. */
 const insertRows = (query: Query, { table = 'log', from, count }: { table?: string; from: number; count: number }) =>
   query(`INSERT INTO ${table} (${LOG_COLUMNS.join(', ')})
     WITH number + ${from} AS n, rand(1) AS r, lower(hex(rand64(2))) AS event_id, lower(hex(rand64(3))) AS object_id,
@@ -58,7 +58,7 @@ const timed = async (task: () => Promise<unknown>): Promise<number> => {
 
 const TYPES = ['refund', 'capture', 'payout', 'charge', 'dispute', 'transfer', 'invoice', 'customer'];
 
-/** Typical searches. Only one entry has `id`. */
+/** Typical searches. `id` is a value that occurs in one row only. */
 const SEARCHES: readonly (readonly [string, (round: number, id: string) => string])[] = [
   ['nothing', () => ''],
   ['status:5xx', (round) => `status:${500 + (round % 4)}`],

@@ -24,7 +24,7 @@ const CONTAINER_LOGS = '/var/log/containers';
 const DEVICE_PLUGINS = '/var/lib/kubelet/device-plugins';
 const CNI_RESULTS = '/var/lib/cni/results';
 
-/** Records the machine's settings, which are restored at the end. */
+/** Records the machine's settings, which `cleanNode` restores. */
 export const saveSysctls = async (): Promise<void> => {
   const entries = await Promise.all(
     SYSCTLS.map(async (name) => [name, await readFile(`/proc/sys/${name}`, 'utf8').catch(() => undefined)] as const),
@@ -88,7 +88,7 @@ const restoreSysctls = async (): Promise<void> => {
   }
 };
 
-/** Removes the cgroups of all pods, which are in one hierarchy or in one hierarchy per controller. */
+/** Removes the cgroups of all pods, which are in one hierarchy (cgroup v2) or in one hierarchy per controller (cgroup v1). */
 const removeCgroups = async (): Promise<void> => {
   for (const root of globSync('/sys/fs/cgroup/{kubepods,*/kubepods}')) await removeCgroup(root);
 };

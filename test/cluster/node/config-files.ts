@@ -82,7 +82,7 @@ const network = {
         routes: [{ dst: '0.0.0.0/0' }],
       },
     },
-    // Accepts the packets of pods, which would otherwise be lost, because Docker sets the FORWARD chain's policy to DROP.
+    // Accepts the packets of pods. They would be lost on a machine with Docker, which sets the FORWARD chain's policy to DROP.
     { type: 'firewall' },
   ],
 };

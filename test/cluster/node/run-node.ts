@@ -7,7 +7,7 @@ import { prepareNode } from './needs.ts';
 import { saveImages } from './save-images.ts';
 import { startNode } from './start-node.ts';
 
-/** Builds and runs a node. Calls `untilStopped` after the build, and stops the node when the returned promise resolves. */
+/** Builds and runs a node. Calls `untilStopped` after the build, and stops the node when the promise that it returns resolves. */
 export const runNode = async (untilStopped: () => Promise<void>): Promise<void> => {
   await prepareNode(console.log);
   await buildGoProgram('cluster', console.log);

@@ -9,9 +9,9 @@
 //	cluster scheduler [kube-scheduler flags…]
 //	cluster proxy [kube-proxy flags…]
 //
-// All run until SIGTERM, SIGINT, or the end of stdin: whoever starts this program holds the other end of a pipe, so
-// a test run that is killed leaves no server behind. Stopping and starting `api` again with the same ETCD_DIR is a
-// restart of the API server that keeps all objects.
+// All run until SIGTERM, SIGINT, or the end of stdin. The process that starts this program holds the other end of a pipe, so a
+// killed test run leaves no server behind. Stopping and starting `api` again with the same ETCD_DIR is a restart of the API server
+// that keeps all objects.
 package main
 
 import (
@@ -41,8 +41,8 @@ const (
 	lowestPort       = 10_000
 	portCount        = 20_000
 	portTries        = 100
-	// kube-apiserver waits 10 s for clients that keep their watches open. Those clients are what tests look at, and
-	// nobody waits for a test's servers.
+	// kube-apiserver would wait 10 s for clients that keep their watches open. Tests check how these clients react, and need not
+	// wait for the server.
 	shutdownTimeout = 2 * time.Second
 )
 
@@ -108,7 +108,7 @@ func startEtcd(dir string) (*embed.Etcd, string, error) {
 	config.ListenPeerUrls = []url.URL{peerURL}
 	config.AdvertisePeerUrls = config.ListenPeerUrls
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
-	// The data need only survive the end of this process, not of the machine.
+	// The data must survive the end of this process, but not a crash of the machine.
 	config.UnsafeNoFsync = true
 	config.LogLevel = "error"
 	etcd, err := embed.StartEtcd(config)
@@ -126,7 +126,8 @@ func startEtcd(dir string) (*embed.Etcd, string, error) {
 	}
 }
 
-// A port below those that the kernel gives to connections (see test/harness/ports.ts), so that none takes it before etcd does.
+// freeLoopbackURL returns a URL with a free port below the kernel's ephemeral ports (see test/harness/ports.ts), so that no
+// connection takes the port before etcd does.
 func freeLoopbackURL() (*url.URL, error) {
 	var err error
 	for range portTries {

@@ -28,7 +28,7 @@ const UPSTREAM_HEAD = LIMITS.upstreamHeadBytesMax;
 /** The size of the largest body in these tests. Each byte takes the same time, so a complete body takes ten times as long. */
 const BODY = LIMITS.requestBodyBytesMax / 10;
 
-/** Creates a parsed request head with one header per line of the text. */
+/** Returns one header per line of the text. A line without a colon becomes a `connection` header. */
 const headersOf = (text: string): HeaderPair[] =>
   text.split('\n').map((line) => {
     const colon = line.indexOf(':');
@@ -65,7 +65,7 @@ const HEADS: Generators = {
   'many proxies': repeated('x-forwarded-for: a\n'),
 };
 
-/** A table with one project, in which `match` searches for an endpoint whose path resembles the requested path. */
+/** A table with one project and no endpoints, in which `match` searches for an endpoint with a similar path. */
 const table = new RoutingTable();
 const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
 table.put('Project/u', { kind: 'Project', config: project });

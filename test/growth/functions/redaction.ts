@@ -110,7 +110,7 @@ const NESTED_MULTIPART = (length: number): string => {
   );
 };
 
-/** Text that resembles the first secret, so that the automaton often falls back. */
+/** Text that resembles the first secret, so that the automaton that searches for secrets often falls back. */
 const ECHOES: Generators = {
   'near misses of the secret': (length) => `{"token":"${'a'.repeat(length / 2)}b","x":"${'a'.repeat(length / 2)}"}`,
   'the repeated secret': framed('{"token":"abcdefgh","x":"', repeated('abcdefgh'), '"}'),

@@ -1,6 +1,6 @@
-/** The rows of one insert. */
+/** Rows that are written or inserted together. */
 export interface RowBatch {
-  /** All rows, concatenated. They are the body of an insert. */
+  /** All rows, concatenated. They are the body of an insert, or, with their frames, the bytes of one write to a segment. */
   readonly rows: Buffer;
   /** The offset in `rows` at which each row ends. */
   readonly ends: readonly number[];
@@ -11,9 +11,9 @@ const CAPACITY_BYTES_MIN = 64 * 1024;
 const SPARE_BLOCKS_MAX = 2;
 
 /**
- * Collects rows, encoded in place, in one block of memory. Thousands of small buffers waiting for the next flush would all
- * outlive the garbage collector's nursery, and keeping them would cost more than writing them. Blocks are reused because at 30
- * MB/s, new ones cost a third of the gateway's throughput in page faults and full collections.
+ * Collects rows, encoded in place, in one block of memory. Thousands of small buffers waiting for the next flush would all survive
+ * the young generation of the garbage collector, and keeping them would cost more than writing them. Blocks are reused because at
+ * 30 MB/s, new ones cost a third of the gateway's throughput in page faults and full collections.
  */
 export class RowBuffer {
   readonly #bytesMax: number;

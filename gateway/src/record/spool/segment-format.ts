@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib';
  *     frame   uint32 marker · uint32 CRC-32 · uint32 length of the row · uint8 type · the row
  *
  * A row is in the RowBinary format that ClickHouse accepts (`putRow`), so delivery does not encode it again. The row's first 16
- * bytes are its id. The CRC starts from the seed and covers length, type and row. Marker and seed are random for each segment. They
+ * bytes are its id. The CRC starts from the seed and covers length, type and row. Marker and seed are random for each process. They
  * are used to find the next frame after damage. Callers cannot know the two values, so no body can pass for a frame.
  */
 export interface SegmentHeader {

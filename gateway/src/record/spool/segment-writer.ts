@@ -96,8 +96,8 @@ export class SegmentWriter {
   }
 
   /**
-   * The `performance.now()` time when the oldest request whose record was not taken was received. Infinity if there is no such
-   * request.
+   * The `performance.now()` time when the oldest request was received, among the records that `takeSealed` has not returned yet.
+   * Infinity if there are none.
    */
   get oldestReceivedMs(): number {
     const written = [...this.#sealed, this.#sealing, this.#segment].map((segment) => segment?.receivedMs ?? Infinity);

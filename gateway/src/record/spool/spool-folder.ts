@@ -1,6 +1,6 @@
 /**
- * Names in a spool folder. Each incarnation has a folder, whose name is a UUIDv7. The folder contains segments, numbered in
- * the order in which they were started. An empty folder without a writer gets the suffix `.drained`.
+ * Names in a spool folder. Each incarnation, which is one gateway process, has a folder whose name is a UUIDv7. The folder contains
+ * segments, numbered in the order in which they were started. An empty folder without a writer gets the suffix `.drained`.
  */
 const INCARNATION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(\d{10})\.seg$/;

@@ -51,7 +51,7 @@ export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   ...more,
 });
 
-/** A write fault. Only this many bytes are written before the write fails. */
+/** A write fault: the write fails after `bytesWritten` bytes. */
 export interface WriteFault {
   readonly error: NodeJS.ErrnoException;
   readonly bytesWritten: number;

@@ -30,8 +30,8 @@ const CHECK_INTERVAL_MS = 1_000;
 const NO = Promise.resolve(false);
 
 /**
- * Keeps accepted requests on disk until ClickHouse has them (see README.md). Each process writes into its own folder, an
- * incarnation, and never into the folder of an earlier process, which may still be writing.
+ * Keeps accepted requests on disk until ClickHouse has them (see README.md). Each process is an incarnation, which writes into its
+ * own folder and never into the folder of an earlier process, which may still be writing.
  */
 export class Spool implements Recorder {
   readonly dir: string;
@@ -143,8 +143,8 @@ export class Spool implements Recorder {
   }
 
   /**
-   * The `performance.now()` time when the oldest request whose record was not taken for delivery was received. Infinity if there is
-   * no such request.
+   * The `performance.now()` time when the oldest request was received, among the records that `takeSealed` has not returned yet.
+   * Infinity if there are none.
    */
   get oldestReceivedMs(): number {
     return this.#writer.oldestReceivedMs;

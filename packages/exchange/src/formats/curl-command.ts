@@ -68,8 +68,8 @@ const headerArgs = (
   host: string,
   { bytes: bodyBytes, args: bodyArgs }: CurlBody,
 ): readonly string[] => {
-  // curl would wait forever, because RFC 9110 section 10.1.1 forbids Expect without content, and with chunked encoding, the server
-  // cannot know that the content is empty.
+  // Expect is left out for an empty chunked body, because RFC 9110 section 10.1.1 forbids Expect without content. With chunked
+  // encoding, the server cannot know that the body is empty, so curl would wait forever.
   const isEndless = bodyBytes === 0 && headerOf(headers, 'transfer-encoding') !== undefined;
   const isSent = ([name, value]: HeaderPair): boolean => {
     const known = name.toLowerCase();

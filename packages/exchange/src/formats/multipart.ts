@@ -24,7 +24,7 @@ export interface MultipartSections {
 
 /** One part with a head. */
 export interface MultipartItem {
-  /** As sent. */
+  /** Names as sent, and values without the whitespace around them. */
   readonly headers: readonly HeaderPair[];
   /** From Content-Disposition, if present. */
   readonly name: string | undefined;
@@ -38,7 +38,7 @@ export interface MultipartItem {
 
 /** Longer than the 70 characters that RFC 2046 allows. */
 const BOUNDARY_LENGTH_MAX = 200;
-/** The maximum number of sections to read in one body. A page does not list more, and each section costs a few objects. */
+/** The maximum number of sections to read in one body. Limits memory, because each section costs a few objects. */
 const SECTIONS_MAX = 10_000;
 /** The maximum number of parts that a page lists for one body. */
 const ITEMS_MAX = 1_000;

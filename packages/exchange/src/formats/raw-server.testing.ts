@@ -55,7 +55,7 @@ const parse = (bytes: Buffer): RawRequest | undefined => {
   return { requestLine, headers, body };
 };
 
-/** Starts a server that accepts one request per connection and parses the request only to find its end. */
+/** Starts a server that accepts one request per connection and keeps it as sent. */
 export const startRawServer = async (): Promise<RawServer> => {
   const requests: RawRequest[] = [];
   const serve = (socket: Socket): void => {

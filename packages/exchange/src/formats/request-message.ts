@@ -15,8 +15,8 @@ export interface RequestEntry {
 const CRLF = '\r\n';
 
 /**
- * Returns a head as sent on the wire, up to its empty line, in latin1 with one byte per character. Whitespace around values is
- * not recorded.
+ * Returns a head as sent on the wire, including the empty line at its end, in latin1 with one byte per character. Whitespace around
+ * values is not recorded.
  */
 const messageHead = (firstLine: string, headers: readonly HeaderPair[]): string =>
   [firstLine, ...headers.map(([name, value]) => (value === '' ? `${name}:` : `${name}: ${value}`)), '', ''].join(CRLF);

@@ -10,7 +10,7 @@ const byte = (from: number, to: number): fc.Arbitrary<number> => fc.integer({ mi
 const bytesOf = (one: fc.Arbitrary<number>, maxLength: number): fc.Arbitrary<string> =>
   fc.array(one, { maxLength }).map((list) => latin1(Uint8Array.from(list)));
 
-/** Text that has a side effect if it is not quoted correctly. */
+/** Text that a shell or curl interprets if it is not quoted correctly. */
 const HOSTILE = [
   "'; touch pwned; '",
   '"; touch pwned; "',

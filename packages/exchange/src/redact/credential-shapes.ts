@@ -4,7 +4,7 @@ export const REDACTED = '[redacted]';
 interface Shape {
   readonly name: string;
   readonly pattern: RegExp;
-  /** Returns the part of a match that stays, or undefined if the match is not a credential. */
+  /** Returns the text that replaces a match, or undefined if the match is not a credential. */
   readonly keep: (match: string, ...groups: readonly string[]) => string | undefined;
 }
 
@@ -69,7 +69,7 @@ const SHAPES: readonly Shape[] = [
   },
   {
     name: 'card number',
-    // Visa, Mastercard, American Express, Discover, JCB and Diners Club: 14 to 19 digits, grouped or not.
+    // Matches numbers that begin like those of Visa, Mastercard, American Express, Discover, JCB and Diners Club, grouped or not.
     pattern:
       /(?<![\w.+-])(?:4\d|5[1-5]|2[2-7]|6[05]|3[04-8])\d{2}(?:[ -]?\d{4,6}){2}(?:[ -]?\d{2,4}){0,2}(?![\w-]|\.\d)/g,
     keep: (match) => (isCardNumber(match) ? REDACTED : undefined),

@@ -185,7 +185,10 @@ const encodedForms = (needle: string): string[] => {
   return [...base64Forms(bytes), hex, hex.toUpperCase()];
 };
 
-/** All values that were removed from an exchange. They must not appear anywhere else in it, in any encoding. */
+/**
+ * All values that were removed from an exchange. They must not appear anywhere else in it, in plain form or in one of the encodings
+ * that `sweep` knows.
+ */
 export class HiddenValues {
   readonly #needles = new Set<string>();
   /** Values that were already added, by encoding. A body may repeat a value very often. */

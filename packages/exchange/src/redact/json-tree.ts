@@ -4,7 +4,7 @@ export type JsonNode =
   | { readonly kind: 'array'; readonly start: number; readonly end: number; readonly items: readonly JsonNode[] }
   | { readonly kind: 'string'; readonly start: number; readonly end: number; readonly text: string }
   | { readonly kind: 'scalar'; readonly start: number; readonly end: number }
-  /** A string or number that is cut off by the end of the text, so that its value is unknown. */
+  /** A string, number or literal that is cut off by the end of the text, so that its value is unknown. */
   | { readonly kind: 'cut'; readonly start: number; readonly end: number };
 
 interface JsonMember {

@@ -148,8 +148,9 @@ export const redactFields = (redactor: Redactor, entry: LogEntry) => {
 };
 
 /**
- * Returns the entry without the values that the rules hide, anywhere and in any encoding, and without credentials that are
- * recognised by their form. The rest keeps its bytes. This function is pure. It takes tens of milliseconds for large bodies.
+ * Returns the entry without the values that the rules hide, wherever they appear and in common encodings (see `HiddenValues`), and
+ * without credentials that are recognised by their form. The rest keeps its bytes. This function is pure. It takes tens of
+ * milliseconds for large bodies.
  */
 export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {
   const redactor = new Redactor(compileRules(rules));

@@ -83,7 +83,10 @@ export class Redactor {
       : this.hide('header', lower, value, 'latin1');
   }
 
-  /** Removes a caller's address wherever it appears. Loopback addresses reveal nothing about a caller. */
+  /**
+   * Records a caller's address, so that `values.sweep` removes it wherever it appears. Loopback addresses reveal nothing about a
+   * caller.
+   */
   address(address: string): void {
     if (isIP(address) !== 0 && !LOOPBACK.test(address)) this.values.add(address, 'latin1');
   }

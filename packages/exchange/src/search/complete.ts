@@ -4,7 +4,10 @@ import { FIELDS, HEADER_PREFIXES, headerField, isPlainField } from './fields.ts'
 export type Completion =
   /** The name of a field, or free text. `names` include their colon, or their dot if they are prefixes for headers. */
   | { readonly kind: 'field'; readonly typed: string; readonly names: readonly string[]; from: number; to: number }
-  /** The value of a field. `values` is set if all values are known. Otherwise, call `LogStore.distinct` for this field. */
+  /**
+   * The value of a field. `values` contains the matching ones if the field has a fixed list of values. For other fields, it is
+   * empty: call `LogStore.distinct`.
+   */
   | {
       readonly kind: 'value';
       readonly field: string;

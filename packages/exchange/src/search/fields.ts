@@ -6,7 +6,7 @@ export type FieldKind = 'choice' | 'status' | 'duration' | 'size' | 'pattern' | 
 
 export interface Field {
   readonly kind: FieldKind;
-  /** A phrase for users that answers the question "which requests?". */
+  /** What the field searches, as a phrase for users. */
   readonly meaning: string;
   readonly example: string;
   /** All possible values, if there are only a few. */
@@ -24,7 +24,7 @@ const OUTCOME_VALUES = [
 ] as const satisfies readonly Outcome[];
 const ACTION_VALUES = ['JSON', 'Forward'] as const satisfies readonly Action[];
 
-/** Fields with a one-word name. */
+/** Fields whose names do not contain a header name. */
 export type PlainField = 'method' | 'outcome' | 'action' | ContainsField | PatternField | NumberField;
 
 /** Every field, in the order in which a search box offers them. */
@@ -73,7 +73,10 @@ export const HEADER_PREFIXES = {
 
 export const isPlainField = (name: string): name is PlainField => Object.hasOwn(FIELDS, name);
 
-/** Returns the field that a name refers to, and the rest of the name, which is the header name. */
+/**
+ * Splits the name of a header field, such as `header.accept`, into its prefix and the header name. Returns undefined for any other
+ * field.
+ */
 export const headerField = (
   name: string,
 ): { readonly prefix: keyof typeof HEADER_PREFIXES; readonly header: string } | undefined => {
@@ -137,7 +140,7 @@ const distance = (a: string, b: string): number => {
   return at(a.length, b.length);
 };
 
-/** A longer name is not a typo. */
+/** The maximum length of a name to correct. A longer name is not a typo. */
 const NAME_LENGTH_MAX = 40;
 
 /** Returns the closest name among `names`, if one is close enough. */

@@ -41,7 +41,10 @@ export type Term =
   /** Both ends are inclusive. */
   | { readonly kind: 'range'; readonly field: NumberField; readonly from: number; readonly to: number };
 
-/** Returns whether a match depends on headers or bodies, which make up most of the stored data. */
+/**
+ * Returns whether a match can depend on headers or bodies, which make up most of the stored data. Also true for a search in the
+ * query string.
+ */
 export const readsContents = (filter: Filter): boolean => {
   if (filter.kind === 'and' || filter.kind === 'or') return filter.conditions.some(readsContents);
   if (filter.kind === 'not') return readsContents(filter.condition);

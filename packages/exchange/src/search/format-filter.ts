@@ -3,8 +3,8 @@ import { DURATION_UNITS, SIZE_UNITS } from './parse-number.ts';
 import { byteOfEscape } from './text-bytes.ts';
 
 /**
- * Returns the shortest text that `parseFilter` reads as this search. The text is used for links, chips, and for "filter in" and
- * "filter out", which add a term to the tree.
+ * Returns the canonical text of a search, which `parseFilter` reads as the same search. The text is used for links, chips, and for
+ * "filter in" and "filter out", which add a term to the tree.
  */
 export const formatFilter = (filter: Filter): string => (filter.kind === 'everything' ? '' : formatCondition(filter));
 

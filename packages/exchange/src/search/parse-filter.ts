@@ -51,7 +51,7 @@ class Parser {
     if (this.#tokens.length === 0) return { kind: 'everything' };
     const condition = this.#any();
     const rest = this.#tokens[this.#at];
-    // Only a parenthesis ends a search before the end of the text.
+    // Only a closing parenthesis can end the search before the end of the text.
     if (rest !== undefined) {
       throw new FilterSyntaxError('This parenthesis has no opening parenthesis. To search for it, write ")".', rest);
     }

@@ -1,9 +1,9 @@
 import type { ContainsField, NumberField, PatternField, Side } from '@standin/exchange/search';
 
 /**
- * A column for a field. The tables in this file are closed, so no other part of a search becomes SQL. `frozen` means that the value
- * is the same in both versions of a row (only the request, and the complete exchange), so that a condition on it can be checked
- * before the versions are merged.
+ * A column for a field. This file lists all columns, and no other part of a search becomes SQL. `frozen` means that the value is
+ * the same in both versions of a row (only the request, and the complete exchange), so that a condition on it can be checked before
+ * the versions are merged.
  */
 export interface Column {
   readonly sql: string;
