@@ -84,7 +84,7 @@ export const rangeRule: Rule<TimeRange> = {
 /** Returns the schema of a log id, which is a UUID in lower case. */
 export const logId = () =>
   withRules(text({ min: 1, max: 36 }), [
-    matches('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'must be the id of a log entry: a UUID in lowercase'),
+    matches('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'must be the id of a captured request: a UUID in lowercase'),
   ]);
 
 /** Returns the schema of a time in RFC 3339 format. */
@@ -155,7 +155,7 @@ export const initialStatus = (types: readonly ConditionType[]) => ({
     type,
     status: type === 'Reconciling' ? 'True' : 'Unknown',
     reason: 'Pending',
-    message: 'Waiting for the operator',
+    message: 'Waiting for the operator.',
     lastTransitionTime: '1970-01-01T00:00:00Z',
   })),
 });

@@ -23,7 +23,7 @@ export const pathRules: readonly Rule<string>[] = [
   ),
   lacks(
     '[{}]',
-    'must not contain { or }: path parameters such as {id} do not exist yet, so write one path in full (a literal brace is %7B or %7D)',
+    'must not contain { or }: path parameters such as {id} are not supported, so write the whole path (a literal brace is %7B or %7D)',
   ),
   matches(
     `(${PATH_CHARACTER}|[?#{}])*`,

@@ -17,6 +17,6 @@ export const checkExpected = (
   if (generation === expected) return;
   throw new SourceError(
     'Conflict',
-    `${kind} "${name}" is now at generation ${generation}, but you edited generation ${expected}. Reload the page and repeat the change`,
+    `${kind} "${name}" is now at generation ${generation}, but this change is based on generation ${expected}: load the latest version and repeat the change`,
   );
 };

@@ -277,7 +277,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
       await untilForgotten(1);
       source.secrets.set('default/own-key', { 'api-key': NEW });
       await untilCondition('False PartiallyProgrammed');
-      expect(messageOf()).toBe('Waiting for b.');
+      expect(messageOf()).toBe('Some gateways have not acknowledged the object yet: waiting for b.');
       // Other changes and other Accounts do not wait for gateway b.
       source.put('Account', 'team', { plan: 'Pro' });
       await vi.waitFor(() => {

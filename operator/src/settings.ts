@@ -158,7 +158,7 @@ export const operatorSettings = z.object({
         .max(LIMITS.retentionDaysMax)
         .default(LIMITS.retentionDaysMax)
         .describe(
-          'Maximum number of days that log entries are kept. Limits every project’s setting. Existing entries are not affected.',
+          'Maximum number of days for which captured requests are kept. Limits every project’s setting. Requests that are already captured are not affected.',
         ),
     })
     .prefault({}),

@@ -79,7 +79,7 @@ describe('signing in', () => {
     const token = page.getByLabel('Kubernetes token');
     const button = page.getByRole('button', { name: 'Sign in with this token' });
     await button.click();
-    await page.getByText('Paste a token.').waitFor();
+    await page.getByText('Enter a token.').waitFor();
     await token.fill('two words');
     await button.click();
     await page.getByText('Invalid bearer token').waitFor();
@@ -114,7 +114,7 @@ describe('signing in', () => {
     const page = await open(viewer);
     await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByText('You are signed out.').waitFor();
+    await page.getByText('You have signed out.').waitFor();
     expect((await page.context().cookies()).filter(({ name }) => name.startsWith('standin-session'))).toEqual([]);
     await page.goto(`${dashboard.url}/projects`);
     expect(new URL(page.url()).pathname).toBe('/login');

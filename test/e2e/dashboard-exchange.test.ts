@@ -145,7 +145,7 @@ describe('copying a request', () => {
       await expect.poll(() => copied(page)).toContain('"version": "1.2"');
       await page.getByRole('button', { name: 'Download', exact: true }).click();
       const downloading = page.waitForEvent('download');
-      await page.getByRole('menuitem', { name: 'Exchange as HAR' }).click();
+      await page.getByRole('menuitem', { name: 'Request and response as HAR' }).click();
       const download = await downloading;
       expect(download.suggestedFilename()).toBe(`${order.id}.har`);
       const har = JSON.parse(await readFile(await download.path(), 'utf8')) as { log: { entries: unknown[] } };

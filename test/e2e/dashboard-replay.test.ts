@@ -205,7 +205,7 @@ describe('many requests', () => {
       expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
       // When the user chooses a relative time range, the page converts it to fixed times and keeps these times.
       await page.getByRole('link', { name: 'Use the last hour' }).click();
-      await page.getByRole('heading', { name: /^\d+ requests to the original endpoint$/ }).waitFor();
+      await page.getByRole('heading', { name: /^\d+ requests to their original endpoints$/ }).waitFor();
       const times = ['Start time', 'End time'].map((name) => page.getByLabel(name).inputValue());
       const [from = Number.NaN, to = Number.NaN] = (await Promise.all(times)).map(Date.parse);
       expect(to - from).toBe(3_600_000);
@@ -215,13 +215,13 @@ describe('many requests', () => {
   test('are selected in Traffic, confirmed by count, sent in the original order and compared one by one', async () => {
     await onPage(`${SHOP}/traffic?q=query:batch=`, async (page) => {
       await page.getByRole('link', { name: 'Replay these' }).click();
-      await page.getByRole('heading', { name: `${COUNT} requests to the original endpoint` }).waitFor();
+      await page.getByRole('heading', { name: `${COUNT} requests to their original endpoints` }).waitFor();
       // The relative time range is now fixed, so it does not include later requests.
       expect(new URL(page.url()).searchParams.get('to')).toMatch(/^\d{4}-.*Z$/);
       await page.getByRole('radio', { name: 'Original upstream' }).check();
       await page.getByLabel('Maximum requests per second').fill('100');
-      await page.getByLabel('Order').selectOption('Sequentially, in the order received');
-      await page.getByRole('heading', { name: `${COUNT} requests to the original upstream` }).waitFor();
+      await page.getByLabel('Order').selectOption('As received, one at a time');
+      await page.getByRole('heading', { name: `${COUNT} requests to their original upstreams` }).waitFor();
       await page.getByText('The first 5, oldest first').waitFor();
       await expect.poll(() => page.url()).toContain('order=Original');
 
@@ -291,7 +291,7 @@ describe('many requests', () => {
       await page.getByLabel('Search (optional)').fill('query:batch=');
       await expect.poll(() => page.getByLabel('Maximum requests per second').getAttribute('aria-invalid')).toBe('true');
       await page.getByLabel('Maximum requests per second').fill('5');
-      await page.getByRole('heading', { name: `${COUNT} requests to the original upstream` }).waitFor();
+      await page.getByRole('heading', { name: `${COUNT} requests to their original upstreams` }).waitFor();
       await page.getByLabel('Search (optional)').fill('path:/nothing');
       await page.getByText('No matching requests.').waitFor();
     });
@@ -318,7 +318,7 @@ describe('no axe violation in either theme, no horizontal scrolling on a phone:'
     expectAccessible(browser, at(`${captured}/replay`), async (page) => {
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('heading', { name: 'Differences' }).waitFor();
-      await page.getByText('Full response and sent request').click();
+      await page.getByText('Full response and sent headers').click();
     }));
   test('a replay that is about to be cancelled', () =>
     expectAccessible(browser, at(`${PLAN}&rate=1`), async (page) => {

@@ -365,7 +365,7 @@ describe('a request', () => {
 
   test('is sent by a click in an empty project and appears', async () => {
     await onPage('/p/default/fresh/traffic', async (page) => {
-      await page.getByRole('heading', { name: 'No requests yet' }).waitFor();
+      await page.getByRole('heading', { name: 'No captured requests' }).waitFor();
       await page.getByRole('button', { name: 'Send a GET request' }).click();
       await expect.poll(() => rows(page).count()).toBe(1);
       await page.getByRole('gridcell', { name: '/hello' }).waitFor();

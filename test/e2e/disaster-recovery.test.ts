@@ -323,7 +323,7 @@ test('standin adopt moves the URL to another name, and the documented statement 
   const shop = (await tenant.get('Project', 'shop')).status;
   const args = ['adopt', 'project', `${TEAM}/store`, '--from', `${TEAM}/shop`, '--kubeconfig', cluster.kubeconfigPath];
   const early = await standin(args);
-  expect(early.stderr).toContain(`Project ${TEAM}/shop still has this identity: delete it first`);
+  expect(early.stderr).toContain(`Project ${TEAM}/shop still exists: delete this Project first`);
   await tenant.remove('Project', 'shop');
   const { code, stdout, stderr } = await standin(args);
   expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: `${uids.project}\n` });

@@ -107,7 +107,7 @@ test('objects that arrive in the wrong order leave one Normal Event each, and on
     'Warning ProjectNotFound Endpoint lasting',
   ]);
   expect(await kubectl('events', '--for', 'endpoint.standin.dev/create-order')).toContain(
-    'It is live on all gateways.',
+    'The object is live on all gateways.',
   );
 });
 

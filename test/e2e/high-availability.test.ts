@@ -274,7 +274,9 @@ describe('gateways', () => {
     await tenant.mock('changed', '{"without": "gateway-2"}');
     // The condition may first name the other gateways too, until they have acknowledged the change.
     await eventually('gateway-2 in the condition', () => tenant.condition('Endpoint', 'changed'), {
-      accept: ({ reason, message }) => reason === 'PartiallyProgrammed' && message === 'Waiting for gateway-2.',
+      accept: ({ reason, message }) =>
+        reason === 'PartiallyProgrammed' &&
+        message === 'Some gateways have not acknowledged the object yet: waiting for gateway-2.',
       intervalMs: 20,
       timeoutMs: FORGET_MS,
     });

@@ -119,7 +119,7 @@ describe('standin replay ID', () => {
     ['an edit of many requests', [...BULK, '--body', 'x'], '--body edits a single request'],
     ['an invalid target', ['x', '--to', 'ftp://x'], 'must be endpoint, upstream, or a URL'],
     ['an invalid search', ['-p', 'shop', '--since', '1d', '--filter', 'staus:500'], 'Did you mean status?'],
-    ['a missing confirmation', BULK, 'add --yes to send them'],
+    ['a missing confirmation', BULK, 'add --yes to send the requests'],
     [
       'an unknown project',
       ['-p', 'nope', '--since', '1d'],
@@ -204,7 +204,7 @@ describe('a Replay in the data folder', () => {
 
   test.each([
     ['an invalid search', { filter: { ...filter, search: 'staus:500' } }, 'Invalid', 'There is no field "staus"'],
-    ['an unknown id', { requestId: '01a1fdee-9ec2-74f7-87c1-527b96bfd44e' }, 'RequestNotFound', 'has no entry'],
+    ['an unknown id', { requestId: '01a1fdee-9ec2-74f7-87c1-527b96bfd44e' }, 'RequestNotFound', 'has no request'],
     ['a rate of zero', { filter, ratePerSecond: 0 }, 'Invalid', 'spec.ratePerSecond: should be greater'],
   ])('with %s fails immediately with a reason', async (_, spec, reason, message) => {
     const one = await DevReplay.create(dev.data, { ...spec, target: { kind: 'Endpoint' } });

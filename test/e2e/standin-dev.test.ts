@@ -347,7 +347,7 @@ describe('standin dev with text output', () => {
         '',
         'LINE',
         'REFUSED',
-        'Stopping …',
+        'Stopping…',
       ].join('\n'),
     );
   });

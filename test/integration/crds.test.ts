@@ -317,7 +317,7 @@ describe('kubectl', () => {
     ['mep.spec.forward.timeout', 'Default: 30s.'],
     ['mpr.spec.retentionDays', 'Default: 30.'],
     ['mre.spec.filter.limit', 'Default: 1000000.'],
-    ['mac.status.conditions', 'QuotaAvailable: less than 80 %'],
+    ['mac.status.conditions', 'QuotaAvailable: no requests are rejected'],
     ['msh.status.conditions.type', 'Known types: Accepted, Ready, Reconciling, Stalled.'],
   ])('explains %s: %s', async (field, text) => {
     const { stdout } = await cluster.kubectl(['explain', field]);
@@ -327,7 +327,7 @@ describe('kubectl', () => {
   it('says that path parameters do not exist when a slug has braces', async () => {
     const file = path.join(ROOT, 'crds/testdata/refused/slug-braces.yaml');
     const { stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', file]);
-    expect(stderr).toContain('path parameters such as {id} do not exist yet');
+    expect(stderr).toContain('path parameters such as {id} are not supported');
   });
 
   it('lists only objects that are not ready with the command of docs/upgrade.md', async () => {

@@ -65,7 +65,7 @@ export const addAdoptCommand = (program: Command): void => {
       const { from, id, namespace, systemNamespace, kubeconfig } = optionsSchema.parse(raw);
       const kind = KINDS[kindName];
       const to = refOf(kind, name, namespace);
-      if ((from === undefined) === (id === undefined)) throw new PlainError('pass either --from or --id');
+      if ((from === undefined) === (id === undefined)) throw new PlainError('pass either --from or --id, but not both');
       const adopted = from === undefined ? { id: id ?? '' } : { from: refOf(kind, from, namespace) };
       const { loadKubeClient } = await import('@standin/kube/load-kube-client');
       const { adoptIdentity } = await import('@standin/operator/adopt-identity');
@@ -74,12 +74,14 @@ export const addAdoptCommand = (program: Command): void => {
       try {
         if ('from' in adopted && (await exists(client, adopted.from)))
           throw new PlainError(
-            `${kind} ${adopted.from.namespace}/${adopted.from.name} still has this identity: delete it first`,
+            `${kind} ${adopted.from.namespace}/${adopted.from.name} still exists: delete this ${kind} first`,
           );
         const store = identitySecrets(client, systemNamespace, { createsKey: false });
         const adoption = await adoptIdentity(store, to, adopted);
         stdout.line(adoption.id);
-        stderr.line(`${kind} ${to.namespace}/${to.name} will use this identity within ten seconds.`);
+        stderr.line(
+          `${kind} ${to.namespace}/${to.name} will use this identity when the operator has read it, by default within ten seconds.`,
+        );
         const [before] = adoption.replaced?.split(' ') ?? [];
         if (before !== undefined && before !== adoption.id)
           stderr.line(`Its previous identity was ${before}. To undo: standin adopt ${kindName} ${name} --id ${before}`);

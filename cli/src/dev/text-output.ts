@@ -37,7 +37,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
     rejected: (rejected) => line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() })),
     moreRejected: (count) => line([styled('dim', `… and ${count} more rejected`)]),
     warning: warn,
-    stopping: () => line('Stopping …'),
+    stopping: () => line('Stopping…'),
   };
 };
 
@@ -52,7 +52,9 @@ const readyLines = (ready: Ready, data: string): Line[] => {
     ...contentLines(ready),
     '',
     ...(example === undefined
-      ? ['No endpoint is ready yet. Add an Account, a Project and an Endpoint, as in crds/examples/quickstart.']
+      ? [
+          'No endpoint is ready yet. To add one, create an Account, a Project and an Endpoint, as in crds/examples/quickstart. Any problems are listed below.',
+        ]
       : ['Try it:', [styled('cyan', `  ${curlOf(example)}`)]]),
     '',
     privateUpstreams

@@ -28,8 +28,8 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   const left =
     account === undefined
       ? ''
-      : ` (${account.regenerations.left} of ${account.regenerations.max} left; limit per 60 minutes)`;
-  const question = `All callers of account ${title} get 401 until they send the new key. Regenerate it${left}?`;
+      : ` (${account.regenerations.left} of ${account.regenerations.max} regenerations left; limit per 60 minutes)`;
+  const question = `All callers of account ${title} get 401 until they send the new key. Regenerate the key${left}?`;
   if (
     !options.yes &&
     !(await isConfirmed(question, 'cannot ask for confirmation without a terminal: add --yes to regenerate the key'))
@@ -60,7 +60,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
 };
 
 const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyRegenerationStatus): string =>
-  `the key was not regenerated within ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted; ${name} continues`;
+  `the key was not regenerated within ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted. KeyRegeneration ${name} continues`;
 
 /** The state of a regeneration, for a command that waits for it. */
 type RegenerationOutcome =

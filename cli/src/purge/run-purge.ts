@@ -42,7 +42,7 @@ export const runPurge = async (client: PurgeClient, request: PurgeRequest, optio
   const { phase, matched, before, completedAt } = status;
   if (phase === 'Refused') throw new PlainError(formatProgress(status));
   if (phase !== 'Completed') {
-    const message = `the purge did not complete within ${timeoutMs / 1_000} s (${formatProgress(status)}); ${name} continues`;
+    const message = `the purge did not complete within ${timeoutMs / 1_000} s (${formatProgress(status)}). Purge ${name} continues`;
     throw new PlainError(message, { exitCode: EXIT_TIMEOUT });
   }
   if (output === 'json') stdout.json({ purge: name, matched, before, completedAt });

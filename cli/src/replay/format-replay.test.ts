@@ -9,8 +9,10 @@ test('the plan for a filter without matches states that there is nothing to send
     target: { kind: 'Endpoint' },
     ...{ ratePerSecond: 10, order: 'Any', state: 'Running' },
   });
-  expect(formatFilterPlan({ count: 0, first: [] }, spec)).toEqual(['No captured request matches. Nothing to send.']);
+  expect(formatFilterPlan({ count: 0, first: [] }, spec)).toEqual([
+    'No captured request matches, so nothing was sent.',
+  ]);
   expect(formatFilterPlan({ count: 20, first: [] }, spec)[0]).toBe(
-    '20 requests to the original endpoint, through the gateway, 10 per second: about 2.0 s',
+    '20 requests to their original endpoints, through the gateway, 10 per second: about 2.0 s',
   );
 });

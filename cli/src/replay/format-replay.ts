@@ -8,12 +8,17 @@ import type { FilterPlan } from './replay-client.ts';
 
 const INDENT = '  ';
 
-const targetText = ({ kind, url }: ReplaySpec['target']): string =>
-  kind === 'URL'
-    ? (url ?? '')
-    : kind === 'Endpoint'
-      ? 'the original endpoint, through the gateway'
-      : 'the original upstream';
+const targetText = ({ kind, url }: ReplaySpec['target'], isMany = false): string => {
+  const [the, s] = isMany ? ['their', 's'] : ['the', ''];
+  switch (kind) {
+    case 'URL':
+      return url ?? '';
+    case 'Endpoint':
+      return `${the} original endpoint${s}, through the gateway`;
+    case 'Upstream':
+      return `${the} original upstream${s}`;
+  }
+};
 
 const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
   replayHeaders({
@@ -41,12 +46,12 @@ export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
 /** Describes the count, target, rate, expected duration, and the first requests. */
 export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => {
   const count = Math.min(plan.count, spec.filter?.limit ?? plan.count);
-  if (count === 0) return ['No captured request matches. Nothing to send.'];
+  if (count === 0) return ['No captured request matches, so nothing was sent.'];
   const ms = (count / spec.ratePerSecond) * 1_000;
   const order = spec.order === 'Original' ? ', one at a time' : '';
   const more = count - plan.first.length;
   return [
-    `${plural(count, 'request')} to ${targetText(spec.target)}, ${spec.ratePerSecond} per second${order}: about ${formatDuration(ms)}`,
+    `${plural(count, 'request')} to ${targetText(spec.target, count > 1)}, ${spec.ratePerSecond} per second${order}: about ${formatDuration(ms)}`,
     ...plan.first.slice(0, count).map((entry) => [INDENT, ...formatSummaryLine(entry)]),
     ...(more > 0 ? [`${INDENT}… and ${more} more`] : []),
   ];

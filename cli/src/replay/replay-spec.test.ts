@@ -44,7 +44,7 @@ test('an invalid spec fails with the API server’s message', () => {
   const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
   expect(checkSpec({ ...spec, requestId, target: { kind: 'Endpoint' } })).toBeDefined();
   expect(() => checkSpec({ ...spec, requestId: 'x', target: { kind: 'Endpoint' } })).toThrow(
-    'spec.requestId: must be the id of a log entry',
+    'spec.requestId: must be the id of a captured request',
   );
 });
 

@@ -100,7 +100,7 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
   if (dryRun || plan.count === 0) return true;
   if (
     !yes &&
-    !(await isConfirmed('Send them?', 'cannot ask for confirmation without a terminal: add --yes to send them'))
+    !(await isConfirmed('Send?', 'cannot ask for confirmation without a terminal: add --yes to send the requests'))
   )
     throw new PlainError('nothing was sent');
   const { path, status } = await carryOut(client, project, spec);

@@ -19,7 +19,9 @@ export interface ApiOptions extends ServerOptions {
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
   const api = openServer(options) ?? (await awaitLocal(options.data));
   if (api !== undefined) return api;
-  throw new PlainError(`standin dev is not running for ${options.data}: start it first, or set its folder with --data`);
+  throw new PlainError(
+    `standin dev is not running for ${options.data}: start it first, set its folder with --data, or use the dashboard of a cluster with --server`,
+  );
 };
 
 /**

@@ -52,9 +52,11 @@ export const chooseProject = async (api: ApiClient, { namespace, project }: Proj
       `you cannot see ${which === '' ? 'any project' : `project ${which}`} on ${api.server}${others}`,
     );
   }
-  const names = fitting.map(({ namespace: of, name }) => `-n ${of} -p ${name}`);
+  // If only the namespace is missing, the command may not have the option -p.
+  const names = fitting.map(({ namespace: of, name }) => (project === undefined ? `-n ${of} -p ${name}` : `-n ${of}`));
   const more = names.length > SHOWN_MAX ? ', …' : '';
-  throw new PlainError(`specify a project: ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
+  const what = project === undefined ? 'a project' : `the namespace of project ${project}`;
+  throw new PlainError(`specify ${what}: ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
 };
 
 /** Finds a captured request in any project. */

@@ -32,7 +32,7 @@ export const addShareCommand = (program: Command): void => {
     }
     // Only the link goes to stdout, so that scripts can use it.
     stdout.line(made.url);
-    const pending = made.isAccepted ? '' : ' The operator has not processed it yet.';
+    const pending = made.isAccepted ? '' : ' It does not work before the operator has processed it.';
     stderr.line(
       `The link works until ${made.expiresAt}.${pending} To revoke it, go to Settings → Shares in the dashboard. Its name is ${made.name}.`,
     );

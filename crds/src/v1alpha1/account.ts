@@ -44,8 +44,9 @@ const status = z
       Accepted: 'the spec is valid, and no older Account has the same API key.',
       ResolvedRefs: 'the Secret exists and contains an API key.',
       ...SERVED_MEANINGS,
-      QuotaAvailable: "less than 80 % of this month's quota is used (present only with a quota).",
-      QuotaMismatch: 'the log contains more requests than were granted (present only while True).',
+      QuotaAvailable: "no requests are rejected because of this month's quota (present only with a quota).",
+      QuotaMismatch:
+        'the log contains more requests than were granted, or two requests that were granted as one request (present only while True).',
     }),
     ...identityStatus,
     apiKey: z
@@ -73,11 +74,11 @@ const status = z
         windowResetsAt: timestamp()
           .optional()
           .describe(
-            'When the oldest of these regenerations no longer counts toward the limit, for example 2026-11-21T10:00:00Z.',
+            'When the oldest regeneration in regenerations no longer counts toward the limit, for example 2026-11-21T10:00:00Z.',
           ),
       })
       .optional()
-      .describe('The active API key. It contains neither the key nor its digest.'),
+      .describe('Facts about the active API key. They contain neither the key nor its digest.'),
     projects: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Projects that refer to this Account.'),
     usage: z
       .strictObject({

@@ -27,7 +27,7 @@ const spec = z
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
       .describe(
-        'Number of days for which log entries are kept, for example 7. The installation may have a lower maximum: see status.retentionDays.',
+        'Number of days for which captured requests are kept, for example 7. The installation may have a lower maximum: see status.retentionDays.',
       ),
   })
   .describe("The desired state: the project's account, URI and retention.");
@@ -48,7 +48,7 @@ const status = z
       .describe('The beginning of the URLs of all endpoints, for example https://mocks.example.com/k3v9x2m7q4hd8w1n.'),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .optional()
-      .describe('Number of days for which log entries are currently kept.'),
+      .describe('Number of days for which captured requests are currently kept.'),
     endpoints: z
       .strictObject({
         total: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Endpoints in the project.'),
@@ -59,7 +59,7 @@ const status = z
     lastRequestAt: timestamp()
       .optional()
       .describe(
-        'When the project received its last request, to within ten minutes, for example 2026-11-21T09:00:00Z. Absent if it has not received any.',
+        'When the project received its last request, to within ten minutes, for example 2026-11-21T09:00:00Z. Absent if no request is known.',
       ),
   })
   .describe('The observed state, written by the operator.');
@@ -69,7 +69,7 @@ export type ProjectStatus = z.output<typeof status>;
 
 export const project = defineKind({
   kind: 'Project',
-  description: 'Groups endpoints under its URI, a first path segment that cannot be guessed.',
+  description: 'Groups endpoints under one URI, which is the first path segment of their URLs.',
   spec,
   status,
   nameRules: [],

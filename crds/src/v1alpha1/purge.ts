@@ -73,7 +73,7 @@ const status = z
       .max(LIMITS.purgeWaitingForMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe(`What the purge is waiting for, at most ${LIMITS.purgeWaitingForMax} of them.`),
+      .describe(`Up to ${LIMITS.purgeWaitingForMax} of the gateways, volumes and replays that the purge waits for.`),
     completedAt: timestamp()
       .optional()
       .describe('When the log had no matching request left, for example 2026-11-21T09:05:00Z.'),

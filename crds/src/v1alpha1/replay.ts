@@ -181,13 +181,13 @@ const status = z
       .enum(REPLAY_PHASES)
       .optional()
       .describe(
-        'The progress of the replay. Succeeded: every request got a response, with any status. Failed: at least one did not.',
+        'The progress of the replay. Succeeded: every request got a response, with any status. Failed: at least one did not, or the replay could not begin.',
       ),
     planned: count().describe('Number of matching requests when the replay began.'),
     sent: count().describe('Number of requests that were sent, with or without a response.'),
     answered: count().describe('Number of requests that got a response, with any status.'),
     failed: count().describe(
-      'Number of requests without a response, because the address policy blocked them, the connection failed, or they timed out.',
+      'Number of requests without a response, for example because the address is not allowed, the connection failed, or the request timed out.',
     ),
     byStatus: z
       .array(

@@ -36,8 +36,10 @@ const redact = z.strictObject({
 
 const spec = z
   .strictObject({
-    projectRef: reference('a Project', 'shop').describe("The log entry's project."),
-    requestId: logId().describe('Id of the log entry that is shown, for example 0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe.'),
+    projectRef: reference('a Project', 'shop').describe('The project that received the request.'),
+    requestId: logId().describe(
+      'Id of the captured request that is shown, for example 0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe.',
+    ),
     tokenSha256: withRules(text({ min: 64, max: 64 }), [
       matches('[0-9a-f]{64}', 'must be a SHA-256 in lower-case hex: the token itself is never stored'),
     ]).describe('SHA-256 of the token in the link: 64 hex digits in lower case.'),
@@ -49,7 +51,7 @@ const spec = z
       ),
   })
   .describe(
-    'The desired state: the log entry that is shown to anyone who has the link. It cannot be changed: delete the Share to revoke the link.',
+    'The desired state: the captured request that is shown to anyone who has the link. The spec cannot be changed. To revoke the link, delete the Share.',
   );
 
 const status = z
@@ -71,7 +73,7 @@ export type ShareStatus = z.output<typeof status>;
 export const share = defineKind({
   kind: 'Share',
   description:
-    'A public link to one log entry, with parts of the entry hidden. The link works until it expires. To revoke the link, delete the Share.',
+    'A public link to one captured request and its response, with parts of them hidden. The link works until it expires. To revoke the link, delete the Share.',
   spec,
   status,
   conditions: ['Accepted', 'Ready'],

@@ -62,7 +62,7 @@ const HeaderRow = ({ change }: { readonly change: HeaderChange }) => (
     name={
       <>
         <code>{change.name}</code>
-        {change.isPassing && <span className="text-small"> (different in every response)</span>}
+        {change.isPassing && <span className="text-small"> (expected to differ)</span>}
       </>
     }
     before={<Values values={change.before} look={change.isPassing ? '' : 'bg-5xx-chip'} />}
@@ -164,7 +164,7 @@ export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
         ))}
       </Table>
       {status.before === 0 || status.after === 0 ? (
-        <p className="text-muted">The bodies are not compared, because at least one response is missing.</p>
+        <p className="text-muted">The bodies can’t be compared, because at least one response is missing.</p>
       ) : (
         <Body body={body} />
       )}

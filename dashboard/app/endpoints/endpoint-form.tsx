@@ -29,7 +29,7 @@ export interface EndpointFormProps {
 
 const ACTIONS = [
   { value: 'JSON', label: 'Mock', hint: 'Returns a JSON document, byte for byte.' },
-  { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream and returns its responses.' },
+  { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream server and returns its responses.' },
 ];
 
 /**

@@ -4,8 +4,12 @@ import { RadioCards } from '../ui/radio-cards.tsx';
 import type { FieldsProps } from './mock-fields.tsx';
 
 const UPSTREAMS = [
-  { value: 'url', label: 'URL', hint: 'Any address allowed by the address policy.' },
-  { value: 'serviceRef', label: 'Service', hint: 'A Service in the same namespace.' },
+  {
+    value: 'url',
+    label: 'URL',
+    hint: 'An http or https URL. On a cluster, an administrator must allow private addresses.',
+  },
+  { value: 'serviceRef', label: 'Service', hint: 'A Kubernetes Service in the project’s namespace.' },
 ];
 
 export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (

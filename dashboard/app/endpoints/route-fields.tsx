@@ -28,7 +28,12 @@ export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFields
           />
         </Field>
         {isNew && (
-          <Field label="Object name" optional errors={errorsOf('metadata.name')}>
+          <Field
+            label="Object name"
+            optional
+            hint="Used in manifests, in kubectl and in the log. It can’t be changed later."
+            errors={errorsOf('metadata.name')}
+          >
             <Input
               mono
               name="metadata.name"

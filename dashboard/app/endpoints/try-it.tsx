@@ -28,7 +28,7 @@ const KEY_SHOWN = 'standin_••••';
 /** Fetches the key when the user copies the command, because the page does not contain it. */
 const readApiKey = async (params: ProjectName): Promise<string> => {
   const response = await fetch(paths.apiKeyValue(params), { method: 'POST' });
-  if (!response.ok) throw new Error('cannot read the API key');
+  if (!response.ok) throw new Error('the API key can’t be read. See Settings → API key.');
   return response.text();
 };
 

@@ -165,7 +165,7 @@ const PrettyJson = ({ label, text }: { readonly label: string; readonly text: st
   return (
     <>
       {isIndented && formatted === undefined && (
-        <p className="text-muted">This JSON is nested too deeply to format. The body is shown unchanged.</p>
+        <p className="text-muted">This JSON would be too long with indentation. The body is shown unchanged.</p>
       )}
       <CodeView label={label} language="json" text={formatted ?? text} />
     </>

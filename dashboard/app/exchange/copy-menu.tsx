@@ -11,7 +11,7 @@ import type { CopyFormat, ExchangeCopy } from '../../src/captured/exchange-forma
 /** Fetches the text from the server, because it can contain bodies that are too long for a page. */
 const readCopy = async (exchange: RequestName, format: CopyFormat): Promise<ExchangeCopy> => {
   const response = await fetch(paths.exchangeCopy(exchange, { as: format }));
-  if (!response.ok) throw new Error('cannot read the request');
+  if (!response.ok) throw new Error('the request can’t be read. Reload the page and try again.');
   return (await response.json()) as ExchangeCopy;
 };
 

@@ -65,7 +65,11 @@ export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, 
           })}
         </dl>
       )}
-      {total > PAIRS_SHOWN_MAX && <p className="text-small text-muted">Showing the first {PAIRS_SHOWN_MAX}.</p>}
+      {total > PAIRS_SHOWN_MAX && (
+        <p className="text-small text-muted">
+          Showing the first {PAIRS_SHOWN_MAX} of {total}.
+        </p>
+      )}
     </section>
   );
 };

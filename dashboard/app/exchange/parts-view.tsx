@@ -30,7 +30,13 @@ export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
   const bytes = useMemo(() => bodyBytes(body), [body]);
   const items = useMemo(() => parseMultipart(latin1Text(bytes), boundaryOf(body.contentType) ?? ''), [bytes, body]);
   if (items.length === 0)
-    return <p className="text-muted">The body does not contain the boundary from its content-type header.</p>;
+    return (
+      <p className="text-muted">
+        {body.bytesShown < body.bytes
+          ? 'The beginning of the body contains no boundary. Only the beginning is searched here. Download the body to see the rest.'
+          : 'The body does not contain the boundary from its content-type header. To see the body, choose another view.'}
+      </p>
+    );
   return (
     <>
       <ul aria-label={`Parts of the ${part} body`} className="rounded border border-line">

@@ -37,11 +37,13 @@ export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
       </div>
       <CodeView label="Raw request" language="text" text={text} />
       <p className="text-small text-muted">
-        {!isText && `The body (${formatBytes(body.bytes)}) is binary. `}
+        {!isText &&
+          `The body (${formatBytes(body.bytes)}) is binary and is not shown. Download the request to get it. `}
         {isText &&
           !isWhole &&
           `Showing the first ${formatBytes(body.bytesShown)} of the body. Download the request to see the rest. `}
-        The x-api-key value is not stored, and chunked bodies are joined.
+        The value of x-api-key is the key’s fingerprint, because the key is not stored. The chunks of a chunked body are
+        joined.
       </p>
     </section>
   );

@@ -53,7 +53,7 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
         </Notice>
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
-        <dt>{status === 0 ? 'Forwarded to' : 'Responder'}</dt>
+        <dt>{status === 0 ? 'Destination' : 'Responder'}</dt>
         <dd>
           {responder}{' '}
           <Link to={paths.endpoint({ ...exchange, endpoint })} className="font-mono text-accent hover:underline">

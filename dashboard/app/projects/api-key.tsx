@@ -77,7 +77,7 @@ const KeyRow = () => {
         </div>
       )}
       <p className="mt-1 text-small text-muted">
-        Callers send it in the <code>x-api-key</code> header. A revealed key is hidden again after 30 seconds.
+        Callers send this key in the <code>x-api-key</code> header. A revealed key is hidden again after 30 seconds.
       </p>
     </Row>
   );
@@ -126,7 +126,11 @@ export const ApiKey = (props: ApiKeyProps) => {
         </Row>
         <Row label="Plan">{plan ?? '–'}</Row>
         <Row label="Quota">
-          {quota === undefined ? 'Unlimited' : `${new Intl.NumberFormat('en').format(quota)} requests per month`}
+          {quota === undefined
+            ? fingerprint === undefined
+              ? '–'
+              : 'Unlimited'
+            : `${new Intl.NumberFormat('en').format(quota)} requests per month`}
         </Row>
         {command !== undefined && (
           <Row label="With kubectl">

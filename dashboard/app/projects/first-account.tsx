@@ -49,8 +49,8 @@ export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
     >
       A project belongs to an account, which owns the API key and the quota.{' '}
       {mode === 'local'
-        ? 'Create one here, or add its manifest to the others. This page updates automatically.'
-        : 'Apply one with kubectl. This page updates automatically.'}
+        ? 'Create an account here, or add an Account manifest to the directory that standin dev watches. This page updates automatically.'
+        : 'Apply an Account manifest with kubectl, or ask an administrator to do so. This page updates automatically.'}
     </EmptyState>
     {problem !== undefined && (
       <Notice look="bad" alert>

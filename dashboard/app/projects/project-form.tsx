@@ -41,7 +41,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
       <Field
         label="Retention"
         optional
-        hint="Number of days to keep log entries. Changes apply to new requests only."
+        hint="Number of days for which captured requests are kept. A change applies to new requests only."
         errors={errorsOf('spec.retentionDays')}
       >
         <Input
@@ -57,7 +57,7 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
         optional
         hint={
           existing?.hasPinnedUri === true
-            ? 'Callers’ URLs contain it, so it can’t be changed.'
+            ? 'Callers’ URLs contain this URI, so it can’t be changed.'
             : `First path segment of all URLs: 16 to 64 lowercase letters, digits and hyphens. ${existing === undefined ? '' : 'Any value except the current URI changes the project’s URLs immediately. '}Pin it to keep the URLs when the project moves to another cluster. It can’t be changed later.`
         }
         errors={errorsOf('spec.uri')}

@@ -47,8 +47,8 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
         Regenerate key{' '}
       </h2>
       <p className="text-muted">
-        Use this if the key has leaked. The old key stops working as soon as every gateway has the new one, usually
-        within a second.
+        Replace the key if it has leaked. The old key stops working when every gateway has the new one, usually within a
+        second.
       </p>
       <div aria-live="polite" className="w-full empty:hidden">
         <Progress newest={newest} />
@@ -59,10 +59,10 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
           <RefreshCw aria-hidden /> Regenerate key…
         </Button>
         <span className="text-small text-muted">
-          {left} of {max} left (limit per 60 minutes)
+          {left} of {max} regenerations left (limit per 60 minutes)
           {left === 0 && resetsAt !== undefined && (
             <>
-              . The next one is possible from <Time at={resetsAt} zone={time} />
+              . The next regeneration is possible from <Time at={resetsAt} zone={time} />
             </>
           )}
         </span>

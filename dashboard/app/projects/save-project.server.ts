@@ -15,7 +15,16 @@ export const saveProject = async (
   if (managed !== undefined) return managed;
   const object = toProject(values, edited && desiredOf(edited.before).metadata);
   if (object.metadata.name === '')
-    return refusedForm({ fields: { 'spec.displayName': ['Enter a name, or an object name below.'] }, form: [] });
+    return refusedForm({
+      fields: {
+        'spec.displayName': [
+          values['spec.displayName'] === ''
+            ? 'Enter a name, or an object name below.'
+            : 'No object name can be derived from this name. Enter an object name below.',
+        ],
+      },
+      form: [],
+    });
   return saveForm(resources.apply(object, edited?.generation ?? 'absent'), (problems) =>
     errorsOf(problems, PROJECT_FIELDS),
   );

@@ -29,7 +29,7 @@ export const PurgeForm = ({ values, errors }: PurgeFormProps) => {
         legend="Requests"
         name="requests"
         choices={[
-          { value: '', label: 'Matching requests', hint: 'Those that match a search, a time range, or both.' },
+          { value: '', label: 'Matching requests', hint: 'Requests that match a search, a time range, or both.' },
           { value: 'All', label: 'All requests', hint: 'The whole log of this project.' },
         ]}
         defaultValue={values.requests}
@@ -41,8 +41,8 @@ export const PurgeForm = ({ values, errors }: PurgeFormProps) => {
           optional
           hint={
             <>
-              The same syntax as in Traffic. The search stays in the record of the purge. Instead of personal data, use
-              ids (<code>id:…</code>) or a time range where you can.
+              The same syntax as in Traffic. The search is kept in the record of the purge. Instead of personal data,
+              use ids (<code>id:…</code>) or a time range where you can.
             </>
           }
           errors={errorsOf('q')}

@@ -44,7 +44,8 @@ const PurgeRow = ({ purge, zone }: { readonly purge: PurgeView; readonly zone: T
       <p className="flex flex-wrap gap-x-3 text-small text-muted">
         {matched !== undefined && (
           <span className="tabular-nums">
-            {matched.toLocaleString('en')} {matched === 1 ? 'request' : 'requests'}
+            {matched.toLocaleString('en')} {matched === 1 ? 'request' : 'requests'}{' '}
+            {phase === 'Completed' ? 'deleted' : 'matched'}
           </span>
         )}
         <span>

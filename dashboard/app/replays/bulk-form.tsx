@@ -47,7 +47,7 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         names={{ kind: 'target', url: 'url' }}
         kind={values.target}
         url={values.url}
-        upstream="each endpoint’s upstream. Requests to endpoints without an upstream are reported as failed."
+        upstream="each endpoint’s upstream. If an endpoint has no upstream, its requests get no response."
         errors={{ kind: errorsOf('target'), url: errorsOf('url') }}
       />
       <div className="grid gap-4 sm:grid-cols-2">
@@ -60,8 +60,8 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         </Field>
         <Field label="Order" errors={errorsOf('order')}>
           <Select name="order" defaultValue={values.order}>
-            <option value="Any">Concurrently</option>
-            <option value="Original">Sequentially, in the order received</option>
+            <option value="Any">Any, several at a time</option>
+            <option value="Original">As received, one at a time</option>
           </Select>
         </Field>
       </div>

@@ -67,7 +67,8 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
     <section aria-labelledby="plan" className="flex min-w-0 flex-col gap-4">
       <div role="status">
         <h2 id="plan" className="text-h2">
-          {number} {count === 1 ? 'request' : 'requests'} to {targetInWords({ target: values.target, url: values.url })}
+          {number} {count === 1 ? 'request' : 'requests'} to{' '}
+          {targetInWords({ target: values.target, url: values.url }, count > 1)}
         </h2>
         <p className="text-muted">
           At {values.rate} per second, this {seconds < 1 ? 'can take' : 'takes at least'} {inWords(seconds)}.

@@ -14,7 +14,9 @@ export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
         </div>
       )}
       <div className="flex items-center justify-between gap-2">
-        <p className="text-muted">As a Kubernetes resource. Each time you create it, the requests are sent again.</p>
+        <p className="text-muted">
+          This manifest creates a Replay. Each time you create one, the requests are sent again.
+        </p>
         <CopyButton text={kubectl} label="Copy as kubectl create" labelled />
       </div>
       <CodeView label="Replay manifest" language="yaml" text={yaml} />

@@ -48,10 +48,11 @@ const Block = ({ label, children }: { readonly label: string; readonly children:
   </div>
 );
 
-const TooLarge = ({ bytes }: { readonly bytes: number }) => (
+const TooLarge = ({ bytes, isBinary }: { readonly bytes: number; readonly isBinary: boolean }) => (
   <Notice look="info">
     The body ({kilobytes(bytes)}) is too large to edit and is sent as captured. The limit is{' '}
-    {kilobytes(LIMITS.replayEditBytesMax)}.
+    {kilobytes(LIMITS.replayEditBytesMax)}
+    {isBinary && ' after base64 encoding, which makes a body a third larger'}.
   </Notice>
 );
 
@@ -107,7 +108,7 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
       <Textarea name="spec.edit.headers" rows={8} defaultValue={values['spec.edit.headers']} />
     </Field>
     {captured.body === undefined ? (
-      <TooLarge bytes={captured.bodyBytes} />
+      <TooLarge bytes={captured.bodyBytes} isBinary={captured.bodyEncoding === 'base64'} />
     ) : (
       <>
         <Field label="Body" errors={errorsOf('spec.edit.body')}>

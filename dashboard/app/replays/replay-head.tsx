@@ -52,7 +52,7 @@ export const ReplayHead = (props: ReplayHeadProps) => {
         <code className="text-muted">{replay.replay}</code>
       </div>
       <p className="mt-0.5 break-words">
-        <What {...props} /> to <span className="break-all">{targetInWords(replay)}</span>
+        <What {...props} /> to <span className="break-all">{targetInWords(replay, replay.what.kind === 'many')}</span>
         <span className="text-muted">
           , <Time at={createdAt} zone={zone} />
         </span>

@@ -67,7 +67,7 @@ export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
             {failed > 0 && <span className="text-5xx">, {count(failed)} without a response</span>}
           </h2>
           <p className="text-small text-muted">
-            Up to {count(ratePerSecond)} per second, {isOrdered ? 'sequentially' : 'concurrently'}
+            Up to {count(ratePerSecond)} per second, {isOrdered ? 'one at a time' : 'several at a time'}
             {isRunning &&
               left !== undefined &&
               left >= ratePerSecond &&

@@ -24,7 +24,7 @@ const Progress = ({ replay: { what, result, planned, sent, failed } }: { readonl
     <span className="tabular-nums">
       {count(sent)}
       {planned !== undefined && ` of ${count(planned)}`}
-      {failed > 0 && <span className="text-5xx">, {count(failed)} failed</span>}
+      {failed > 0 && <span className="text-5xx">, {count(failed)} without a response</span>}
     </span>
   );
 };

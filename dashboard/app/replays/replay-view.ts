@@ -42,14 +42,19 @@ export const TONE_OF_PHASE: Readonly<Record<ReplayPhase, Tone>> = {
   Cancelled: 'none',
 };
 
+/** For several requests, which may have different endpoints. */
+const TARGETS_WORDS: Readonly<Record<string, string>> = {
+  Endpoint: 'their original endpoints',
+  Upstream: 'their original upstreams',
+};
 const TARGET_WORDS: Readonly<Record<string, string>> = {
   Endpoint: 'the original endpoint',
   Upstream: 'the original upstream',
 };
 
 /** Returns the target in words, such as `the original endpoint`, or the URL. */
-export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>): string =>
-  TARGET_WORDS[target] ?? url;
+export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>, isMany = false): string =>
+  (isMany ? TARGETS_WORDS : TARGET_WORDS)[target] ?? url;
 
 /** Formats an approximate duration: `40 s`, `65 min`, `1 h 35 min`. */
 export const inWords = (seconds: number): string => {

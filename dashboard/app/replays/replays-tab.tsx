@@ -41,7 +41,10 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
       ) : 'unavailable' in data ? (
         <Notice look="bad">{data.unavailable} Reload the page to try again.</Notice>
       ) : data.replays.length === 0 ? (
-        <p className="text-muted">Not replayed yet. Results are kept for the same time as log entries.</p>
+        <p className="text-muted">
+          No replay results. When you replay this request, the result appears here. Results are kept for as long as
+          captured requests.
+        </p>
       ) : (
         <ul className="rounded border border-line">
           {data.replays.map((replay) => (

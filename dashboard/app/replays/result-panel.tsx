@@ -34,7 +34,7 @@ const Actions = ({ params, target, like, result }: ResultPanelProps) => {
           to={paths.traffic(params, { q: `header.${REPLAY_OF_HEADER}:${result.requestId}` })}
           className={buttonClass('ghost')}
         >
-          Open in Traffic
+          Show replays in Traffic
         </Link>
       )}
     </div>
@@ -46,7 +46,7 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
   return (
     <details className="rounded border border-line">
       <summary className="px-3 py-2 font-medium">
-        {status === 0 ? 'Sent request' : 'Full response and sent request'}
+        {status === 0 ? 'Sent headers' : 'Full response and sent headers'}
       </summary>
       <div className="flex flex-col gap-4 border-t border-line px-3 py-3">
         {status !== 0 && (
@@ -60,7 +60,7 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
                 </span>
               </h3>
               {bodyText === undefined ? (
-                <p className="text-muted">The body is binary.</p>
+                <p className="text-muted">The body is binary and is not shown.</p>
               ) : (
                 bodyText !== '' && (
                   <pre
@@ -101,7 +101,7 @@ export const ResultPanel = (props: ResultPanelProps) => {
       </div>
       {error !== '' && <Notice look="bad">{error}</Notice>}
       {captured === undefined && (
-        <Notice look="info">The captured request has expired, so the response can’t be compared.</Notice>
+        <Notice look="info">The captured request is no longer in the log, so the responses can’t be compared.</Notice>
       )}
       {diff !== undefined && <AnswerDiffView diff={diff} />}
       <WholeAnswer result={result} />

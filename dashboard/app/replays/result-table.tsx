@@ -48,7 +48,7 @@ const Statuses = ({ params, replay: { byStatus, sent }, status }: ResultTablePro
 
 /** Lists the results. Each row links to the differences from the captured response. */
 export const ResultTable = (props: ResultTableProps) => {
-  const { params, results, isCut } = props;
+  const { params, results, status, isCut } = props;
   return (
     <section aria-labelledby="results" className="flex flex-col gap-2">
       <h2 id="results" className="text-h2">
@@ -79,7 +79,11 @@ export const ResultTable = (props: ResultTableProps) => {
           </li>
         ))}
       </ul>
-      {isCut && <p className="text-muted">Showing the first {results.length}. Choose a status to see more.</p>}
+      {isCut && (
+        <p className="text-muted">
+          Showing the first {results.length} results.{status === undefined && ' To see others, choose a status.'}
+        </p>
+      )}
     </section>
   );
 };

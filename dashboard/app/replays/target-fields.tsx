@@ -26,12 +26,16 @@ export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }
         {
           value: 'Endpoint',
           label: 'Original endpoint',
-          hint: 'Sends a new request through the gateway. It is captured, marked as a replay, and counted against the quota.',
+          hint: 'Sends a new request through the gateway. The new request is captured, marked as a replay, and counted against the quota.',
         },
         ...(upstream === undefined
           ? []
-          : [{ value: 'Upstream', label: 'Original upstream', hint: `Bypasses the gateway: ${upstream}` }]),
-        { value: 'URL', label: 'Another URL', hint: 'Any address allowed by the address policy.' },
+          : [{ value: 'Upstream', label: 'Original upstream', hint: `Bypasses the gateway. Sends to ${upstream}` }]),
+        {
+          value: 'URL',
+          label: 'Another URL',
+          hint: 'An http or https URL. On a cluster, an administrator must allow private addresses.',
+        },
       ]}
     />
     <div data-shows="target-url">

@@ -50,7 +50,7 @@ export const NO_RESPONSE = 'The log (ClickHouse) is not responding.';
 
 export const unavailableMessage = (error: LogStoreError): string => {
   if (error.isTooSlow) return 'The search took too long. Narrow the time range or the search.';
-  return error.code === LOG_TIMED_OUT ? NO_RESPONSE : 'Cannot reach the log (ClickHouse).';
+  return error.code === LOG_TIMED_OUT ? NO_RESPONSE : 'The log (ClickHouse) can’t be read.';
 };
 
 /**

@@ -96,7 +96,7 @@ const Endpoints = () => {
           <EndpointTable params={params} endpoints={endpoints} />
           {found > endpoints.length && (
             <p className="mt-3 text-muted">
-              Showing the first {endpoints.length} of {found}. Use the filter to find the others.
+              Showing the first {endpoints.length} of {found}. Use the filter to find other endpoints.
             </p>
           )}
         </>

@@ -49,7 +49,11 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expected));
   if (refusal !== undefined) return refused(refusal);
   return redirect(paths.endpoint({ ...names, endpoint: row.endpoint }), {
-    headers: { 'set-cookie': noticeCookie(`${row.endpoint} now returns this response.`) },
+    headers: {
+      'set-cookie': noticeCookie(
+        `Saved. ${row.endpoint} returns this response as soon as the gateways have the change.`,
+      ),
+    },
   });
 };
 
@@ -62,12 +66,13 @@ interface SummaryProps {
 const Summary = ({ keepsUpstream, decoded, dropped }: SummaryProps) => (
   <p>
     Callers will receive this status, these headers and this body, byte for byte.
-    {keepsUpstream && ' The upstream stays in the manifest. Set action: Forward to use it again.'}
+    {keepsUpstream && ' The upstream stays in the manifest. To use the upstream again, set action: Forward.'}
     {decoded.length > 0 && ` The body is stored decompressed. It was received as ${listText(decoded)}.`}
     {dropped.length > 0 && (
       <span className="text-muted">
         {' '}
-        Omitted, because they apply only to the original response: {listText(dropped)}.
+        These headers are omitted, because they apply only to the original response or exceed a limit:{' '}
+        {listText(dropped)}.
       </span>
     )}
   </p>

@@ -16,9 +16,12 @@ export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
  */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
-  ['signed-out', 'You are signed out.'],
+  ['signed-out', 'You have signed out.'],
   ['provider', 'The identity provider did not sign you in. Try again, or see the dashboard log for the reason.'],
-  ['refused', 'The identity provider signed you in, but the Kubernetes API server does not accept its token.'],
+  [
+    'refused',
+    'The identity provider signed you in, but the Kubernetes API server does not accept its token. Ask your administrator to check that both use the same OIDC settings.',
+  ],
   ['stale', 'The sign-in took too long or was started in a different browser. Sign in again.'],
   [
     'large',
@@ -43,7 +46,7 @@ export const action = async ({ request, context: { signIn } }: ActionFunctionArg
   const to = returnPath(textOf('to'));
   if (signIn === undefined) return redirect(to);
   const token = textOf('token');
-  if (token === '') return data({ error: 'Paste a token.' }, { status: 422 });
+  if (token === '') return data({ error: 'Enter a token.' }, { status: 422 });
   const result = await signIn.withToken(token, request.headers.get('cookie') ?? undefined);
   // The pasted token is not returned, because it is a credential.
   if (!result.ok) return data({ error: result.message }, { status: result.failure === 'cluster' ? 503 : 422 });
@@ -59,7 +62,7 @@ const Login = () => {
       <div>
         <h1 className="text-h1">Sign in to Standin</h1>
         <p className="mt-1 text-muted">
-          The dashboard uses your Kubernetes permissions. You can do the same things here as with kubectl.
+          The dashboard uses your Kubernetes permissions. It can do only what you can do with kubectl.
         </p>
       </div>
       {notice !== undefined && refused === undefined && (

@@ -40,7 +40,8 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const planned = await planReplay(backend, names, values);
   const refused = (confirm: readonly string[], errors: readonly string[] = []) =>
     data({ confirm, errors }, { status: 422 });
-  if (planned.kind !== 'plan') return refused([], ['Nothing was sent. Fix the problems in the plan.']);
+  if (planned.kind !== 'plan')
+    return refused([], ['Nothing was sent, because the plan could not be confirmed. Check the plan and try again.']);
   const { count } = planned.plan;
   if (count === 0) return refused([], ['No requests match. Change the search or the time range.']);
   if (digits(form.get('confirm')) !== String(count))
@@ -81,7 +82,7 @@ const NewReplay = () => {
           }
         >
           A replay needs a search or a time range. Set one in Traffic and choose “Replay these”. Or start with the last
-          hour and adjust the search and the time range next to the plan.
+          hour, and adjust the search and the time range on the next page.
         </EmptyState>
       ) : (
         <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">

@@ -36,7 +36,7 @@ export const loader = async ({ params, context: { backend, workers } }: LoaderFu
   if (isUnavailable(found)) throw logUnavailable(found.unavailable);
   const { answers, target } = found;
   if (answers === undefined)
-    throw notFound('result', 'This replay has not sent the request, or the result has expired.');
+    throw notFound('result', 'This replay has not sent the request, or the result is no longer stored.');
   const result = await compareAnswers(workers, answers);
   const isSingle = object !== undefined && toReplayView(object).what.kind === 'one';
   return { params: names, hasReplay: object !== undefined, like: isSingle ? names.replay : undefined, target, result };

@@ -98,8 +98,8 @@ const Purges = () => {
         {planned.kind === 'forbidden' ? (
           <Notice look="locked">
             To delete requests, you need permission to <code>create</code> <code>mockpurges</code> in namespace{' '}
-            <code>{names.namespace}</code>. The ClusterRole <code>RELEASE-purge</code> grants it. No other role of
-            Standin includes it. The API server reports: {planned.message}
+            <code>{names.namespace}</code>. Of Standin’s ClusterRoles, only the one whose name ends in{' '}
+            <code>-purge</code> grants this permission. The API server reports: {planned.message}
           </Notice>
         ) : (
           // Keyed by the newest purge, so that a new purge empties the form.

@@ -50,7 +50,7 @@ const Shares = () => {
       {isInPlan === false && (
         <Notice look="locked">
           Sharing requires the Pro plan. This project’s account is on the Free plan. Existing links don’t work, and you
-          can’t create links until an account administrator sets <code>spec.plan: Pro</code>.
+          can’t create links until an administrator sets <code>spec.plan: Pro</code> in the Account.
         </Notice>
       )}
       {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}

@@ -23,8 +23,8 @@ const SharePage = () => {
         <div className="flex flex-col gap-2">
           <h1 className="text-h1">Link not available</h1>
           <p className="text-muted">
-            The link is incomplete, inactive, expired or revoked, or the request is no longer stored. Ask the sender for
-            a new link.
+            The link is incomplete, inactive, expired or revoked, or the request is no longer stored. Ask the person who
+            sent you the link.
           </p>
         </div>
       ) : (

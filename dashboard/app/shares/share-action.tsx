@@ -35,7 +35,7 @@ export const ShareAction = ({ exchange }: { readonly exchange: RequestName }) =>
         open={open}
         onOpenChange={setOpen}
         title="Share this request"
-        description="Anyone with the link can view this exchange without signing in until the link expires or is revoked."
+        description="Anyone with the link can view this request and its response without signing in, until the link expires or is revoked."
         wide
       >
         <ShareDialog exchange={exchange} onDone={() => setOpen(false)} />

@@ -104,8 +104,8 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       {!isInPlan && (
         <Notice look="locked">
           Sharing requires the Pro plan. A link shows one request to anyone who has the link, without signing in. Links
-          redact secrets, expire, and can be revoked. This project’s account is on the Free plan. An account
-          administrator can set <code>spec.plan: Pro</code>. The preview shows what a link would show.
+          redact secrets, expire, and can be revoked. This project’s account is on the Free plan. An administrator can
+          set <code>spec.plan: Pro</code> in the Account. The preview shows what a link would show.
         </Notice>
       )}
       {isInPlan && <Lifetimes />}
@@ -129,8 +129,8 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
 
 const LoopbackNote = () => (
   <p className="text-small text-muted">
-    This dashboard only listens on this machine, so the link only works in local browsers. On a cluster, it works
-    wherever the dashboard is reachable.
+    This dashboard listens only on this machine, so the link works only in browsers on this machine. On a cluster, links
+    work wherever the dashboard is reachable.
   </p>
 );
 
@@ -182,9 +182,9 @@ const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
         ))}
       </div>
       <p className="mt-1 text-small text-muted">
-        One name or path per line. * matches any characters; $..token matches every token in JSON. Always redacted,
-        wherever their values appear: {alwaysHidden.join(', ')}, caller addresses (X-Forwarded-For and similar headers),
-        and anything that looks like a credential.
+        One name or path per line. * matches any characters. The path $..token matches every JSON field named token.
+        Always redacted, wherever the values appear: {alwaysHidden.join(', ')}, caller addresses (X-Forwarded-For and
+        similar headers), and anything that looks like a credential.
       </p>
     </fieldset>
   );

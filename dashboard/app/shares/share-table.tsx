@@ -18,7 +18,12 @@ const STATES = {
   refused: { tone: '4xx', label: 'Rejected' },
 } as const;
 
-const CONSEQUENCE = 'The link stops working immediately. This can’t be undone.';
+const CONSEQUENCES = {
+  works: 'The link stops working immediately. This can’t be undone.',
+  waiting: 'The link will never work. This can’t be undone.',
+  expired: 'The link has expired. Removing it only removes it from this list.',
+  refused: 'The link does not work now, and will not work later. This can’t be undone.',
+} as const;
 
 export interface ShareTableProps {
   readonly params: ProjectName;
@@ -39,7 +44,7 @@ export const ShareTable = ({ params, shares }: ShareTableProps) => {
         open={revoking !== undefined}
         onOpenChange={() => setRevoking(undefined)}
         title={isExpired ? 'Remove this link?' : 'Revoke this link?'}
-        description={isExpired ? 'The link has expired. It is removed from this list.' : CONSEQUENCE}
+        description={CONSEQUENCES[revoking?.state ?? 'works']}
       >
         <Form method="post" onSubmit={() => setRevoking(undefined)}>
           <input type="hidden" name="share" value={revoking?.name ?? ''} />
@@ -81,7 +86,7 @@ const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
         </p>
         <p className="flex flex-wrap gap-x-3 text-small text-muted">
           <span>
-            {state === 'expired' ? 'expired' : 'until'} <Time at={expiresAt} zone={time} />
+            {state === 'expired' ? 'expired' : 'expires'} <Time at={expiresAt} zone={time} />
           </span>
           <span>
             created <Time at={createdAt} zone={time} />

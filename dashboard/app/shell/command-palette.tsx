@@ -47,7 +47,7 @@ export const CommandPalette = ({ open, onOpenChange, current }: CommandPalettePr
             />
             <Command.List label="Results" tabIndex={-1} className="max-h-80 overflow-y-auto p-1">
               <Command.Empty className="px-2 py-6 text-center text-muted">No results</Command.Empty>
-              <Command.Group heading="This page" className={GROUP}>
+              <Command.Group heading="Actions" className={GROUP}>
                 {actions.map(({ keys, label, run }) => (
                   <Command.Item key={keys} value={label} onSelect={choose(run)} className={ITEM}>
                     {label}

@@ -39,8 +39,8 @@ export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
           <CopyButton text={COMMAND} label="Copy command" />
         </div>
         <p>
-          An administrator must bind the standin-view, standin-edit or standin-admin role to the ServiceAccount, or to
-          you, in your projects’ namespaces.
+          An administrator must bind one of Standin’s ClusterRoles to the ServiceAccount, or to you, in your projects’
+          namespaces. By default, the ClusterRoles are named standin-view, standin-edit and standin-admin.
         </p>
       </div>
     </>

@@ -44,7 +44,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
         }
       >
         <MenuDownload to={paths.exchangeFile(exchange, { as: 'http' })}>Raw request</MenuDownload>
-        <MenuDownload to={paths.exchangeFile(exchange, { as: 'har' })}>Exchange as HAR</MenuDownload>
+        <MenuDownload to={paths.exchangeFile(exchange, { as: 'har' })}>Request and response as HAR</MenuDownload>
         {view.request.body.bytesCaptured > 0 && (
           <MenuDownload to={paths.exchangeBody(exchange, { part: 'request' })}>Request body</MenuDownload>
         )}

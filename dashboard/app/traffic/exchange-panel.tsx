@@ -55,7 +55,7 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
         <ExchangeActions view={view} exchange={exchange} />
       </div>
       <div className="border-b border-line">
-        <nav aria-label="Exchange" className="-mb-px flex gap-1 overflow-x-auto">
+        <nav aria-label="Request details" className="-mb-px flex gap-1 overflow-x-auto">
           {TABS.map(({ name, label }) => (
             <Link
               key={name}

@@ -21,7 +21,7 @@ export interface StatusBarProps {
 }
 
 const EXPORTS = [
-  { format: 'ndjson', label: 'NDJSON, full exchanges' },
+  { format: 'ndjson', label: 'NDJSON, full requests and responses' },
   { format: 'har', label: 'HAR, for browsers and proxies' },
   { format: 'csv', label: 'CSV, one line per request' },
 ] as const;

@@ -26,7 +26,7 @@ export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDia
     };
     const [from, to] = [read('from'), read('to')];
     if (from !== undefined && to !== undefined && from >= to) {
-      setError('Must be later than the start');
+      setError('Must be later than the start time.');
       return;
     }
     onChange(to === undefined ? { from: from?.toISOString(), to: undefined } : absoluteRange(from, to));
@@ -38,13 +38,13 @@ export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDia
       open
       onOpenChange={onClose}
       title="Time range"
-      description={`In ${zone === 'utc' ? 'UTC' : 'local time'}. Leave the end empty to include new requests.`}
+      description={`In ${zone === 'utc' ? 'UTC' : 'local time'}. Leave the end time empty to include new requests.`}
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
-        <Field label="From" optional>
+        <Field label="Start time" optional>
           <Input type="datetime-local" step={1} name="from" defaultValue={shown(since)} />
         </Field>
-        <Field label="To" optional errors={error === undefined ? [] : [error]}>
+        <Field label="End time" optional errors={error === undefined ? [] : [error]}>
           <Input type="datetime-local" step={1} name="to" defaultValue={shown(until)} />
         </Field>
         <DialogButtons>

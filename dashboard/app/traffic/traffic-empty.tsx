@@ -49,7 +49,7 @@ const NothingYet = ({
   if (!hasEndpoints) {
     return (
       <EmptyState
-        title="No requests yet"
+        title="No captured requests"
         action={
           <Link to={paths.newEndpoint(data.params)} className={buttonClass('primary')}>
             Create endpoint
@@ -63,7 +63,7 @@ const NothingYet = ({
   return (
     <div className="mx-auto flex max-w-2xl flex-col gap-6">
       <EmptyState
-        title="No requests yet"
+        title="No captured requests"
         action={first === undefined ? undefined : <SendForMe data={data} first={first} />}
       >
         Call an endpoint, and the request appears here within a second. Requests with an invalid key or an unknown path

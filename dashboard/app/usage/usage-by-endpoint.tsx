@@ -32,7 +32,7 @@ export const UsageByEndpoint = ({
         ))}
         {otherRequests > 0 && (
           <tr className="h-7 border-b border-line [&>td]:px-2">
-            <td className="text-muted">Other endpoints, including those in projects whose logs you can’t read</td>
+            <td className="text-muted">Other endpoints, such as those in projects whose logs you can’t read</td>
             <td className="text-right tabular-nums">{formatCount(otherRequests)}</td>
             <td className="max-sm:hidden">
               <Share requests={otherRequests} total={total} />

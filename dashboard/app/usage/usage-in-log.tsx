@@ -13,7 +13,7 @@ export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: U
     return (
       <Notice look="bad" alert>
         Usage by day and by endpoint is unavailable. {usage.logFailure} The total is still exact, because the operator
-        counts it. Reload the page in a moment.
+        counts accepted requests separately. Reload the page in a few seconds.
       </Notice>
     );
   }

@@ -27,7 +27,10 @@ export const establishSession = async (
   { token, refreshToken, before }: Credential,
 ): Promise<SignInResult> => {
   if (token.length > TOKEN_CHARS_MAX || !TOKEN.test(token)) {
-    return refusal('refused', 'Invalid bearer token. A token must contain only letters, digits and -._~+/=.');
+    return refusal(
+      'refused',
+      `Invalid bearer token. A token must contain only letters, digits and -._~+/=, and at most ${TOKEN_CHARS_MAX.toLocaleString('en')} characters.`,
+    );
   }
   const check = await checkToken(userOf(token));
   if (check.kind === 'unknown') return refusal('cluster', `Cannot check the token: ${check.message}.`);

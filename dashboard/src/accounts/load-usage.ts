@@ -24,7 +24,7 @@ export const loadUsage = async (backend: Backend, account: ResourceObject, now: 
     if (!(error instanceof LogStoreError)) throw error;
     return {
       usage: undefined,
-      refusal: 'Cannot read from ClickHouse. Reload the page in a moment.',
+      refusal: 'Cannot read from ClickHouse. Reload the page in a few seconds.',
       quota,
       forgetful,
     };

@@ -60,7 +60,7 @@ export const view = (otherwise: 'entry' | 'summary') =>
     .enum(['entry', 'summary'])
     .default(otherwise)
     .describe(
-      'entry: the full exchange with headers and bodies. summary: only the fields for a list, which is faster.',
+      'entry: the request and its response, with headers and bodies. summary: only the fields for a list, which is faster.',
     );
 
 const cursorText = /^([0-9TZ:.-]{20,40})_([0-9a-f-]{36})$/;

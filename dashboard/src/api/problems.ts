@@ -37,7 +37,7 @@ export const API_PROBLEMS = {
   plan_required: {
     status: 403,
     title: 'Not included in the account plan',
-    hint: 'An account administrator can set `spec.plan: Pro`.',
+    hint: 'Ask an administrator to set `spec.plan: Pro` in the Account.',
   },
   origin_forbidden: {
     status: 403,
@@ -67,7 +67,7 @@ export const API_PROBLEMS = {
   regeneration_not_found: {
     status: 404,
     title: 'Regeneration not found',
-    hint: 'Regenerations are removed a day after they end.',
+    hint: 'By default, regenerations are deleted a day after they end.',
   },
   request_not_found: {
     status: 404,
@@ -77,7 +77,7 @@ export const API_PROBLEMS = {
   replay_not_found: {
     status: 404,
     title: 'Replay not found',
-    hint: 'Replays are removed a day after they end.',
+    hint: 'By default, replays are deleted a day after they end.',
   },
   purge_not_found: {
     status: 404,
@@ -127,7 +127,7 @@ export const API_PROBLEMS = {
   too_many_readers: {
     status: 429,
     title: 'Too many streams and waits',
-    hint: 'Close some, or try again later.',
+    hint: 'Close some streams or waits, or try again later.',
     retryAfterS: 5,
   },
   too_many_bodies: {
@@ -136,7 +136,11 @@ export const API_PROBLEMS = {
     hint: 'Try again in a few seconds.',
     retryAfterS: 2,
   },
-  internal: { status: 500, title: 'Internal error', hint: 'See the dashboard log for details.' },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    hint: 'Ask an administrator to see the dashboard log for details.',
+  },
   busy: {
     status: 503,
     title: 'Too many large requests',
@@ -151,8 +155,8 @@ export const API_PROBLEMS = {
   },
   resources_unavailable: {
     status: 503,
-    title: 'Kubernetes API unavailable',
-    hint: 'The Kubernetes API is not responding. Try again later.',
+    title: 'Resources unavailable',
+    hint: 'The Kubernetes API, or the folder of standin dev, is unavailable. Try again later.',
     retryAfterS: 2,
   },
 } as const satisfies Record<string, ApiProblemKind>;

@@ -194,7 +194,7 @@ const getRequest = defineRoute({
   tag: 'Requests',
   summary: 'Get a captured request',
   params: requestParams,
-  answers: { 200: { description: 'The full exchange.', content: { 'application/json': requestSchema } } },
+  answers: { 200: { description: 'The request and its response.', content: { 'application/json': requestSchema } } },
   problems: [...READS_LOG, 'request_not_found'],
   handle: async ({ backend, params }) => {
     const log = await openLog(backend, params);

@@ -96,7 +96,10 @@ export const projectSchema = named(
     name: z.string(),
     uid: z.string(),
     displayName: z.string(),
-    url: z.string().optional().describe('URL of its endpoints. Absent until the operator has set it.'),
+    url: z
+      .string()
+      .optional()
+      .describe('Beginning of the URLs of the endpoints. Absent until the operator has set it.'),
   }),
 );
 export type ApiProject = z.output<typeof projectSchema>;
@@ -165,7 +168,7 @@ export const shareSchema = named(
     expiresAt: instant(),
     rules: whole().describe('Number of redacted names and paths, besides those that are always redacted.'),
     state: z.enum(SHARE_STATES),
-    message: z.string().describe('Why the link does not work. Empty if it works.'),
+    message: z.string().describe('Why the link does not work. Empty if the link works or has expired.'),
   }),
 ) satisfies z.ZodType<ShareView>;
 export const shareListSchema = named('ShareList', z.object({ items: z.array(shareSchema) }));
@@ -176,9 +179,7 @@ export const createdShareSchema = named(
     name: z.string(),
     path: z.string().describe('Path of the link, relative to the URL of this dashboard. It cannot be retrieved again.'),
     expiresAt: instant(),
-    isAccepted: z
-      .boolean()
-      .describe('false: the operator has not processed the link yet. The link does not work until then.'),
+    isAccepted: z.boolean().describe('false: the link does not work until the operator has processed it.'),
   }),
 );
 
@@ -194,7 +195,9 @@ export const accountSchema = named(
       issuedAt: instant().optional().describe('Time at which the key became active.'),
       isOwn: z
         .boolean()
-        .describe('Whether the account has its own Secret. If so, change the key there. It cannot be regenerated.'),
+        .describe(
+          'Whether the account has its own Secret. If so, change the key there. The key cannot be regenerated.',
+        ),
     }),
     regenerations: z
       .object({
@@ -222,7 +225,9 @@ export const usageSchema = named(
     resetsOn: day().describe('First day of the next month in UTC.'),
     usedUpOn: day()
       .optional()
-      .describe('Day on which the quota will be used up at the current rate. Absent if that is not this month.'),
+      .describe(
+        'Day on which the quota will be used up at the current rate. Absent if that day is not in this month, or if the quota is already used up.',
+      ),
     total: whole().describe('Number of requests in the log this month.'),
     days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
     endpoints: z
@@ -232,7 +237,7 @@ export const usageSchema = named(
     logFailure: z
       .string()
       .optional()
-      .describe('Why the log could not be read. If present, days and endpoints are missing.'),
+      .describe('Why the log could not be read. If present, `days` and `endpoints` are empty.'),
   }),
 );
 export type ApiUsage = z.output<typeof usageSchema>;

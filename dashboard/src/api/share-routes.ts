@@ -21,7 +21,9 @@ const createBody = z.strictObject({
   redact: z
     .strictObject({ headers: redactedNames, query: redactedNames, jsonPaths: redactedNames })
     .optional()
-    .describe('Values to redact besides credentials. Default: values of this exchange that look like secrets.'),
+    .describe(
+      'Values to redact besides credentials. Default: values of the request and its response that look like secrets.',
+    ),
 });
 
 const REFUSED: Readonly<Record<'NotInPlan' | 'ProjectNotFound' | 'RequestNotFound' | 'Refused', ApiProblemCode>> = {

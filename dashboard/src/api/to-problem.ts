@@ -35,7 +35,7 @@ export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof LogStoreError) {
     if (error.isTooSlow) return new ApiProblem('search_too_slow');
     // Omits the error's message, because it contains host names and may quote captured data.
-    return new ApiProblem('log_unavailable', `Cannot read from ClickHouse (${error.code}).`);
+    return new ApiProblem('log_unavailable', `Cannot read from ClickHouse (${error.code}). Try again later.`);
   }
   return undefined;
 };

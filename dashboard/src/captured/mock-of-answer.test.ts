@@ -87,8 +87,11 @@ describe('a mock made from a response', () => {
     ['content type is text/html', { headers: [['content-type', 'text/html']], body: '<p>' }],
     ['content type is missing', { headers: [], body: '{"a":1,}' }],
     ['a JSON document', { body: Buffer.from([0xff]) }],
-    ['Only part of this response is stored', { body: '{', truncated: true }],
-    ['must not exceed 200 kB. This response is larger', { body: `"${'x'.repeat(LIMITS.mockBodyBytesMax)}"` }],
+    ['only part of this response is stored', { body: '{', truncated: true }],
+    [
+      'must not exceed 200 kB, but the body of this response is larger',
+      { body: `"${'x'.repeat(LIMITS.mockBodyBytesMax)}"` },
+    ],
     [
       'cannot be decompressed',
       { headers: [['content-encoding', 'gzip']], body: gzipSync(`"${'x'.repeat(10_000_000)}"`) },

@@ -59,7 +59,10 @@ type Body = { readonly text: string } | { readonly reason: string };
 const bodyOf = ({ response }: LogEntry): Body => {
   const { headers, truncated, bodyBytes } = response;
   const max = kilobytes(LIMITS.mockBodyBytesMax);
-  if (truncated) return { reason: `Only part of this response is stored. Its full size is ${kilobytes(bodyBytes)}` };
+  if (truncated)
+    return {
+      reason: `A mock needs the whole response, but only part of this response is stored. Its full size is ${kilobytes(bodyBytes)}`,
+    };
   const codings = contentCodings(headers);
   const bytes = decodeContent(headers, bodyBytesOf(response), LIMITS.mockBodyBytesMax);
   if (bytes === undefined)
@@ -67,7 +70,7 @@ const bodyOf = ({ response }: LogEntry): Body => {
       reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed within the limit of ${max}`,
     };
   if (bytes.length > LIMITS.mockBodyBytesMax)
-    return { reason: `A mock body must not exceed ${max}. This response is larger` };
+    return { reason: `A mock body must not exceed ${max}, but the body of this response is larger` };
   if (bytes.length === 0) return { text: '' };
   try {
     const text = utf8.decode(bytes);

@@ -19,7 +19,11 @@ export const followClusterShares = (view: OwnView): ShareSource => {
   });
   return {
     find: async (tokenSha256) => {
-      if (!isSynced()) throw new SourceError('Unavailable', 'the shares in the cluster are not loaded yet');
+      if (!isSynced())
+        throw new SourceError(
+          'Unavailable',
+          'the dashboard has not loaded the shares in the cluster yet: try again in a few seconds',
+        );
       const known = index.find(tokenSha256);
       if (known === undefined) return undefined;
       const { namespace, name, uid } = known.metadata;

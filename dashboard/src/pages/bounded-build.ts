@@ -42,7 +42,7 @@ export const isBounded = (value: unknown): boolean => {
 const TOO_MUCH = {
   kind: 'Refused',
   title: 'This page is too large to show',
-  message: 'See the dashboard log for details.',
+  message: 'Its data is too large, or nested too deeply. See the dashboard log for details.',
 };
 
 /**

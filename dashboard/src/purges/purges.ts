@@ -75,7 +75,13 @@ const searchProblems = ({ filter: { search, from } }: NewPurge): readonly Proble
   if (parsed.kind === 'invalid') return [{ path: SEARCH, message: parsed.problem.message }];
   const selectsAll = parsed.filter.kind === 'everything' && from === undefined;
   return selectsAll
-    ? [{ path: SEARCH, message: 'selects all requests: to delete them, replace it with requests: All' }]
+    ? [
+        {
+          path: SEARCH,
+          message:
+            'selects all requests: to delete all requests, choose “All requests” (requests: All) instead of a search',
+        },
+      ]
     : [];
 };
 

@@ -38,9 +38,10 @@ export interface Sent {
 /** Calls an endpoint through the gateway with the API key, as its callers do, so that the list has a request to show. */
 export const sendSampleRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
   const { first } = await sampleRequestOf(backend, project);
-  if (first === undefined) return { error: 'No endpoint in this project is ready.' };
+  if (first === undefined)
+    return { error: 'No endpoint for GET or POST in this project is ready. See the conditions of the endpoints.' };
   const apiKey = await backend.resources.readApiKey(await accountOfProject(backend, project));
-  if (apiKey === undefined) return { error: 'The account has no API key yet.' };
+  if (apiKey === undefined) return { error: 'The account has no API key yet. See Settings → API key for the reason.' };
   const isPost = first.method === 'POST';
   try {
     const answer = await fetch(first.url, {
@@ -52,7 +53,9 @@ export const sendSampleRequest = async (backend: Backend, project: ProjectName):
     });
     await answer.body?.cancel();
     const rejected = answer.headers.get('standin-rejected');
-    return rejected === null ? {} : { error: `The gateway rejected the request: ${rejected}.` };
+    return rejected === null
+      ? {}
+      : { error: `The gateway rejected the request with the code ${rejected}. docs/errors.md explains the codes.` };
   } catch {
     return {
       error: `No response from ${new URL(first.url).origin}. If the dashboard cannot reach this address, send the request yourself.`,

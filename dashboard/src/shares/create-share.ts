@@ -44,7 +44,7 @@ export type CreateShareResult =
     }
   | { readonly ok: false; readonly reason: 'Invalid'; readonly message: string; readonly problems: readonly Problem[] };
 
-const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an account administrator to set spec.plan: Pro.';
+const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an administrator to set spec.plan: Pro in the Account.';
 
 /** Annotation with a one-line description of what a Share shows, redacted by the same rules. Only lists use it. */
 export const SHARE_TITLE = `${API_GROUP}/request`;

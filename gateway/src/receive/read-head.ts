@@ -86,9 +86,12 @@ const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefine
   if (facts.hostCount !== 1 || !HOST.test(facts.host)) return new Refusal('host_invalid', { closes: true });
   if (facts.upgrades) return new Refusal('upgrade_unsupported', { closes: true });
   if (facts.transferCoding !== undefined) {
-    if (httpVersion === '1.0') return malformed('HTTP/1.0 does not support Transfer-Encoding (RFC 9112 section 6.1).');
+    if (httpVersion === '1.0')
+      return malformed(
+        'HTTP/1.0 does not support Transfer-Encoding (RFC 9112 section 6.1). Send the request as HTTP/1.1.',
+      );
     if (facts.transferCoding.toLowerCase() !== 'chunked') {
-      return malformed('The only supported Transfer-Encoding for a request is chunked.');
+      return malformed('The only supported Transfer-Encoding for a request is chunked. Remove other codings.');
     }
   }
   if (facts.expectation !== undefined && facts.expectation !== '100-continue') {
@@ -118,7 +121,10 @@ export const readHead = (
 ): RequestHead | Refusal => {
   const { method = '', httpVersion, rawHeaders } = request;
   const facts = collect(rawHeaders);
-  if (verdict === undefined || !agrees(verdict, facts)) return malformed('The request head is ambiguous.');
+  if (verdict === undefined || !agrees(verdict, facts))
+    return malformed(
+      'The headers can be read in more than one way. Send each header on one line that ends in CRLF (RFC 9112).',
+    );
   const refusal = checkTarget(target, targetBytesMax) ?? checkFacts(facts, httpVersion);
   if (refusal !== undefined) return refusal;
 

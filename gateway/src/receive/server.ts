@@ -46,9 +46,10 @@ const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: numbe
 const DETAILS: Readonly<Record<string, string>> = {
   HPE_INVALID_METHOD: 'The method is unknown. Methods are case-sensitive: GET, not get.',
   HPE_INVALID_URL:
-    'The request target contains a character that must be percent-encoded, such as %C3%BC for ü or %20 for a space.',
-  HPE_INVALID_HEADER_TOKEN: 'A header contains a character that is not allowed in headers.',
-  HPE_INVALID_CONTENT_LENGTH: 'The Content-Length is not a number.',
+    'The request target contains a character that must be percent-encoded, for example as %C3%BC for ü or %20 for a space.',
+  HPE_INVALID_HEADER_TOKEN:
+    'A header contains a character that is not allowed in headers. Remove or encode it (RFC 9110 section 5).',
+  HPE_INVALID_CONTENT_LENGTH: 'The Content-Length is not a number. Send the length of the body in bytes.',
 };
 
 const detailOf = (error: Error): string | undefined =>

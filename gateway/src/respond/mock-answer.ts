@@ -46,8 +46,7 @@ export class MockAnswer implements Mock {
   #date = '';
 
   constructor({ status, headers, body }: JsonActionConfig) {
-    if (status < 200 || status > 599)
-      throw new Error(`status ${status} is not allowed; it must be between 200 and 599`);
+    if (status < 200 || status > 599) throw new Error(`the status must be from 200 to 599, not ${status}`);
     for (const [name, value] of headers) checkHeader(name, value);
     this.status = status;
     this.#text = status === 205 || BODYLESS_STATUSES.has(status) ? '' : body;

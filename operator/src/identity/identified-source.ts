@@ -215,7 +215,7 @@ class IdentifiedSource implements ResourceSource {
         : // The holder is not named, because it may belong to another team.
           faulty(live.object, {
             reason: 'IdentityInvalid',
-            message: `Another ${kind} has the same identity. Delete the entry for one of them from Secret ${IDENTITIES_SECRET}.`,
+            message: `Another ${kind} has the same identity. Delete the entry for one of the two objects from Secret ${IDENTITIES_SECRET}.`,
           });
     if (isDeepStrictEqual(live.known, known)) return;
     this.#withdraw(live);

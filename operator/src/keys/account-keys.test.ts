@@ -65,7 +65,7 @@ describe('a generated key', () => {
     source.secrets.set('default/team-api-key', { password: 'x' });
     await keys.read('uid-1');
     expect(reported).toMatchObject([
-      { kind: 'invalid', message: expect.stringContaining('add it, or delete') as string },
+      { kind: 'invalid', message: expect.stringContaining('add this data key, or delete') as string },
     ]);
   });
 });

@@ -89,7 +89,7 @@ export class AccountKeys {
     } catch (error) {
       if (!(error instanceof SourceError && error.kind === 'Conflict')) throw error;
       // The previous leader has just created the Secret, or a Secret with that name has other content.
-      const message = `it does not contain the data key ${API_KEY_DATA_KEY}: add it, or delete the Secret`;
+      const message = `it does not contain the data key ${API_KEY_DATA_KEY}: add this data key, or delete the Secret`;
       return (await this.#lookUp(account, secretName)) ?? { kind: 'invalid', secretName, message };
     }
     const { namespace, name } = account.metadata;

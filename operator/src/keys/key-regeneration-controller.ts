@@ -146,7 +146,10 @@ export class KeyRegenerationController implements Controller {
     // The read bypasses all caches, because the current status is required.
     const account = await source.get({ kind: 'Account', namespace: act.metadata.namespace, name });
     if (account === undefined)
-      return this.#awaitAccount(act, fails('AccountNotFound', `There is no Account ${name} in this namespace.`));
+      return this.#awaitAccount(
+        act,
+        fails('AccountNotFound', `There is no Account ${name} in this namespace: create it.`),
+      );
     const secret = owner(account.metadata.uid);
     if (secret === undefined)
       return this.#awaitAccount(act, fails('AccountNotReady', `Account ${name} is not valid: see its conditions.`));

@@ -78,7 +78,9 @@ export const progressOf = (state: ProgrammedState, known: number, now: string): 
       return running(message, { acknowledged, waitingFor: named });
     }
     case 'rejected':
-      return running(`${state.gateway} cannot use the account: ${state.message}`, { waitingFor: [state.gateway] });
+      return running(`Gateway ${state.gateway} cannot use the Account: ${state.message}`, {
+        waitingFor: [state.gateway],
+      });
   }
 };
 

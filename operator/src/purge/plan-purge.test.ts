@@ -47,7 +47,10 @@ describe('planPurge', () => {
     [{ filter: { to: CREATED_AT } }, /requires search or from in filter, or requests: All/],
     [{ filter: { search: 'status:', to: CREATED_AT } }, /^spec\.filter\.search: /],
     [{ filter: { search: ' ', to: CREATED_AT } }, /^spec\.filter\.search: selects all requests/],
-    [{ ...NOW, filter: { to: '2026-11-21T09:02:00Z' } }, /^spec\.filter\.to: must not be in the future\.$/],
+    [
+      { ...NOW, filter: { to: '2026-11-21T09:02:00Z' } },
+      /^spec\.filter\.to: must not be later than the creation of the Purge\.$/,
+    ],
   ])('refuses %j', (spec, message) => {
     const plan = planOf(spec);
     expect(plan).toMatchObject({ kind: 'refused', finding: { ok: false, reason: 'Invalid' } });

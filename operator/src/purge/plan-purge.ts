@@ -35,7 +35,8 @@ export const planPurge = (
   }
   // A search that consists only of spaces, for example, is probably a mistake.
   if (parsedSearch?.filter.kind === 'everything' && from === undefined) {
-    const message = 'spec.filter.search: selects all requests: to delete them, replace it with requests: All.';
+    const message =
+      'spec.filter.search: selects all requests: to delete all requests, create a Purge with requests: All and without a search.';
     return { kind: 'refused', finding: fails('Invalid', message) };
   }
   const { namespace, creationTimestamp } = purge.metadata;
@@ -43,7 +44,10 @@ export const planPurge = (
   const toMs = Date.parse(to);
   // A Purge that is created again, for example by a restore, must not delete requests that were received in the meantime.
   if (toMs > createdAtMs + CLOCK_SKEW_MS_MAX)
-    return { kind: 'refused', finding: fails('Invalid', 'spec.filter.to: must not be in the future.') };
+    return {
+      kind: 'refused',
+      finding: fails('Invalid', 'spec.filter.to: must not be later than the creation of the Purge.'),
+    };
   const project = [...objects].find(
     ({ kind, metadata }) => kind === 'Project' && metadata.namespace === namespace && metadata.name === projectRef.name,
   );
@@ -51,7 +55,7 @@ export const planPurge = (
     project === undefined
       ? fails(
           'ProjectNotFound',
-          `There is no Project ${projectRef.name} in this namespace: check projectRef. To delete the requests of a deleted Project, create it again.`,
+          `There is no Project ${projectRef.name} in this namespace: check projectRef. To delete the requests of a deleted Project, create the Project again.`,
         )
       : notReady(acceptedOf(project.metadata.uid), projectRef.name);
   if (project === undefined || finding !== undefined)

@@ -77,7 +77,7 @@ export const quotaFinding = ({
       `${share}. Further requests are rejected until next month, or until spec.monthlyQuota is raised.`,
     );
   if (isExhausted) {
-    const message = `${share}. Running or stopped gateways hold the remaining permits.`;
+    const message = `${share}. Gateways hold the rest in reserve, so some requests are rejected until next month, or until spec.monthlyQuota is raised.`;
     return fails('QuotaUsedUp', message);
   }
   return accepted >= quota * NEARLY

@@ -66,7 +66,8 @@ export class Destinations {
 
   #upstream({ endpoint, endpointUid }: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Destination | string {
     const forward = specOf(this.#endpoint(endpoint, endpointUid), 'Endpoint')?.forward;
-    if (forward === undefined) return `Endpoint ${endpoint} was deleted or has no spec.forward, so it has no upstream.`;
+    if (forward === undefined)
+      return `Endpoint ${endpoint} has no upstream: it was deleted, or its spec.forward is missing.`;
     const { namespace } = this.#plan.project;
     const { clusterDomain, translator } = this.#parts;
     const { serviceRef } = forward;

@@ -28,7 +28,7 @@ export const PAUSED = {
   progress: {
     type: 'Reconciling',
     reason: 'Suspended',
-    message: 'Paused by spec.state. Requests in flight will finish.',
+    message: 'Paused. Requests that were already in flight are still completed.',
   },
 } as const;
 
@@ -39,7 +39,7 @@ export const NO_PLACE = {
     reason: 'Waiting',
     message:
       `The operator runs up to ${PLACES_MAX} Replays at a time, ${PLACES_IN_NAMESPACE_MAX} per namespace. ` +
-      'This Replay continues when a slot is free.',
+      'This Replay starts or continues when there is room for it.',
   },
 } as const;
 

@@ -47,7 +47,7 @@ const RETRY_BACKOFF = { baseMs: 200, capMs: 10_000 };
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Progress = { type: 'Reconciling', reason: 'Running', message: 'Requests are being sent.' };
 const waiting = (message: string): Progress => ({ type: 'Reconciling', reason: 'Waiting', message });
-const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The Replay is checked when a slot is free.' };
+const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The Replay is checked when there is room for it.' };
 
 interface Turn {
   readonly plan: ReplayPlan;
@@ -185,7 +185,7 @@ export class ReplayRun {
       retry: (work) => this.#read(ticket, work),
     });
     if (entry === undefined) {
-      const message = `The log of Project ${plan.project.name} has no entry ${requestId}: it may have expired or been purged.`;
+      const message = `The log of Project ${plan.project.name} has no request ${requestId}: the request may have expired or been purged.`;
       return this.#refuse({ ok: false, reason: 'RequestNotFound', message });
     }
     const captureBytesMax = LIMITS.responseCaptureBytesMax;
@@ -241,7 +241,7 @@ export class ReplayRun {
       } catch (error) {
         const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && !error.isTooSlow;
         if (!mayHelp || this.#control.state === 'Cancelled') throw error;
-        const message = `The log store is unavailable (${error.message}). The replay continues when it is available again.`;
+        const message = `The log is unavailable (${error.message}). The replay continues when the log is available again.`;
         this.#report.set({ progress: waiting(message) });
         await this.#parts.clock.sleep(exponentialMs(attempt, RETRY_BACKOFF), this.#control.ending);
         beforeAgain();

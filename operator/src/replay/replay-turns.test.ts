@@ -96,7 +96,7 @@ test('a Replay reports that it is waiting for a slot, and can be deleted, cancel
         {
           reason: 'Waiting',
           message:
-            'The operator runs up to 16 Replays at a time, 4 per namespace. This Replay continues when a slot is free.',
+            'The operator runs up to 16 Replays at a time, 4 per namespace. This Replay starts or continues when there is room for it.',
         },
       ]);
   for (const name of ['e', 'f', 'g']) await waits(name);

@@ -56,12 +56,12 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   const projectObject = surroundings.object('Project', namespace, projectRef.name);
   const project = projectSpec(projectObject);
   if (projectObject === undefined || project === undefined) {
-    const message = `There is no valid Project ${projectRef.name} in this namespace: create it, or fix it.`;
+    const message = `There is no valid Project ${projectRef.name} in this namespace: create or correct the Project.`;
     return verdict(fails('ProjectNotFound', message, 'spec.projectRef.name'));
   }
   const account = accountSpec(surroundings.object('Account', namespace, project.accountRef.name));
   if (account === undefined) {
-    const message = `Project ${projectRef.name} has no valid Account: create Account ${project.accountRef.name} in this namespace, or fix it.`;
+    const message = `Project ${projectRef.name} has no valid Account: create or correct Account ${project.accountRef.name} in this namespace.`;
     return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
   }
   if (account.plan !== 'Pro') {
@@ -101,15 +101,12 @@ export const requestNotFound = (
   const missing = `The log of Project ${project} has no request ${requestId}`;
   const message = mayAppear
     ? `${missing} yet. Gateways are still delivering requests to the log.`
-    : `${missing}: it may have expired or been purged. Delete the Share.`;
+    : `${missing}: the request may have expired or been purged. Delete the Share.`;
   return { ready: fails('RequestNotFound', message), isStalled: !mayAppear };
 };
 
 export const unknownRequest = (error: Error): Readiness => ({
-  ready: fails(
-    'Waiting',
-    `The log store is unavailable (${error.message}). The operator will look for the request again.`,
-  ),
+  ready: fails('Waiting', `The log is unavailable (${error.message}). The operator will look for the request again.`),
   isStalled: false,
 });
 

@@ -364,7 +364,7 @@ describe('a directory of manifests', () => {
       });
       await expect(source.apply(desired('b', '/x'))).rejects.toMatchObject({
         kind: 'Invalid',
-        message: expect.stringContaining('edit shared.yaml by hand') as string,
+        message: expect.stringContaining('edit shared.yaml in a text editor') as string,
       });
       expect(await readFile(file('shared.yaml'), 'utf8')).toBe(list);
     });

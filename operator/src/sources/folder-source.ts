@@ -170,7 +170,7 @@ export class FolderSource implements LocatingSource {
     const record = this.#records.get(key);
     if (active === undefined || record === undefined) throw notFound(ref);
     if (resourceVersion !== undefined && resourceVersion !== String(record.resourceVersion)) {
-      throw new SourceError('Conflict', `${key} changed since it was read; read it again`);
+      throw new SourceError('Conflict', `${key} changed since it was read: read it again, then retry`);
     }
     const merged = mergePatch(record.status, status);
     if (canonicalJson(merged) === canonicalJson(record.status)) return active.resource;

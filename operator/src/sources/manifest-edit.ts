@@ -35,7 +35,8 @@ const isObject = (node: unknown, ref: ObjectRef): node is YAMLMap =>
 
 const find = (text: string, ref: ObjectRef): Found | undefined => {
   const stream = yamlDocuments(text, PARSE_OPTIONS);
-  if (stream.tooDeep !== undefined) throw new SourceError('Invalid', 'edit the file by hand: it is nested too deeply');
+  if (stream.tooDeep !== undefined)
+    throw new SourceError('Invalid', 'the file is nested too deeply to be changed here: edit it in a text editor');
   const documents = stream.documents.map(({ document }) => document);
   for (const [index, { document, fault }] of stream.documents.entries()) {
     if (fault !== undefined) continue;

@@ -50,7 +50,11 @@ export class ManifestWriter {
   async write(desired: DesiredObject, file: string | undefined): Promise<string> {
     const { kind, metadata } = desired;
     for (const part of [metadata.name, metadata.namespace]) {
-      if (!NAME.test(part)) throw new SourceError('Invalid', `"${part}" is not a name that Kubernetes accepts`);
+      if (!NAME.test(part))
+        throw new SourceError(
+          'Invalid',
+          `"${part}" is not a name that Kubernetes accepts: use lowercase letters, digits, - and .`,
+        );
     }
     if (file === undefined) return this.#create(desired);
     const before = await this.#read(file);
@@ -61,7 +65,7 @@ export class ManifestWriter {
     if (!isFaithful(before, after, key, wantedOf(desired))) {
       throw new SourceError(
         'Invalid',
-        `edit ${file} by hand: its objects share parts (YAML anchors), or it is damaged`,
+        `${file} cannot be changed here, because its objects share parts (YAML anchors) or the file is damaged: edit ${file} in a text editor`,
       );
     }
     if (after !== before) await this.#write(file, after);
@@ -81,7 +85,7 @@ export class ManifestWriter {
     if (!isFaithful(before, after, manifestKey(ref), undefined)) {
       throw new SourceError(
         'Invalid',
-        `edit ${file} by hand: its objects share parts (YAML anchors), or it is damaged`,
+        `${file} cannot be changed here, because its objects share parts (YAML anchors) or the file is damaged: edit ${file} in a text editor`,
       );
     }
     await this.#write(file, after);
@@ -103,7 +107,7 @@ export class ManifestWriter {
     }
     throw new SourceError(
       'Conflict',
-      `the files for ${kind} "${metadata.name}" already exist and contain other objects`,
+      `the files for ${kind} "${metadata.name}" already exist and contain other objects: rename these files, or choose another name`,
     );
   }
 

@@ -86,7 +86,11 @@ export class SecretFiles {
 
   #path(namespace: string, name: string): string {
     for (const part of [namespace, name]) {
-      if (!NAME.test(part)) throw new SourceError('Invalid', `"${part}" is not a name that Kubernetes accepts`);
+      if (!NAME.test(part))
+        throw new SourceError(
+          'Invalid',
+          `"${part}" is not a name that Kubernetes accepts: use lowercase letters, digits, - and .`,
+        );
     }
     return join(this.#folder, namespace, `${name}.json`);
   }

@@ -73,14 +73,17 @@ test('the transition time changes only with the status', () => {
 test.each<[ProgrammedState, string]>([
   [
     { kind: 'waiting', gateways: ['a', 'b'], known: 2, unheard: false },
-    'No gateway has acknowledged it yet: waiting for a and b.',
+    'No gateway has acknowledged the object yet: waiting for a and b.',
   ],
-  [{ kind: 'waiting', gateways: ['a'], known: 2, unheard: false }, 'Waiting for a.'],
+  [
+    { kind: 'waiting', gateways: ['a'], known: 2, unheard: false },
+    'Some gateways have not acknowledged the object yet: waiting for a.',
+  ],
   [
     { kind: 'waiting', gateways: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], known: 9, unheard: false },
-    'Waiting for a, b, c, d, e and 2 more.',
+    'Some gateways have not acknowledged the object yet: waiting for a, b, c, d, e and 2 more.',
   ],
-  [{ kind: 'rejected', gateway: 'a', message: 'bad header' }, 'a cannot use it: bad header'],
+  [{ kind: 'rejected', gateway: 'a', message: 'bad header' }, 'a cannot use the object: bad header'],
 ])('the message for %o is %j', (state, message) => {
   expect(programmedFinding(state).message).toBe(message);
 });

@@ -28,17 +28,20 @@ export const programmedFinding = (state: ProgrammedState | undefined, standing?:
     case undefined:
       return no('NotProgrammed', 'The object is not sent to gateways: see Accepted and ResolvedRefs.');
     case 'programmed':
-      return yes('Programmed', 'All gateways have acknowledged it.');
+      return yes('Programmed', 'All gateways have acknowledged the object.');
     case 'no-gateway':
       return wasProgrammed ?? no('NoGateway', 'No gateway is connected to the operator.');
     case 'waiting':
       if (state.unheard && wasProgrammed !== undefined) return wasProgrammed;
       if (state.unheard && standing?.reason === 'Rejected') return no('Rejected', standing.message);
       return state.gateways.length === state.known
-        ? no('NotProgrammed', `No gateway has acknowledged it yet: waiting for ${listNames(state.gateways)}.`)
-        : no('PartiallyProgrammed', `Waiting for ${listNames(state.gateways)}.`);
+        ? no('NotProgrammed', `No gateway has acknowledged the object yet: waiting for ${listNames(state.gateways)}.`)
+        : no(
+            'PartiallyProgrammed',
+            `Some gateways have not acknowledged the object yet: waiting for ${listNames(state.gateways)}.`,
+          );
     case 'rejected':
-      return no('Rejected', `${state.gateway} cannot use it: ${state.message}`);
+      return no('Rejected', `${state.gateway} cannot use the object: ${state.message}`);
   }
 };
 
@@ -51,7 +54,7 @@ const listNames = (names: readonly string[]): string =>
 /** Returns the finding for `Ready`, which reports the first finding that is not ok. */
 const readyFinding = (findings: readonly Finding[]): Finding => {
   const broken = findings.find(({ ok }) => !ok);
-  return broken === undefined ? yes('Ready', 'It is live on all gateways.') : no(broken.reason, broken.message);
+  return broken === undefined ? yes('Ready', 'The object is live on all gateways.') : no(broken.reason, broken.message);
 };
 
 /** Reasons that do not resolve by themselves, because a user has to change the object. kstatus calls such an object Stalled. */

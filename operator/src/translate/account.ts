@@ -75,7 +75,7 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
         ? holds('ResolvedRefs', 'The API key is active.')
         : fails(
             'Conflicted',
-            `An older Account already has the API key in Secret ${secretName}: every Account needs its own key.`,
+            `An older Account already has the API key in Secret ${secretName}: put a different key in this Secret.`,
             path,
           );
   }

@@ -78,7 +78,7 @@ const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined
   const other = holder === undefined ? 'another Endpoint' : title(holder.ref);
   return fails(
     'Conflicted',
-    `${other} is older and already answers ${route} in this Project: change spec.slug or spec.method, or delete one of them.`,
+    `${other} is older and already answers ${route} in this Project: change spec.slug or spec.method, or delete one of the two Endpoints.`,
     'spec.slug',
   );
 };

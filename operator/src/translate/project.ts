@@ -83,7 +83,7 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number): Finding =>
     ? ACCEPTED
     : holds(
         'Accepted',
-        `The object is valid. Log entries are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum for this installation.`,
+        `The object is valid. Captured requests are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum for this installation.`,
       );
 
 const uriConflict = (uri: string, { ref }: Entry): Finding =>

@@ -20,8 +20,8 @@ export const REJECTIONS = {
   },
   host_invalid: {
     status: 400,
-    title: 'Exactly one Host header is required',
-    detail: 'Send exactly one Host header (RFC 9112 section 3.2).',
+    title: 'Exactly one valid Host header is required',
+    detail: 'Send exactly one Host header, with a valid host name or address (RFC 9112 section 3.2).',
     retryable: false,
   },
   target_invalid: {
@@ -73,7 +73,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'This is not a valid API key',
     detail:
-      "Use the account's current key. The dashboard settings and the standin dev output show it; on a cluster, it is in the account's Secret, which kubectl get mac -o wide shows.",
+      "Use the account's current key. The dashboard settings and the standin dev output show the key; on a cluster, kubectl get mac -o wide shows the name of the Secret that contains it.",
     retryable: false,
   },
   api_key_other_account: {
@@ -86,14 +86,14 @@ export const REJECTIONS = {
     status: 404,
     title: 'No project has this URI',
     detail:
-      "The first path segment must be a project's URI. The URLs in the dashboard and in the standin dev output contain it; on a cluster, kubectl get mpr shows it.",
+      "The first path segment must be a project's URI. The URLs in the dashboard and in the standin dev output contain the URI; on a cluster, kubectl get mpr shows these URLs.",
     retryable: false,
   },
   endpoint_not_found: {
     status: 404,
     title: 'No endpoint in this project has this path',
     detail:
-      "Paths are compared byte by byte. The dashboard lists them; on a cluster, so does kubectl get mep. If this path is correct, check the Endpoint's conditions.",
+      "Paths are compared byte by byte. The dashboard and, on a cluster, kubectl get mep list the paths. If this path is correct, check the Endpoint's conditions.",
     retryable: false,
   },
   method_not_allowed: {
@@ -106,7 +106,7 @@ export const REJECTIONS = {
     status: 408,
     title: 'The request did not arrive in time',
     detail:
-      'Send the whole head within 10 seconds and the whole request within 30 seconds, unless an administrator has set other limits.',
+      'Send the request line and headers within 10 seconds and the whole request within 30 seconds, unless an administrator has set other limits.',
     retryable: true,
   },
   body_too_large: {
@@ -130,12 +130,13 @@ export const REJECTIONS = {
   quota_exceeded: {
     status: 429,
     title: "The account's monthly quota is used up",
-    detail: 'Wait until the quota resets at the start of next month (UTC), or raise monthlyQuota.',
+    detail:
+      'Wait until the quota resets at the start of next month (UTC), or ask an administrator to raise monthlyQuota.',
     retryable: true,
   },
   headers_too_large: {
     status: 431,
-    title: 'The request head is too large',
+    title: 'The request line and headers are too large',
     detail: 'Send fewer or shorter headers, or ask an administrator to raise limits.requestHeadBytes.',
     retryable: false,
   },

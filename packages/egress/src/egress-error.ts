@@ -70,13 +70,13 @@ export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
     return fail('upstream_timeout', 'The upstream stopped sending in the middle of its response.');
   }
   if (cause instanceof errors.HeadersOverflowError) {
-    return fail('upstream_invalid', 'The upstream response head is too large.');
+    return fail('upstream_invalid', "The headers of the upstream's response are too large.");
   }
   if (inBody && (cause instanceof errors.ResponseContentLengthMismatchError || brokeOff(cause))) {
     return fail('upstream_invalid', 'The upstream closed the connection in the middle of its response.');
   }
   if (cause instanceof errors.MaxOriginsReachedError) {
-    return fail('upstream_unreachable', 'Too many different upstreams are in use.');
+    return fail('upstream_unreachable', 'Too many different upstreams are in use at the same time. Try again later.');
   }
   if (cause instanceof errors.InvalidArgumentError || cause instanceof errors.NotSupportedError) {
     return fail('upstream_unreachable', `The request cannot be forwarded: ${cause.message}.`);

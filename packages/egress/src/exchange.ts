@@ -86,7 +86,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const headers = linesOf(controller.rawHeaders);
     if (headers.length > LIMITS.upstreamHeadLinesMax) throw tooManyLines();
     if (status < 200 || status > 599)
-      throw new EgressError('upstream_invalid', `The upstream responded with status ${status}.`);
+      throw new EgressError(
+        'upstream_invalid',
+        `The upstream responded with status ${status}, which is not between 200 and 599.`,
+      );
     if (!areValidLines(headers)) {
       throw new EgressError(
         'upstream_invalid',

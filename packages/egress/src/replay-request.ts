@@ -125,7 +125,7 @@ const queryOf = (target: string): string => {
 const gatewayUrl = (base: string, target: string): string => {
   const joined = base.replace(/\/+$/, '') + target;
   if (!target.startsWith('/') || new URL(joined).origin !== new URL(base).origin) {
-    throw new TypeError('The target must start with / and stay on the gateway');
+    throw new TypeError('the target must start with / and stay on the gateway');
   }
   return joined;
 };

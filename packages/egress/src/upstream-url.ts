@@ -9,10 +9,10 @@ const TARGET = /^[\x21-\x7e\x80-\xff]*$/;
 export const joinUpstreamUrl = (base: URL | string, query: string): string => {
   const parsed = new URL(base);
   if (!TARGET.test(query))
-    throw new TypeError('The query contains characters that are not allowed in a request target');
+    throw new TypeError('the query contains characters that are not allowed in a request target');
   const separator = query === '' ? '' : parsed.search === '' ? '?' : '&';
   const joined = `${parsed.origin}${parsed.pathname}${parsed.search}${separator}${query}`;
-  if (new URL(joined).origin !== parsed.origin) throw new TypeError("The query would change the URL's origin");
+  if (new URL(joined).origin !== parsed.origin) throw new TypeError("the query would change the URL's origin");
   return joined;
 };
 

@@ -51,7 +51,7 @@ const readArguments = (): Arguments => {
     }
     const port = Number(values.port);
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
-      throw new Error(`--port ${values.port} is not a valid port`);
+      throw new Error(`--port must be a port from 0 to 65535, not ${values.port}`);
     return { host: values.host, port, data: values.data, login: values.login, config: values.config };
   } catch (error) {
     throw new EngineStartError(error instanceof Error ? error.message : String(error), { cause: error });

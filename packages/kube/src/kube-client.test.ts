@@ -231,7 +231,7 @@ describe('KubeClient', () => {
       const path = join(folder, 'config');
       await writeFile(path, kubeconfig({ token: 't' }));
       expect(() => loadKubeClient({ kubeconfigPath: path, context: 'other' })).toThrow(
-        'the kubeconfig has no context "other"; it has: one',
+        'the kubeconfig has no context "other"; its contexts are: one',
       );
     });
   });

@@ -209,7 +209,7 @@ export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig =>
     throw new Error(
       names.includes(name)
         ? `the kubeconfig does not contain the cluster of its context "${name}"`
-        : `the kubeconfig has no context "${name}"; it has: ${names.join(', ') || 'none'}`,
+        : `the kubeconfig has no context "${name}"; its contexts are: ${names.join(', ') || 'none'}`,
     );
   }
   const user = config.getCurrentUser();

@@ -40,9 +40,9 @@ export class DiskGuard {
   /** The reason why there is no room, as shown to users. */
   get shortage(): string {
     const { bytesMax, reserveBytes, folder } = this.#options;
-    return this.storedBytes > bytesMax
+    return bytesMax - this.storedBytes <= this.#freeBytes - reserveBytes
       ? `the spool has reached its limit of ${mib(bytesMax)}: check that ClickHouse accepts rows`
-      : `the disk that holds ${folder} has ${mib(this.#freeBytes)} free, but ${mib(reserveBytes)} must stay free`;
+      : `the disk that holds ${folder} has ${mib(this.#freeBytes)} free, but ${mib(reserveBytes)} must stay free: delete other files, or use a larger disk`;
   }
 
   wrote(bytes: number): void {

@@ -146,7 +146,7 @@ describe('a full disk', () => {
       expect.objectContaining({
         msg: 'spool full, rejecting requests with 503',
         reason: expect.stringMatching(
-          /^the disk that holds .+ has 100 MiB free, but 256 MiB must stay free$/,
+          /^the disk that holds .+ has 100 MiB free, but 256 MiB must stay free: delete other files, or use a larger disk$/,
         ) as string,
       }),
       expect.objectContaining({ msg: 'spool has room again' }),

@@ -58,7 +58,7 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   gateway: { kind: 'pattern', meaning: "the gateway's name", example: 'gateway:gateway-0' },
   key: { kind: 'pattern', meaning: "the key's fingerprint", example: 'key:0123abcd' },
   client: { kind: 'pattern', meaning: "the caller's address", example: 'client:10.0.*' },
-  id: { kind: 'pattern', meaning: "the entry's id, or its beginning followed by *", example: 'id:01931f3e-*' },
+  id: { kind: 'pattern', meaning: "the request's id, or its beginning followed by *", example: 'id:01931f3e-*' },
 };
 
 /** Prefixes of the fields whose names contain a header name, such as `header.accept`. */
