@@ -435,6 +435,15 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     );
   });
 
+  it('does not appear in the name of another field that is hidden', () => {
+    const headers: [string, string][] = [['authorization', 'Bearer aAacY00a0AaAa0aaa00']];
+    const entry = testEntry({ headers, responseBody: `a token${base64('xyaAacY00a0AaAa0aaa00z')}` });
+    expect(byDefault(entry).hidden).toEqual([
+      { kind: 'header', name: 'authorization' },
+      { kind: 'field', name: 'tokeneHl[redacted]eg' },
+    ]);
+  });
+
   it('never causes an exception, regardless of the bytes', () => {
     fc.assert(
       fc.property(

@@ -147,6 +147,12 @@ export const redactFields = (redactor: Redactor, entry: LogEntry) => {
   };
 };
 
+/** Returns the fields that were hidden. A name can contain a hidden value too, for example if `=` ends a base64 text. */
+const sweepNames = ({ fields, values }: Redactor): readonly HiddenField[] => {
+  const swept = fields.map(({ kind, name }) => ({ kind, name: values.sweep(name, 'utf8') }));
+  return [...new Map(swept.map((field) => [`${field.kind} ${field.name}`, field])).values()];
+};
+
 /**
  * Returns the entry without the values that the rules hide, wherever they appear and in common encodings (see `HiddenValues`), and
  * without credentials that are recognised by their form. The rest keeps its bytes. This function is pure. It takes tens of
@@ -188,7 +194,7 @@ export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry =>
         bodyEncoding: 'utf8',
       },
     },
-    hidden: redactor.fields,
+    hidden: sweepNames(redactor),
     request: requestBody.state,
     response: { ...responseBody.state, isCut: responseBody.state.isCut || response.truncated },
   };
