@@ -25,7 +25,7 @@ export interface Access {
   backendOf(request: IncomingMessage): Promise<Backend | undefined>;
   /** Undefined in local mode, which has no sign-in. */
   readonly signIn: SignIn | undefined;
-  /** Exchanges the token in the URL that the user opened for a cookie. Defined only in local mode with a token. */
+  /** Sets a cookie if the URL that the user opened has the right token. Defined only in local mode with a token. */
   readonly exchangeToken?: RequestHandler;
 }
 

@@ -10,7 +10,7 @@ export interface Controller {
   readonly name: string;
   /** Reads what must be known before the first revision is published. If the promise rejects, the operator does not lead. */
   prepare?(signal: AbortSignal): Promise<void>;
-  /** Called when the term starts. Enqueues everything that the source has reported so far. */
+  /** Called when the term starts. Begins the controller's work with everything that the source has reported so far. */
   start?(): void;
   /** Called after the start when the source reports an object, changed or not. */
   changed?(object: ResourceObject): void;

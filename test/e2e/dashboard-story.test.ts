@@ -140,7 +140,7 @@ test('every dashboard shows a shared request without a login until the link is r
     for (const dashboard of dashboards) {
       const visitor = await openPage(browser, { javaScriptEnabled: false });
       await visitor.page.goto(at(link.pathname, dashboard));
-      await visitor.page.getByText('Request captured and shared with Standin').waitFor();
+      await visitor.page.getByText('Captured by Standin and shared by a link').waitFor();
       expect(await visitor.page.content()).not.toContain(SECRET);
       await visitor.context.close();
     }

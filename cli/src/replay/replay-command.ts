@@ -60,7 +60,10 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
         .default({ kind: 'Endpoint' }, 'endpoint'),
     )
     .addOption(new Option('--method <method>', 'with ID: replaces the captured method').choices(METHODS))
-    .option('--path <path>', 'with ID: replaces the captured path and query; includes the project URI')
+    .option(
+      '--path <path>',
+      'with ID: path and query to send, beginning with the project URI; other targets than the endpoint use only the query',
+    )
     .option('--header <header>', "with ID: 'name: value', repeatable; replaces all captured headers", addHeader)
     .option('--body <text>', 'with ID: replaces the captured body; @FILE reads a file')
     .option('-p, --project <name>', 'without ID: project that received the requests')

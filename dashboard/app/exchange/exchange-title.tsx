@@ -7,7 +7,7 @@ import type { ExchangeView } from './exchange-view.ts';
 export const exchangeTarget = ({ path, query }: Pick<ExchangeView, 'path' | 'query'>): string =>
   wireText(query === '' ? path : `${path}?${query}`).text;
 
-/** Shows one exchange on one line: `POST /hooks/orders?x=1` 503 · 214 ms · HTTP/1.1. */
+/** Shows an exchange's method and target as a heading, and below them its status, duration and HTTP version. */
 export const ExchangeTitle = ({
   view,
   level: Heading,

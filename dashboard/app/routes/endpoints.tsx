@@ -51,7 +51,7 @@ const Endpoints = () => {
               type="search"
               name="q"
               aria-label="Filter endpoints"
-              placeholder="Filter by method, path, name, state"
+              placeholder="Filter by method, path, name or state"
               defaultValue={q}
               onInput={(event) => {
                 if (event.currentTarget.form !== null) submit(event.currentTarget.form, { replace: true });

@@ -30,7 +30,7 @@ const SharePage = () => {
       ) : (
         <>
           <p className="flex flex-wrap justify-between gap-x-4 border-b border-line pb-2 text-small text-muted">
-            <span>Request captured and shared with Standin</span>
+            <span>Captured by Standin and shared by a link</span>
             <span>Available until {formatInstant(new Date(share.expiresAt), 'utc').slice(0, 16)} UTC</span>
           </p>
           <SharedExchangeView exchange={share.exchange} level="h1" />

@@ -44,7 +44,7 @@ const Contents = ({ data, id, tab }: OpenRequestProps) => {
   if (selection.exchange === undefined) {
     return (
       <EmptyState title="Request not found">
-        The request may have expired or been purged, or it belongs to another project. The project’s retention
+        The request may have expired or been purged, or may belong to another project. The project’s retention
         determines how long requests are kept.
       </EmptyState>
     );

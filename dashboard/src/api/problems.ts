@@ -72,7 +72,7 @@ export const API_PROBLEMS = {
   request_not_found: {
     status: 404,
     title: 'Captured request not found',
-    hint: 'The request may have expired or been purged, or it belongs to another project.',
+    hint: 'The request may have expired or been purged, or may belong to another project.',
   },
   replay_not_found: {
     status: 404,

@@ -7,7 +7,7 @@ import { retentionInForce, type Finding, type TranslateSettings } from '../trans
 export interface ReplayPlan {
   readonly spec: ReplaySpec;
   readonly project: { readonly uid: string; readonly namespace: string; readonly name: string };
-  /** Number of days for which results are kept, which is that of the project's log entries. */
+  /** Number of days for which results are kept. The project's log entries are kept for the same number of days. */
   readonly retentionDays: number;
   readonly accountUid: string;
   readonly search: Filter | undefined;

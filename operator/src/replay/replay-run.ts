@@ -108,7 +108,7 @@ export class ReplayRun {
     return this.#report.writeWaiting();
   }
 
-  /** Waits for a missing object or for a slot, and continues as far as possible. */
+  /** Waits for a slot and sends as far as possible. If an object is missing, waits for a change. */
   async #turn(): Promise<TurnEnd> {
     const { places, metrics } = this.#parts;
     const { state, stopped } = this.#control;

@@ -83,7 +83,7 @@ const skipName = (message: Buffer, start: number): number => {
   }
 };
 
-/** Parses a response. Throws if the server failed or sent a message that is not DNS. */
+/** Parses a response. Throws if the server reports a failure, or if the message is malformed. */
 const readResponse = (message: Buffer, query: Buffer, type: AddressType): DnsAnswer => {
   const code = message.readUInt8(3) & 0x0f;
   if (code !== RESPONSE_CODES.success && code !== RESPONSE_CODES.noSuchName)

@@ -18,7 +18,7 @@ interface Unfinished {
   /** The number of lines in earlier reads. */
   lines: number;
   lastRead: Uint8Array;
-  /** The index in the last read, after the last piece of a body. */
+  /** The index in `lastRead` at which counting starts: after the last piece of a body, or 0 if there is none. */
   from: number;
 }
 

@@ -61,7 +61,7 @@ describe('a statement that writes inside the engine', () => {
   });
 });
 
-// Prevents ClickHouse's client from reading lines of a comment as statements if the comment begins after a semicolon.
+// Comments around a statement are removed, because ClickHouse's client reads the lines of a comment after a semicolon as statements.
 test.for([
   ['/*\nDROP TABLE t --*/ SELECT 1', 'SELECT 1'],
   ['SELECT 1; /*\nDROP TABLE t --*/', 'SELECT 1'],

@@ -12,7 +12,7 @@ export interface CheckSchemaOptions {
   readonly logger: Logger;
   /** Stops the check. */
   readonly signal: AbortSignal;
-  /** How long to wait before another check while ClickHouse is unavailable, or the tables are older or missing. */
+  /** How long to wait before another check while ClickHouse is unavailable, or the tables are outdated or missing. */
   readonly retryMs?: number;
 }
 

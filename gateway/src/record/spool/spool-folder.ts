@@ -4,7 +4,7 @@
  */
 const INCARNATION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(\d{10})\.seg$/;
-/** A last segment that another process has delivered up to the length in its name. */
+/** The last segment of a folder, renamed by another process that has delivered as many bytes as its name says. */
 const TAKEN = /^\d{10}\.seg\.taken-(\d+)$/;
 
 const DRAINED_SUFFIX = '.drained';
