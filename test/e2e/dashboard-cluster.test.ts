@@ -369,7 +369,7 @@ describe('the API key', () => {
     ];
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
     const page = await open(rotator, `/p/${namespace}/shop/settings/api-key`);
-    await page.getByText('6 of 6 left').waitFor();
+    await page.getByText('6 of 6 regenerations left').waitFor();
     await page.getByRole('button', { name: 'Regenerate key…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Regenerate key' }).click();
     const made = ['get', 'mkr', '-n', namespace, '-o', 'jsonpath={.items[*].spec.accountRef.name}'];

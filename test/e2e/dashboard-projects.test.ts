@@ -292,14 +292,14 @@ describe('a new API key', () => {
   test('is created on one page using only the keyboard, can be copied, and replaces the old key', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
-    await page.getByText('6 of 6 left').waitFor();
+    await page.getByText('6 of 6 regenerations left').waitFor();
     await tabTo(page, 'Regenerate key…');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByText('get 401 until they send the new key').waitFor();
     await tabTo(page, 'Regenerate key');
     await page.keyboard.press('Enter');
     await page.getByText('The new key is active').waitFor();
-    await page.getByText('5 of 6 left').waitFor();
+    await page.getByText('5 of 6 regenerations left').waitFor();
     await tabTo(page, 'Reveal', 'Shift+Tab');
     await page.keyboard.press('Enter');
     const key = await page.getByText(/^standin_[0-9A-Za-z]+$/).innerText();

@@ -65,7 +65,7 @@ describe('the purges of a project', () => {
     await page.getByText(/^Purge purge-[0-9a-f]{8} was created\.$/).waitFor();
     await completed(page, 'Erasure request 4711');
     expect(await search.inputValue()).toBe('');
-    await page.getByText('2 requests', { exact: true }).waitFor();
+    await page.getByText('2 requests deleted', { exact: true }).waitFor();
     await goto(page, at(`${SHOP}/traffic`));
     await expect.poll(() => rows(page).count()).toBe(1);
     expect(await bodies()).toEqual(['john']);

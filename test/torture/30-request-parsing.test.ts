@@ -169,7 +169,7 @@ describe('request smuggling', () => {
     ['coding twice', `${chunked}${chunked}`, plain],
     ['coding twice, the second hidden', `${chunked}Transfer-Encoding: x\r\n`, plain],
   ];
-  /** The name of the payload that hid each request, by marker. */
+  /** Maps the marker of each hidden request to the name of the payload that contains it. */
   const hidden = new Map<string, string>();
 
   test.concurrent.each(refused)('%s: is rejected, and the connection closes', async (name, headers, body) => {

@@ -198,7 +198,7 @@ const toEvent = (row: LogRow): RequestEvent => {
   };
 };
 
-/** Waits until the gateway and the statuses reflect everything in the source. */
+/** Waits until the gateway has everything in the source. Statuses may be written later. */
 const settle = async (operator: Operator, signal: AbortSignal): Promise<void> => {
   await Promise.race([operator.synced, operator.ended, aborted(signal)]);
   while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);

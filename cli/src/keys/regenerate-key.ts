@@ -28,7 +28,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   const left =
     account === undefined
       ? ''
-      : ` (${account.regenerations.left} of ${account.regenerations.max} regenerations left; limit per 60 minutes)`;
+      : ` (${account.regenerations.left} of ${account.regenerations.max} regenerations left within 60 minutes)`;
   const question = `All callers of account ${title} get 401 until they send the new key. Regenerate the key${left}?`;
   if (
     !options.yes &&

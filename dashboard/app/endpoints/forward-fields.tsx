@@ -7,7 +7,7 @@ const UPSTREAMS = [
   {
     value: 'url',
     label: 'URL',
-    hint: 'An http or https URL. On a cluster, an administrator must allow private addresses.',
+    hint: 'An http or https URL. On a cluster, private addresses work only if an administrator allows them.',
   },
   { value: 'serviceRef', label: 'Service', hint: 'A Kubernetes Service in the project’s namespace.' },
 ];

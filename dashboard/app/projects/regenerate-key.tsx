@@ -59,7 +59,7 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
           <RefreshCw aria-hidden /> Regenerate key…
         </Button>
         <span className="text-small text-muted">
-          {left} of {max} regenerations left (limit per 60 minutes)
+          {left} of {max} regenerations left (at most {max} within 60 minutes)
           {left === 0 && resetsAt !== undefined && (
             <>
               . The next regeneration is possible from <Time at={resetsAt} zone={time} />

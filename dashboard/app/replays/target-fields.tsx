@@ -34,7 +34,7 @@ export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }
         {
           value: 'URL',
           label: 'Another URL',
-          hint: 'An http or https URL. On a cluster, an administrator must allow private addresses.',
+          hint: 'An http or https URL. On a cluster, private addresses work only if an administrator allows them.',
         },
       ]}
     />

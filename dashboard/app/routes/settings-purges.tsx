@@ -75,7 +75,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 const Explanation = () => (
   <div className="flex flex-col gap-1 text-muted">
     <p>
-      A purge deletes captured requests and the results of their replays for good, from all replicas of the log. This
+      A purge deletes captured requests and the results of their replays permanently from all replicas of the log. This
       can’t be undone. Requests that are received after you create the purge are kept.
     </p>
     <p>Backups, exports, and copies that people made are not deleted.</p>

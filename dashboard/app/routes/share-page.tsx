@@ -24,7 +24,7 @@ const SharePage = () => {
           <h1 className="text-h1">Link not available</h1>
           <p className="text-muted">
             The link is incomplete, inactive, expired or revoked, or the request is no longer stored. Ask the person who
-            sent you the link.
+            sent you the link for a new one.
           </p>
         </div>
       ) : (

@@ -118,7 +118,7 @@ export const useTableKeys = (options: TableKeysOptions) => {
   useShortcuts([
     {
       keys: 'j',
-      label: 'Next request (Enter to open, r to replay, ← → to choose a value, + - to filter by it)',
+      label: 'Next request (Enter opens it, r replays it, ← → choose a value, + shows only this value, - excludes it)',
       run: focusAndMove(1),
       hidden: true,
     },

@@ -55,7 +55,7 @@ export const keyRegenerationRoutes = [
     summary: 'Regenerate an account API key',
     description:
       'Creates a KeyRegeneration, which the operator carries out. `status.phase` is `Completed` when no gateway accepts the old key. ' +
-      'It is `Refused` if the key was not changed, because the hourly limit of six is reached (`status.windowResetsAt`) or the account has its own Secret.',
+      'It is `Refused` if the key cannot be regenerated, for example because the limit of six regenerations per hour is reached (`status.windowResetsAt`), or because the account sets `spec.apiKey.secretName`. The key is then unchanged.',
     params: accountParams,
     body: z.strictObject({
       name: z.string().min(1).max(253).optional().describe('Default: a generated name.'),

@@ -52,7 +52,7 @@ export const API_PROBLEMS = {
   project_not_found: {
     status: 404,
     title: 'Project not found',
-    hint: 'List the projects that you can see with GET /api/v1/projects.',
+    hint: 'To list the projects that you can see, use GET /api/v1/projects.',
   },
   account_not_found: {
     status: 404,

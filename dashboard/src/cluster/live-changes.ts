@@ -21,7 +21,7 @@ interface Topic {
   readonly ended: AbortController;
 }
 
-/** Maximum number of topics, because each topic has one connection to the API server per kind. */
+/** Maximum number of topics. It is limited because each topic has one connection to the API server per kind. */
 const TOPICS_MAX = 200;
 /** Pages reload at this interval if the user may not watch any kind or the maximum number of topics is reached. */
 const POLL_MS = 5_000;

@@ -92,7 +92,7 @@ export class FolderSource implements LocatingSource {
     });
     this.#writer = new ManifestWriter(this.#folder);
     this.#records = new ObjectRecords(records, (error) =>
-      logger.error({ err: error, dataDir }, 'cannot write the data folder; statuses may be lost at the next start'),
+      logger.error({ err: error, dataDir }, 'cannot write to the data folder; statuses may be lost at the next start'),
     );
     this.#secrets = new SecretFiles(join(dataDir, 'secrets'));
   }
@@ -114,7 +114,10 @@ export class FolderSource implements LocatingSource {
       try {
         this.#records.flushSync();
       } catch (error) {
-        this.#options.logger.error({ err: error }, 'cannot write the data folder; the last statuses are lost');
+        this.#options.logger.error(
+          { err: error },
+          'cannot write to the data folder; the latest status changes are lost',
+        );
       }
       watch.stop().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'cannot close the watch'));
     };

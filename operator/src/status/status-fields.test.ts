@@ -64,7 +64,7 @@ test('a Project shows the time of its last request, which changes every ten minu
     fieldsOf('Project', undefined, before, { lastRequestAt })['lastRequestAt'];
   expect(shown(EARLIER, {})).toBe(EARLIER);
   expect(shown(NOW, { lastRequestAt: EARLIER })).toBe(NOW);
-  // A field that is missing in the result stays unchanged in the status.
+  // A field that is missing from the result stays unchanged in the status.
   expect(shown(undefined, { lastRequestAt: EARLIER })).toBeUndefined();
   expect(shown('2026-11-21T10:09:59Z', { lastRequestAt: NOW })).toBeUndefined();
   expect(shown('2026-11-21T10:10:00Z', { lastRequestAt: NOW })).toBe('2026-11-21T10:10:00Z');

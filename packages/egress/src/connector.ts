@@ -128,7 +128,8 @@ const dial = (
 /** Returns the error if the connected peer is blocked. This last check takes place before any part of a request has been sent. */
 const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions): EgressError | undefined => {
   const peer = socket.remoteAddress;
-  if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the upstream has disconnected.');
+  if (peer === undefined)
+    return new EgressError('upstream_blocked', 'Not connected: the upstream closed the connection.');
   const refusal = refusalOf(peer, socket.remotePort ?? 0, options);
   return refusal && blocked(hostname, refusal);
 };

@@ -32,7 +32,7 @@ import type { EngineStatement } from './statement.ts';
 
 /** Limits the bodies of inserts. With the default limits, a gateway's batch has no more than about 20 MiB. */
 const INSERT_BYTES_MAX = 256 * 1024 * 1024;
-/** Limits queries, including an insert's data in the text of its query. */
+/** Limits the size of a query's text. If an insert has its data in the text, the data counts. */
 const QUERY_BYTES_MAX = 16 * 1024 * 1024;
 /** ClickHouse's `http_max_uri_size`. */
 const HEAD_BYTES_MAX = 1024 * 1024;

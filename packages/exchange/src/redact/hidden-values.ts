@@ -144,7 +144,7 @@ const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | un
   return builder.build();
 };
 
-/** Returns all readings of a text, that is, the unchanged text, and the text with its escapes decoded. */
+/** Returns all readings of a text: the text itself, and the text with each kind of escape decoded, up to `DECODINGS_MAX` times. */
 const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   if (depth === DECODINGS_MAX) return [bytes];
   return [

@@ -39,7 +39,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Removes fields from the parts of one exchange and remembers their values. */
+/** Replaces the values of fields in the parts of one exchange, and remembers these values. */
 export class Redactor {
   readonly values = new HiddenValues();
   readonly #matcher: FieldMatcher;

@@ -32,7 +32,7 @@ const endsWord = (char: string): boolean => char === '(' || char === ')' || char
 /** Matches `field:` at the beginning of a word. A header name may contain more kinds of characters, but not at the beginning. */
 const fieldStart = /^([A-Za-z_][!#$%&'*+.^_`|~0-9A-Za-z-]*):/;
 
-/** Splits the text into tokens. Throws a `FilterSyntaxError` for a fatal problem. */
+/** Splits the text into tokens. Throws a `FilterSyntaxError` if the text has invalid syntax. */
 export const tokenize = (text: string): Token[] => {
   const tokens: Token[] = [];
   for (let at = 0; at < text.length;) {
