@@ -89,7 +89,7 @@ describe('a captured response', () => {
       expect(changes).toContain('action: JSON');
       expect(changes).toContain('12345678901234567890');
       await tab.getByText('it was received as gzip').waitFor();
-      await tab.getByText(/Omitted.*content-encoding/).waitFor();
+      await tab.getByText(/These headers are omitted.*content-encoding/).waitFor();
       expect((await call('copied')).headers['content-encoding']).toBe('gzip');
 
       await tab.getByRole('button', { name: 'Save as mock' }).click();
