@@ -2,6 +2,7 @@ import { GROUP_VERSION, METHODS, type DesiredObject } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 import { numberOrText } from '../projects/project-values.ts';
+import { lineFeeds } from '../ui/text-lines.ts';
 
 export interface HeaderValues {
   readonly name: string;
@@ -60,9 +61,6 @@ export const endpointFields = ({ headers }: EndpointValues): string[] => [
   'spec.forward',
   ...headers.flatMap((_, index) => [headerField(index, 'name'), headerField(index, 'value')]),
 ];
-
-/** Converts line breaks to LF, because browsers always submit text areas with CRLF. */
-const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const readEndpointValues = (form: FormData): EndpointValues => {
   const text = (name: string): string => {

@@ -1,5 +1,6 @@
 import { LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
 import { replayObject, type ReplayIdentity } from '../../src/replays/replay-object.ts';
+import { lineFeeds } from '../ui/text-lines.ts';
 
 /** The captured request that fills the replay form. Strings from the wire are latin1. */
 export interface CapturedView {
@@ -39,9 +40,6 @@ const EMPTY: ReplayValues = {
 };
 
 export const REPLAY_FIELDS = [...Object.keys(EMPTY), 'spec.edit', 'spec.target'];
-
-/** Converts line breaks to LF, because browsers always submit text areas with CRLF. */
-const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const headerText = (headers: readonly HeaderPair[]): string =>
   headers.map(([name, value]) => `${name}: ${value}`).join('\n');

@@ -19,6 +19,16 @@ export interface Followed<T extends KubeObject> {
   readonly remove: (kind: Kind, object: KubeObject) => void;
 }
 
+/** Keeps only the part of an object that identifies it. */
+export const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
+  metadata: {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  },
+});
+
 /** Follows the objects of several kinds. The returned function reports whether all of them have been listed. */
 export const followObjects = <T extends KubeObject>(
   { client, namespaces, logger, signal }: OwnView,

@@ -4,6 +4,7 @@ import { ApiError, collectionPath, Reflector, type KubeLogger, type KubeObject }
 import type { Logger } from 'pino';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
+import { nameOnly } from './follow-objects.ts';
 
 /** `ref` is undefined if it is not known which object changed. */
 type OnChange = (ref: ObjectRef | undefined) => void;
@@ -25,16 +26,6 @@ interface Topic {
 const TOPICS_MAX = 200;
 /** Pages reload at this interval if the user may not watch any kind or the maximum number of topics is reached. */
 const POLL_MS = 5_000;
-
-/** Keeps only the part of an object that identifies it. Pages read changed objects again. */
-const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
-  metadata: {
-    name,
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  },
-});
 
 /** Watches resources with users' tokens, within limits. */
 export class LiveChanges {
@@ -95,6 +86,7 @@ export class LiveChanges {
       const handler = { put: changed, remove: changed };
       const reflector = new Reflector<KubeObject>({
         ...{ client, path, resource: kind, namespace, handler, logger },
+        // Pages read changed objects again.
         transform: nameOnly,
       });
       reflector.synced.then(

@@ -1,6 +1,6 @@
 import type { Kind, ObjectRef } from '@standin/contract';
 import { objectKey, type KubeObject } from '@standin/kube';
-import { followObjects, type OwnView } from './follow-objects.ts';
+import { followObjects, nameOnly, type OwnView } from './follow-objects.ts';
 
 /**
  * The names of projects and accounts, read with the dashboard's read-only ServiceAccount. Pages use this index to find what to read
@@ -17,16 +17,6 @@ export interface ResourceIndex {
 }
 
 const INDEXED = ['Project', 'Account'] as const satisfies readonly Kind[];
-
-/** Keeps only the part of an object that identifies it. */
-const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
-  metadata: {
-    name,
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  },
-});
 
 export const followResourceIndex = (view: OwnView): ResourceIndex => {
   const names = new Map<string, ObjectRef>();
