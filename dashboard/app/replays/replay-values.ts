@@ -1,6 +1,6 @@
 import { LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
 import { replayObject, type ReplayIdentity } from '../../src/replays/replay-object.ts';
-import { lineFeeds } from '../ui/text-lines.ts';
+import { filledLines, lineFeeds } from '../ui/text-lines.ts';
 
 /** The captured request that fills the replay form. Strings from the wire are latin1. */
 export interface CapturedView {
@@ -52,14 +52,12 @@ const HEADERS_READ_MAX = LIMITS.requestHeadBytesMax / 4 + 1;
 
 /** Parses one header per line. A line without a colon gets an empty name, which the schema rejects. */
 export const parseHeaderText = (text: string): HeaderPair[] =>
-  lineFeeds(text)
-    .split('\n')
-    .filter((line) => line.trim() !== '')
+  filledLines(text)
     .slice(0, HEADERS_READ_MAX)
-    .map((line) => {
+    .map(({ text: line }) => {
       const colon = line.indexOf(':');
       return colon === -1
-        ? (['', line.trim()] as const)
+        ? (['', line] as const)
         : ([line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const);
     });
 
@@ -81,8 +79,8 @@ export const readReplayValues = (form: FormData): ReplayValues =>
     (Object.entries(EMPTY) as [keyof ReplayValues, string][]).map(([name, unset]) => {
       const value = form.get(name);
       const text = typeof value === 'string' ? lineFeeds(value) : unset;
-      // The body is not trimmed, because it is sent byte for byte.
-      return [name, name === 'spec.edit.body' ? text : text.trim()];
+      // The body is not trimmed, because it is sent byte for byte. The headers are not, because errors name their lines.
+      return [name, name === 'spec.edit.body' || name === 'spec.edit.headers' ? text : text.trim()];
     }),
   ) as unknown as ReplayValues;
 

@@ -3,6 +3,8 @@ import type { Problem } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
 import { errorsOf } from '../ui/form-errors.ts';
 import { saveForm, type SavedForm } from '../ui/save-form.server.ts';
+import { filledLines } from '../ui/text-lines.ts';
+import { REPLAY_FIELDS, type ReplayValues } from './replay-values.ts';
 
 /** Replaces the API server's message about an edited body that is too long. */
 const TOO_LARGE =
@@ -10,19 +12,25 @@ const TOO_LARGE =
   'Use another client to send a larger request';
 
 /** Adapts a problem to the form. Adds the line number to a header's problem, because the form has one field for all headers. */
-const inForm = (problem: Problem): Problem => {
+const inForm = (problem: Problem, headers: string): Problem => {
   if (problem.path === 'spec.edit.body' && /^too long/i.test(problem.message))
     return { ...problem, message: TOO_LARGE };
   const [, index] = /^spec\.edit\.headers\[(\d+)\]/.exec(problem.path) ?? [];
-  return index === undefined
+  const line = filledLines(headers)[Number(index)];
+  return line === undefined
     ? problem
-    : { path: 'spec.edit.headers', message: `line ${Number(index) + 1}: ${problem.message}` };
+    : { path: 'spec.edit.headers', message: `line ${line.number}: ${problem.message}` };
 };
 
-/** Creates a Replay with the user's permissions. */
+/** Creates a Replay with the user's permissions. Assigns errors to the fields of the replay form only if `values` is given. */
 export const createReplay = (
   { resources }: Backend,
   object: DesiredObject,
-  fields: readonly string[],
+  values?: ReplayValues,
 ): Promise<SavedForm> =>
-  saveForm(resources.apply(object, 'absent'), (problems) => errorsOf(problems.map(inForm), fields));
+  saveForm(resources.apply(object, 'absent'), (problems) =>
+    errorsOf(
+      problems.map((problem) => inForm(problem, values?.['spec.edit.headers'] ?? '')),
+      values === undefined ? [] : REPLAY_FIELDS,
+    ),
+  );

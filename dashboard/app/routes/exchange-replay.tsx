@@ -10,7 +10,7 @@ import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
 import { getReplay, newReplayName, replaySpec } from '../../src/replays/replays.ts';
 import { ReplayForm } from '../replays/replay-form.tsx';
-import { readReplayValues, REPLAY_FIELDS, replayValuesOf, toReplay } from '../replays/replay-values.ts';
+import { readReplayValues, replayValuesOf, toReplay } from '../replays/replay-values.ts';
 import { createReplay } from '../replays/save-replay.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 
@@ -38,7 +38,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const { object: created, errors } = await createReplay(
     backend,
     toReplay(values, captured, { ...names, name }),
-    REPLAY_FIELDS,
+    values,
   );
   if (created === undefined) return data({ values, errors }, { status: 422 });
   return redirect(paths.replay({ ...names, replay: name }));

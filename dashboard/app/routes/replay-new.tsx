@@ -47,7 +47,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   if (digits(form.get('confirm')) !== String(count))
     return refused([`Type ${count} to confirm the number of requests.`]);
   const name = newReplayName();
-  const { object: created, errors } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);
+  const { object: created, errors } = await createReplay(backend, toBulkReplay(values, { ...names, name }));
   if (created === undefined) return refused([], [...errors.form, ...Object.values(errors.fields).flat()]);
   return redirect(paths.replay({ ...names, replay: name }));
 };
