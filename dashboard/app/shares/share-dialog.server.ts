@@ -1,4 +1,4 @@
-import { DEFINITIONS } from '@standin/crds';
+import { DEFINITIONS, type Problem } from '@standin/crds';
 import { ALWAYS_HIDDEN, type RedactionRules } from '@standin/exchange/redact';
 import { getProject } from '../../src/projects/projects.ts';
 import type { RequestName } from '../../src/resources/names.ts';
@@ -9,6 +9,7 @@ import type { RedactedShare } from '../../src/workers/tasks.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { errorsOf } from '../ui/form-errors.ts';
+import { filledLines } from '../ui/text-lines.ts';
 import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
 
 type Context = Pick<DashboardContext, 'backend' | 'workers'>;
@@ -22,21 +23,19 @@ const redacted = async (
   return workers.run('redactShare', { row, rules }, capturedOf(row));
 };
 
-const linesOf = (form: FormData, field: string): string[] => {
+const linesOf = (form: FormData, field: string): ReturnType<typeof filledLines> => {
   const text = form.get(field);
-  return typeof text === 'string'
-    ? text
-        .split('\n')
-        .map((line) => line.trim())
-        .filter((line) => line !== '')
-    : [];
+  return typeof text === 'string' ? filledLines(text) : [];
 };
 
-const rulesOf = (form: FormData): RedactionRules => ({
-  headers: linesOf(form, RULE_FIELDS.headers),
-  query: linesOf(form, RULE_FIELDS.query),
-  jsonPaths: linesOf(form, RULE_FIELDS.jsonPaths),
-});
+const rulesOf = (form: FormData): RedactionRules => {
+  const read = (field: string): string[] => linesOf(form, field).map(({ text }) => text);
+  return {
+    headers: read(RULE_FIELDS.headers),
+    query: read(RULE_FIELDS.query),
+    jsonPaths: read(RULE_FIELDS.jsonPaths),
+  };
+};
 
 export const loadShareDialog = async (context: Context, params: RequestName): Promise<ShareDialogData> => {
   const { backend } = context;
@@ -56,15 +55,16 @@ export const loadShareDialog = async (context: Context, params: RequestName): Pr
   };
 };
 
-/** Returns the problems that the schema of a Share finds in these rules. */
-const problemsOf = (redact: RedactionRules) => {
+/** Returns the problems that the schema of a Share finds in the form's rules. */
+const problemsOf = (form: FormData, redact: RedactionRules): Problem[] => {
   const result = DEFINITIONS.Share.spec.shape.redact.safeParse(redact);
   return result.success
     ? []
-    : result.error.issues.map(({ path: [list, index], message }) => ({
-        path: `spec.redact.${String(list)}`,
-        message: typeof index === 'number' ? `Line ${index + 1} ${message}` : message,
-      }));
+    : result.error.issues.map(({ path: [list, index], message }) => {
+        const path = `spec.redact.${String(list)}`;
+        const line = linesOf(form, path)[Number(index)];
+        return { path, message: line === undefined ? message : `Line ${line.number} ${message}` };
+      });
 };
 
 const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = []): ShareAnswer => {
@@ -75,14 +75,14 @@ const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = [])
 /** Returns what a Share with the form's rules shows. Uses the same function as the public page. */
 export const previewShare = async (context: Context, params: RequestName, form: FormData): Promise<ShareAnswer> => {
   const rules = rulesOf(form);
-  const problems = problemsOf(rules);
+  const problems = problemsOf(form, rules);
   if (problems.length > 0) return refused('', problems);
   return { kind: 'preview', preview: (await redacted(context, params, rules)).exchange };
 };
 
 export const createShareFrom = async (context: Context, params: RequestName, form: FormData): Promise<ShareAnswer> => {
   const redact = rulesOf(form);
-  const problems = problemsOf(redact);
+  const problems = problemsOf(form, redact);
   if (problems.length > 0) return refused('', problems);
   const wanted = form.get('lifetime') ?? LIFETIME_DEFAULT;
   const lifetime = LIFETIMES.find(({ value }) => value === wanted);
