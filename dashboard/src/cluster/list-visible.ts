@@ -10,7 +10,7 @@ export interface ListParts {
   readonly index: ResourceIndex;
 }
 
-/** Maximum number of namespaces to query at the same time, and of projects in each of them. */
+/** Maximum number of calls at the same time for one list. */
 const CALLS_MAX = 8;
 /**
  * Maximum number of namespaces to query, and of projects in one namespace. A user who may see more can be given permission to list
@@ -33,21 +33,29 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
       `you do not have permission to list ${resource} in all namespaces, and the dashboard has not loaded the namespaces yet: try again in a few seconds`,
     );
   }
-  const found = await mapSome(namespaces, async (namespace) => {
-    if (await reviews.may(user, { verb: 'list', resource, namespace })) return listIn(user, kind, namespace);
-    return kind === 'Project' ? getNamedProjects(parts, namespace) : [];
+  const found = await mapSome(namespaces.slice(0, ASKED_MAX), async (namespace) => {
+    if (await reviews.may(user, { verb: 'list', resource, namespace }))
+      return { listed: await listIn(user, kind, namespace), named: [] };
+    const names = kind === 'Project' ? index.projects(namespace).slice(0, ASKED_MAX) : [];
+    return { listed: [], named: names.map((name): ObjectRef => ({ kind, namespace, name })) };
   });
-  return found.flat();
+  // After the lists and not during them, so that `CALLS_MAX` limits all calls together.
+  const named = await getNamedProjects(
+    parts,
+    found.flatMap(({ named }) => named),
+  );
+  return [...found.flatMap(({ listed }) => listed), ...named];
 };
 
 /** Gets projects one by one, because a role with resource names allows users to get objects but not to list them. */
 const getNamedProjects = async (
-  { user, reviews, index }: ListParts,
-  namespace: string,
+  { user, reviews }: ListParts,
+  refs: readonly ObjectRef[],
 ): Promise<readonly ResourceObject[]> => {
-  const found = await mapSome(index.projects(namespace), async (name) => {
+  const found = await mapSome(refs, async (ref) => {
+    const { namespace, name } = ref;
     const question = { verb: 'get', resource: RESOURCES.Project.plural, namespace, name } as const;
-    return (await reviews.may(user, question)) ? getUnlessGone(user, { kind: 'Project', namespace, name }) : undefined;
+    return (await reviews.may(user, question)) ? getUnlessGone(user, ref) : undefined;
   });
   return found.filter((object) => object !== undefined);
 };
@@ -64,10 +72,10 @@ const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<Resourc
   }
 };
 
-/** Runs a limited number of calls at a time, for at most `ASKED_MAX` items. Returns the results in the order of the items. */
+/** Processes up to `CALLS_MAX` items at a time. Returns the results in the order of the items. */
 const mapSome = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
-  const entries = items.slice(0, ASKED_MAX).entries();
+  const entries = items.entries();
   const worker = async (): Promise<void> => {
     for (const [at, item] of entries) results[at] = await work(item);
   };
