@@ -37,7 +37,7 @@ export const useRegisteredShortcuts = (): readonly Shortcut[] =>
 
 /**
  * Registers shortcuts while the component is mounted. `run` may change in every render. A change of a key or a label registers the
- * shortcuts again, and a change of only `hidden` or `general` has no effect.
+ * shortcuts again, and a change of only `hidden` or `general` has no effect. Components on one page must not use the same keys.
  */
 export const useShortcuts = (list: readonly Shortcut[]): void => {
   const latest = useRef(list);
@@ -89,8 +89,7 @@ export const useShortcutKeys = (isOn: boolean): void => {
       const isSecond = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS_MAX;
       const keys = isSecond ? `${first?.key ?? ''} ${key}` : key;
       first = undefined;
-      // If several components have registered the same keys, the one that registered last wins.
-      const match = snapshot.findLast((shortcut) => shortcut.keys === keys);
+      const match = snapshot.find((shortcut) => shortcut.keys === keys);
       if (match !== undefined) {
         event.preventDefault();
         match.run();
