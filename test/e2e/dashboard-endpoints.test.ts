@@ -161,6 +161,22 @@ describe('a form', () => {
     expect(await readdir(run.manifests)).not.toContain('endpoint-twice.yaml');
   });
 
+  test('shows the errors of a rejected save next to edited fields, even if the check while typing failed', async () => {
+    await onPage(`${SHOP}/endpoints/new`, async (page) => {
+      await page.getByLabel('Name', { exact: true }).fill('Unchecked');
+      await page.route('**/preview', (route) => route.abort());
+      const path = page.getByLabel('Path', { exact: true });
+      await path.fill('/v1/orders?x');
+      await page.getByRole('button', { name: 'Create endpoint' }).click();
+      await page.getByRole('alert').getByText('Not saved: fix 1 field.').waitFor();
+      await page.getByText('Must not contain a query or fragment').waitFor();
+      expect(await page.getByRole('textbox', { name: 'Manifest' }).innerText()).toContain('slug: /v1/orders?x');
+      await page.unroute('**/preview');
+      await path.fill('/v1/fine');
+      await expect.poll(() => path.getAttribute('aria-invalid')).toBe(null);
+    });
+  });
+
   test('works without scripts', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();

@@ -33,7 +33,7 @@ const ACTIONS = [
 ];
 
 /**
- * Returns the errors to show for a field. If the user has edited the field since the form was opened, these are the errors from the
+ * Returns the errors to show for a field. If the user has edited the field since the last submission, these are the errors from the
  * preview. Otherwise, these are the errors from the last submission.
  */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
@@ -44,7 +44,7 @@ const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched
 /** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
 export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
-  const { preview, touched, onInput } = useEndpointPreview(previewUrl, { yaml, errors: { fields: {}, form: [] } });
+  const { preview, touched, onInput } = useEndpointPreview(previewUrl, yaml, errors);
   const errorsOf = useFieldErrors(errors, preview.errors, touched);
   return (
     <Form

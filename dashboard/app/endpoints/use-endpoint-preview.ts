@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { FormErrors } from '../ui/form-errors.ts';
+import { NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
 
 /** The manifest that the server generates from a form, and the errors in the form. */
 export interface EndpointPreview {
@@ -9,11 +9,25 @@ export interface EndpointPreview {
 
 const PAUSE_MS = 150;
 
-/** Sends the form to the server when the user pauses after a change. Drops outdated responses. */
-export const useEndpointPreview = (url: string, first: EndpointPreview) => {
-  const [preview, setPreview] = useState(first);
-  /** The fields that the user has edited. The errors in the preview are shown only for these fields. */
-  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * Sends the form to the server when the user pauses after a change. Drops outdated responses. `yaml` and `errors` are the last
+ * submission's, or those of the form as it was opened.
+ */
+export const useEndpointPreview = (url: string, yaml: string, errors: FormErrors | undefined) => {
+  const [preview, setPreview] = useState<EndpointPreview>({ yaml, errors: errors ?? NO_ERRORS });
+  /** The fields that the user has edited since the last submission. The errors in the preview are shown only for these fields. */
+  const [touched, setTouched] = useState(NONE);
+  const [last, setLast] = useState(errors);
+  if (errors !== last) {
+    setLast(errors);
+    // The response to a submission replaces the preview, which is older. Its request may even have failed.
+    if (errors !== undefined) {
+      setPreview({ yaml, errors });
+      setTouched(NONE);
+    }
+  }
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const asking = useRef<AbortController>(undefined);
 
