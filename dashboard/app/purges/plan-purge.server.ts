@@ -35,8 +35,14 @@ const FIELDS: Readonly<Record<string, keyof PurgeValues>> = {
   'spec.requests': 'requests',
 };
 
+/** Replaces the API server's message about an invalid time, because the form also accepts relative times. */
+const NOT_A_TIME = 'must be a time, such as 2026-11-21T09:00:00Z, or 2h for two hours ago';
+
+const inForm = (problem: Problem): Problem =>
+  problem.message.includes('must be an absolute time') ? { ...problem, message: NOT_A_TIME } : problem;
+
 const fieldErrors = (problems: readonly Problem[]): FormErrors => {
-  const { fields, form } = errorsOf(problems, Object.keys(FIELDS));
+  const { fields, form } = errorsOf(problems.map(inForm), Object.keys(FIELDS));
   return {
     fields: Object.fromEntries(Object.entries(fields).map(([path, messages]) => [FIELDS[path] ?? path, messages])),
     form,

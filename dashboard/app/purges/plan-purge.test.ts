@@ -1,4 +1,5 @@
 import { SourceError } from '@standin/contract';
+import { DEFINITIONS } from '@standin/crds';
 import { LogStoreError } from '@standin/logstore';
 import { expect, test } from 'vitest';
 import { backendWith } from '../../src/api/api-server.testing.ts';
@@ -47,6 +48,18 @@ test('a missing permission is reported before anything is selected', async () =>
   const check = () => Promise.reject(new SourceError('Forbidden', 'cannot create resource "mockpurges"'));
   expect(await plan({}, { check })).toEqual({ kind: 'forbidden', message: 'cannot create resource "mockpurges"' });
   expect(await plan({})).toEqual({ kind: 'empty' });
+});
+
+test('the error of an invalid time names every form of time that the field accepts', async () => {
+  const check: Resources['check'] = ({ spec }) => {
+    const parsed = DEFINITIONS.Purge.spec.safeParse(spec);
+    const issues = parsed.success ? [] : parsed.error.issues;
+    return Promise.resolve(issues.map(({ path, message }) => ({ path: ['spec', ...path].join('.'), message })));
+  };
+  expect(await plan({ from: 'yesterday' }, { check })).toMatchObject({
+    kind: 'invalid',
+    errors: { fields: { from: ['Must be a time, such as 2026-11-21T09:00:00Z, or 2h for two hours ago'] } },
+  });
 });
 
 test('mistakes are reported at their fields', async () => {
