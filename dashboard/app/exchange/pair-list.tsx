@@ -57,7 +57,7 @@ export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, 
                   <CopyButton
                     text={fromWire ? wireText(value).text : value}
                     label={`Copy value of ${fromWire ? wireText(name).text : name}`}
-                    className="size-6"
+                    className="size-6!"
                   />
                 </dd>
               </div>

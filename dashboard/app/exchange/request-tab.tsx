@@ -25,7 +25,7 @@ export const RequestTab = ({ view: { request, query }, exchange }: ExchangeTabPr
       <code className="min-w-0 flex-1 break-all">
         <WireValue latin1={request.target} />
       </code>
-      <CopyButton text={wireText(request.target).text} label="Copy target" className="size-6" />
+      <CopyButton text={wireText(request.target).text} label="Copy target" className="size-6!" />
     </div>
     <PairList
       title="Headers"
