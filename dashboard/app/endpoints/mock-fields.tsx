@@ -40,7 +40,7 @@ const HeaderRows = ({ values, errorsOf }: FieldsProps) => {
       </legend>
       <ul className="flex flex-col gap-1.5">
         {rows.map(({ key, name, value }, index) => (
-          <li key={key}>
+          <li key={key} className="flex flex-col gap-1">
             <div className="grid grid-cols-[minmax(0,2fr)_minmax(0,3fr)_auto] gap-1.5">
               <Input
                 mono
