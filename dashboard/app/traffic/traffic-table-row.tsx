@@ -87,7 +87,7 @@ export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
       className={classNames(
         GRID,
         ROW_CLASSES[density],
-        'cursor-pointer border-b border-line px-3 tabular-nums',
+        'cursor-pointer border-b border-line px-3',
         isOpen ? 'bg-selected' : 'hover:bg-panel',
         isActive && 'shadow-[inset_2px_0_0_var(--focus)]',
       )}
@@ -102,7 +102,7 @@ export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
           className={classNames(
             'relative flex h-full min-w-0 items-center pr-3 last:pr-0',
             column.shown,
-            column.align === 'end' && 'justify-end',
+            column.align === 'end' && 'justify-end tabular-nums',
             field === column.field && isActive && 'outline-2 -outline-offset-2 outline-focus',
           )}
         >
