@@ -16,14 +16,15 @@ const refusing = (index: number): Backend => {
 };
 
 it.each([
-  ['a: b\nno colon', 1, 2],
-  ['a: b\n\n \nno colon', 1, 4],
-  ['\r\n\r\nno colon\r\n', 0, 3],
-])('a problem with a header names its line, counting blank lines: %j', async (text, index, line) => {
+  ['a: b\nc d: e', 1, 'Line 2: must be an HTTP token'],
+  ['a: b\n\n \nc d: e', 1, 'Line 4: must be an HTTP token'],
+  ['\r\n\r\nc d: e\r\n', 0, 'Line 3: must be an HTTP token'],
+  ['a: b\nno colon', 1, 'Line 2: must have the form name: value'],
+])('a problem with a header names its line, counting blank lines: %j', async (text, index, message) => {
   const form = new FormData();
   form.set('spec.edit.headers', text);
   const values = readReplayValues(form);
   const object = toReplay(values, captured, { namespace: 'team-a', project: 'shop', name: 'replay-1' });
   const { errors } = await createReplay(refusing(index), object, values);
-  expect(errors).toEqual({ fields: { 'spec.edit.headers': [`Line ${line}: must be an HTTP token`] }, form: [] });
+  expect(errors).toEqual({ fields: { 'spec.edit.headers': [message] }, form: [] });
 });

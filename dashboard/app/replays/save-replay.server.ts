@@ -17,9 +17,11 @@ const inForm = (problem: Problem, headers: string): Problem => {
     return { ...problem, message: TOO_LARGE };
   const [, index] = /^spec\.edit\.headers\[(\d+)\]/.exec(problem.path) ?? [];
   const line = filledLines(headers)[Number(index)];
-  return line === undefined
-    ? problem
-    : { path: 'spec.edit.headers', message: `line ${line.number}: ${problem.message}` };
+  if (line === undefined) return problem;
+  // Without a name before a colon, the API server reports an empty name, but the line is not empty.
+  const isNameMissing = problem.path.endsWith('.name') && line.text.indexOf(':') < 1;
+  const message = isNameMissing ? 'must have the form name: value' : problem.message;
+  return { path: 'spec.edit.headers', message: `line ${line.number}: ${message}` };
 };
 
 /** Creates a Replay with the user's permissions. Assigns errors to the fields of the replay form only if `values` is given. */
