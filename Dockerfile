@@ -40,6 +40,7 @@ COPY packages/engine/package.json packages/engine/
 COPY packages/egress/package.json packages/egress/
 COPY packages/kube/package.json packages/kube/
 COPY packages/process/package.json packages/process/
+COPY packages/responses/package.json packages/responses/
 COPY crds/package.json crds/
 COPY operator/package.json operator/
 COPY gateway/package.json gateway/

@@ -9,7 +9,7 @@ import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files
 
 const PACKAGES = [
   ...['@standin/contract', '@standin/exchange', '@standin/logstore'],
-  ...['@standin/egress', '@standin/kube', '@standin/process'],
+  ...['@standin/egress', '@standin/kube', '@standin/process', '@standin/responses'],
 ];
 
 /** Maps each workspace folder to the workspaces that it may import, as in docs/architecture.md. */
@@ -21,6 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/egress': ['@standin/contract'],
   'packages/kube': ['@standin/contract'],
   'packages/process': ['@standin/contract'],
+  'packages/responses': ['@standin/contract'],
   crds: ['@standin/contract'],
   operator: ['@standin/crds', ...PACKAGES],
   gateway: PACKAGES,

@@ -1,4 +1,4 @@
-import { listText } from '@standin/contract';
+import { LIMITS, listText } from '@standin/contract';
 import { lacks, matches, type Rule } from './rules.ts';
 
 /** The characters of a path segment (RFC 3986 `pchar`), and `/`. */
@@ -9,7 +9,7 @@ const PATH_CHARACTER = "([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})";
  * before they send a request, and some clients read `//` at the start of a target as a host, so no client could call such an
  * endpoint.
  */
-export const pathRules: readonly Rule<string>[] = [
+const commonPathRules: readonly Rule<string>[] = [
   { cel: "self.startsWith('/')", holds: (self) => self.startsWith('/'), message: 'must begin with /' },
   {
     cel: "!self.contains('//')",
@@ -21,14 +21,37 @@ export const pathRules: readonly Rule<string>[] = [
     '(^|/)(\\.|%2[eE]){1,2}(/|$)',
     'must not contain the segments . or ..: clients resolve them before they send a request',
   ),
-  lacks(
-    '[{}]',
-    'must not contain { or }: path parameters such as {id} are not supported, so write the whole path (a literal brace is %7B or %7D)',
-  ),
   matches(
     `(${PATH_CHARACTER}|[?#{}])*`,
     "must contain only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode other characters",
   ),
+];
+
+export const pathRules: readonly Rule<string>[] = [
+  ...commonPathRules,
+  lacks('[{}]', 'must not contain { or }: write a literal brace as %7B or %7D'),
+];
+
+const PARAMETER_NAME = '[A-Za-z_][A-Za-z0-9_]*';
+
+/** The limits apply only to slugs with parameters. The operator checks what these rules do not, such as a name that occurs twice. */
+export const slugRules: readonly Rule<string>[] = [
+  ...commonPathRules,
+  matches(
+    `[^{}/]*(/([^{}/]*|[{]${PARAMETER_NAME}[}]))*(/[{]${PARAMETER_NAME}[.]{3}[}])?`,
+    'must have each parameter as a whole segment, with a name of letters, digits and _, as in /orders/{id}. Only the last segment can be ' +
+      'a parameter for the rest of the path, such as {rest...}. A literal brace is %7B or %7D',
+  ),
+  {
+    cel: `self.split('{').size() <= ${LIMITS.patternParametersMax + 1}`,
+    holds: (self) => self.split('{').length <= LIMITS.patternParametersMax + 1,
+    message: `must have no more than ${LIMITS.patternParametersMax} parameters`,
+  },
+  {
+    cel: `!self.contains('{') || self.split('/').size() <= ${LIMITS.patternSegmentsMax + 1}`,
+    holds: (self) => !self.includes('{') || self.split('/').length <= LIMITS.patternSegmentsMax + 1,
+    message: `must have no more than ${LIMITS.patternSegmentsMax} segments if it has parameters`,
+  },
 ];
 
 export const headerNameRules: readonly Rule<string>[] = [

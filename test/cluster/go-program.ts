@@ -8,7 +8,7 @@ import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
 /** Programs that are built from the Go modules next to this file. */
-export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus';
+export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus' | 'servemux';
 
 /** Thrown if the machine lacks a tool that must be installed manually. `message` names it and explains how to get it. */
 export class MissingToolError extends Error {
@@ -76,6 +76,12 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
     package: '.',
     versions: '',
     estimate: 'kstatus once, about 1 minute',
+  },
+  servemux: {
+    module: path.join(import.meta.dirname, 'servemux'),
+    package: '.',
+    versions: '',
+    estimate: "Go's HTTP router once, a few seconds",
   },
 };
 const BUILD_TIMEOUT_MS = 30 * 60_000;

@@ -23,6 +23,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
   'packages/exchange/src',
   'packages/engine/src',
   'packages/logstore/src',
+  'packages/responses/src',
   'crds/src',
   ...['sources', 'translate', 'validate'].map((stage) => `operator/src/${stage}`),
   ...['exchange', 'replays', 'requests', 'traffic'].map((folder) => `dashboard/app/${folder}`),

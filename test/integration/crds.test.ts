@@ -324,10 +324,10 @@ describe('kubectl', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(text);
   });
 
-  it('says that path parameters do not exist when a slug has braces', async () => {
-    const file = path.join(ROOT, 'crds/testdata/refused/slug-braces.yaml');
+  it('says how to write a path parameter when a slug has other braces', async () => {
+    const file = path.join(ROOT, 'crds/testdata/refused/slug-parameter-inside-a-segment.yaml');
     const { stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', file]);
-    expect(stderr).toContain('path parameters such as {id} are not supported');
+    expect(stderr).toContain('must have each parameter as a whole segment');
   });
 
   it('lists only objects that are not ready with the command of docs/upgrade.md', async () => {

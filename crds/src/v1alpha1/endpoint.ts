@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { DURATION_PATTERN, parseDurationField } from '../duration.ts';
 import { commonStatus, integer, reference, text, SERVED_MEANINGS } from '../fields.ts';
-import { headerNameRules, headerValueRules, mockHeaderRules, pathRules, upstreamUrlRules } from '../http-rules.ts';
+import { headerNameRules, headerValueRules, mockHeaderRules, pathRules, slugRules, upstreamUrlRules } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
 
 const FORWARD_TIMEOUT_MS_MIN = 100;
@@ -112,7 +112,9 @@ const forward = withRules(
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
       .describe(
-        "The upstream's URL, http or https, for example https://api.example.com/orders. The caller's query string is appended as received.",
+        "The upstream's URL, http or https, for example https://api.example.com/orders. The caller's query string is appended as received. " +
+          'If the slug has parameters, ${path.NAME} after the host is replaced by the percent-encoded value of a parameter, for example https://api.example.com/orders/${path.id}, ' +
+          'and $${ is a literal ${.',
       ),
     serviceRef: serviceRef
       .optional()
@@ -136,8 +138,10 @@ const spec = withRules(
   z.strictObject({
     projectRef: reference('a Project', 'shop').describe("The endpoint's project. It cannot be changed."),
     displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe('Display name, for example Create order.'),
-    slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules).describe(
-      "Path of the endpoint below the project's URL, for example /v1/orders. A request matches if its path is the same, byte for byte. The query is ignored.",
+    slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), slugRules).describe(
+      "Path of the endpoint below the project's URL, for example /v1/orders. A request matches if its path is the same, byte for byte. The query is ignored. " +
+        'A segment in braces is a parameter: /v1/orders/{id} matches any value of one segment, and {name...} as the last segment matches the rest of the path. ' +
+        'If several slugs match a request, the first segment in which they differ decides: literal text goes before {name}, and {name} before {name...}.',
     ),
     method: z.enum(METHODS).describe('HTTP method that the endpoint responds to.'),
     action: z

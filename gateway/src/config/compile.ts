@@ -1,4 +1,11 @@
 import type { ConfigObject } from '@standin/contract';
+import {
+  hasParameters,
+  parsePathPattern,
+  parseUrlTemplate,
+  type PathPattern,
+  type UrlTemplate,
+} from '@standin/responses';
 import type { TableEntry } from '../match/routing-table.ts';
 import type { Endpoint } from '../request/route.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
@@ -21,11 +28,36 @@ export const compile = (object: ConfigObject): TableEntry => {
 };
 
 const compileEndpoint = (config: EndpointConfig): Endpoint => {
-  const { action } = config;
-  if (action.kind === 'JSON') return { kind: 'JSON', config, mock: new MockAnswer(action) };
-  const url = URL.parse(action.url);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new Error('the upstream is not an http or https URL');
+  const { action, slug } = config;
+  switch (action.kind) {
+    case 'Withheld': {
+      // A newer version may allow slugs that this version cannot parse.
+      const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
+      return { kind: 'Withheld', config, pattern: parsed?.ok === true ? parsed.pattern : undefined };
+    }
+    case 'JSON':
+      return { kind: 'JSON', config, pattern: patternOf(slug), mock: new MockAnswer(action) };
+    case 'Forward': {
+      const url = URL.parse(action.url);
+      if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+        throw new Error('the upstream is not an http or https URL');
+      }
+      const pattern = patternOf(slug);
+      const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
+      return { kind: 'Forward', config, pattern, forward: action, urlTemplate };
+    }
   }
-  return { kind: 'Forward', config, forward: action };
+};
+
+const patternOf = (slug: string): PathPattern | undefined => {
+  if (!hasParameters(slug)) return undefined;
+  const parsed = parsePathPattern(slug);
+  if (!parsed.ok) throw new Error(`the slug ${parsed.message}`);
+  return parsed.pattern;
+};
+
+const urlTemplateOf = (url: string, pattern: PathPattern): UrlTemplate => {
+  const parsed = parseUrlTemplate(url, pattern);
+  if (!parsed.ok) throw new Error(`the upstream's URL ${parsed.message}`);
+  return parsed.template;
 };

@@ -5,6 +5,7 @@ import {
   formatRevision,
   LIMITS,
   parseRevision,
+  withhold,
   type ConfigKey,
   type ConfigObject,
   type RejectedObject,
@@ -67,8 +68,6 @@ interface Transaction {
 /** A replaced leader can believe that it is still leading for at most one lease duration. This is twice that time. */
 const OLDER_MS = 2 * LIMITS.leaseDurationMs;
 const MESSAGE_LENGTH_MAX = 1_000;
-/** The largest number of rejected objects in one acknowledgement. */
-const REJECTED_MAX = 1_000;
 
 /**
  * The active configuration. A transaction is prepared separately, object by object as it arrives, and its commit applies it as a
@@ -235,7 +234,7 @@ export class ConfigStore {
     this.#isFromDisk = false;
     return {
       revision: transaction.revision,
-      rejected: [...this.#rejected].slice(0, REJECTED_MAX).map(([key, message]) => ({ key, message })),
+      rejected: [...this.#rejected].slice(0, LIMITS.rejectedObjectsMax).map(([key, message]) => ({ key, message })),
       revokesKey: digests.some((digest) => table.holdersOf(digest).length === 0),
     };
   }
@@ -246,9 +245,11 @@ export class ConfigStore {
     const table = new RoutingTable();
     for (const object of objects) {
       const parsed = configObjectSchema.safeParse(object);
-      if (!parsed.success) continue;
+      // After a rollback, a newer version may have written the copy.
+      const config = parsed.success ? parsed.data : withhold(object);
+      if (config === undefined) continue;
       try {
-        table.put(configKey(parsed.data), compile(parsed.data));
+        table.put(configKey(config), compile(config));
       } catch {
         // The object was valid when it was written. The operator will send it again and learn why it was rejected.
       }

@@ -198,6 +198,32 @@ describe('an object that this gateway cannot serve', () => {
   });
 });
 
+describe('an endpoint that only a newer gateway can serve', () => {
+  const WITHHELD: EndpointConfig = { ...endpoint('/v1/{id}'), action: { kind: 'Withheld' } };
+  const rejectionOf = async (gateway: Gateway, path: string) =>
+    headerOf(await ask(gateway, `/${URI}${path}`), 'standin-rejected');
+
+  test('is answered with 503, even if an earlier version of the endpoint was served', async () => {
+    const gateway = await startWith();
+    expect(operator.query.get('features')).toBe('path-parameters');
+    await operator.publish([endpoint('/v1/{id}')]);
+    expect(await statusOf(gateway, `/${URI}/v1/a`)).toBe(200);
+    expect((await operator.publish([WITHHELD])).rejected).toEqual([]);
+    expect([await rejectionOf(gateway, '/v1/a'), await statusOf(gateway)]).toEqual(['not_ready', 200]);
+  });
+
+  test('is answered with 503 after a rollback to this version, from the copy on disk', async () => {
+    await crash(await startWith([...BASIC_OBJECTS, endpoint('/a'), endpoint('/v1/{id}')]));
+    await operator.close();
+    const copy = (await readFile(copyPath(), 'utf8')).replace('"slug":"/a"', '"telepathy":true,"slug":"/a"');
+    await writeFile(copyPath(), copy);
+    const second = await start();
+    await until(async () => (await readiness(second)) === 200);
+    expect([await rejectionOf(second, '/a'), await statusOf(second, `/${URI}/v1/b`)]).toEqual(['not_ready', 200]);
+    operator = await FakeOperator.listen(certificates, operator.port);
+  });
+});
+
 describe('the operator', () => {
   test('can restart without interrupting traffic, and its snapshot replaces everything', async () => {
     const gateway = await startWith();

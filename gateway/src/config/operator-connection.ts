@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import {
+  CONFIG_FEATURES,
   permitAnswerSchema,
   STREAM_SERVER_NAME,
   type Ack,
@@ -77,7 +78,10 @@ export class OperatorConnection {
   /** Returns the config stream after its response head has arrived. The caller must destroy the stream. */
   stream(signal: AbortSignal): Promise<IncomingMessage> {
     const { name, instance, maxStalenessMs } = this.#gateway;
-    const query = new URLSearchParams({ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) });
+    const query = new URLSearchParams({
+      ...{ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) },
+      features: CONFIG_FEATURES.join(),
+    });
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
 
@@ -92,6 +96,7 @@ export class OperatorConnection {
     const query = new URLSearchParams({
       ...(ageMs !== undefined && { undeliveredMs: String(Math.ceil(ageMs)) }),
       quarantined: String(quarantined),
+      features: CONFIG_FEATURES.join(),
     });
     const { status } = await readAnswer(await this.#send('POST', `/v1/acks?${query.toString()}`, { signal, body }));
     if (status !== 204 && status !== 409)

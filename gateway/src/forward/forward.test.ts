@@ -51,6 +51,7 @@ beforeAll(async () => {
     objects: [
       ...BASIC_OBJECTS,
       forwards('/f', `${urlOf(upstream)}/base?fixed=1`),
+      forwards('/items/{id}/{rest...}', `${urlOf(upstream)}/base/\${path.id}/\${path.rest}?fixed=1`),
       forwards('/raw', `${urlOf(rawUpstream)}/`),
       forwards('/unreachable', unreachable),
       forwards('/metadata', 'http://169.254.169.254/latest'),
@@ -125,6 +126,17 @@ describe('a request to an upstream', () => {
       ['host', new URL(urlOf(upstream)).host],
     ]);
     expect(JSON.stringify(pairs)).not.toContain(KEY);
+  });
+
+  test('has the values of path parameters in its URL', async () => {
+    let url: string | undefined;
+    answer = (incoming, response) => {
+      url = incoming.url;
+      response.end();
+    };
+    await ask('/items/..%2Fa/b/%C3%A9%3F');
+    expect(url).toBe(`/base/..%2Fa/b/%C3%A9%3F?fixed=1&${marker}`);
+    expect((await rowOf()).upstreamUrl).toBe(`${urlOf(upstream)}${url}`);
   });
 
   test('is logged as received, with the requested URL', async () => {

@@ -1,11 +1,12 @@
 import type { HeaderPair, UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
+import { expandUrl } from '@standin/responses';
 import { buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import { upstreamProblem } from '../request/problem.ts';
-import type { Endpoint } from '../request/route.ts';
+import type { ServedEndpoint } from '../request/route.ts';
 import { Capture } from './capture.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
@@ -18,7 +19,7 @@ interface UpstreamSpan {
   end(end: { readonly status?: number; readonly error?: string | undefined }): void;
 }
 
-export type ForwardEndpoint = Extract<Endpoint, { kind: 'Forward' }>;
+export type ForwardEndpoint = Extract<ServedEndpoint, { kind: 'Forward' }>;
 
 export interface ForwardOptions {
   readonly recorder: Recorder;
@@ -43,8 +44,8 @@ const failureOf = (error: unknown): Failure =>
     ? error
     : { code: 'upstream_invalid', message: error instanceof Error ? error.message : String(error) };
 
-export const upstreamUrlOf = ({ head }: Accepted, { forward }: ForwardEndpoint): string =>
-  joinUpstreamUrl(forward.url, head.query);
+export const upstreamUrlOf = ({ head, route }: Accepted, { forward, urlTemplate }: ForwardEndpoint): string =>
+  joinUpstreamUrl(urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, route.parameters), head.query);
 
 /**
  * Calls the upstream once, streams its response to the caller, and records the exchange before the last byte of the response is

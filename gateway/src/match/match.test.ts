@@ -1,4 +1,4 @@
-import type { ConfigObject } from '@standin/contract';
+import type { ConfigObject, EndpointConfig } from '@standin/contract';
 import { configKey } from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -33,6 +33,45 @@ test.each([
   expect(find(tableOf(BASIC_OBJECTS), path)).toBe(expected);
 });
 
+describe('a slug with parameters', () => {
+  const uidOf = (slug: string, method: EndpointConfig['method'] = 'POST'): string => endpoint(slug, {}, { method }).uid;
+  const table = tableOf([
+    ...BASIC_OBJECTS,
+    endpoint('/v1/{kind}'),
+    endpoint('/v1/{kind}', {}, { method: 'PUT' }),
+    endpoint('/{version}/orders', {}, { method: 'GET' }),
+    endpoint('/{version}/{rest...}', {}, { method: 'DELETE' }),
+    endpoint('/{old}/{unknown}', { kind: 'Withheld' }, { method: 'PATCH' }),
+  ]);
+  test.each([
+    ['POST', '/v1/orders', uidOf('/v1/orders')],
+    ['POST', '/v1/other', uidOf('/v1/{kind}')],
+    ['GET', '/v1/orders', uidOf('/{version}/orders', 'GET')],
+    ['PUT', '/v1/orders', uidOf('/v1/{kind}', 'PUT')],
+    ['DELETE', '/v1/orders', uidOf('/{version}/{rest...}', 'DELETE')],
+    ['DELETE', '/a/b/c', uidOf('/{version}/{rest...}', 'DELETE')],
+    ['GET', '/v1/other', 'method_not_allowed'],
+    ['GET', '/v1', 'endpoint_not_found'],
+    ['POST', '/v1/', 'endpoint_not_found'],
+    ['POST', '/v1/%00', 'endpoint_not_found'],
+    ['PATCH', '/v1/orders', 'not_ready'],
+  ])('%s %s → %s', (method, path, expected) => {
+    expect(find(table, path, method)).toBe(expected);
+  });
+
+  test('is part of the route, with the values', () => {
+    const head = { method: 'POST', path: '/v1/a%2Fb', projectUri: URI } as RequestHead;
+    const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
+    expect(route).toMatchObject({ parameters: new Map([['kind', ['a/b']]]) });
+  });
+
+  test('has a part in the methods of a 405', () => {
+    const head = { method: 'HEAD', path: '/v1/orders', projectUri: URI } as RequestHead;
+    const refusal = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
+    expect(refusal).toMatchObject({ headers: [['allow', 'DELETE, GET, PATCH, POST, PUT']] });
+  });
+});
+
 describe('two accounts with the same key', () => {
   test('each reach only their own projects', () => {
     const twin = { ...account('twin', KEY) };
@@ -62,7 +101,7 @@ test('the hint in a 404 response reflects changes to the endpoints', () => {
 });
 
 test('any sequence of puts and removes results in the same table as a new one with the same objects', () => {
-  const slugs = ['/a', '/b'];
+  const slugs = ['/a', '/{x}'];
   const object = fc.constantFrom<ConfigObject>(
     account('own', KEY),
     account('own', 'sk_other'),
@@ -89,7 +128,7 @@ test('any sequence of puts and removes results in the same table as a new one wi
       const fresh = tableOf([...objects.values()]);
       expect(table.size).toBe(fresh.size);
       for (const uri of [URI, 'moved0123456789x']) {
-        for (const path of slugs) {
+        for (const path of ['/a', '/b']) {
           for (const method of ['GET', 'POST', 'PUT']) {
             expect(find(table, path, method, uri)).toBe(find(fresh, path, method, uri));
           }

@@ -1,11 +1,16 @@
 import { listText, type ProjectConfig } from '@standin/contract';
+import { parametersOf, type PathParameters } from '@standin/responses';
 import type { Authenticated } from '../request/accepted.ts';
-import { Refusal } from '../request/refusal.ts';
+import { Refusal, retryLater } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
-import type { Route } from '../request/route.ts';
-import type { Methods, RoutingTable } from './routing-table.ts';
+import type { Endpoint, Route } from '../request/route.ts';
+import type { RoutingTable } from './routing-table.ts';
 
 const PROJECT_NOT_FOUND = new Refusal('project_not_found');
+const WITHHELD = retryLater('not_ready', {
+  detail: 'Try again later. This gateway must be updated to a newer version before it can serve the endpoint.',
+});
+const NO_PARAMETERS: PathParameters = new Map();
 const OTHER_ACCOUNT = new Refusal('api_key_other_account');
 
 const notFound = (table: RoutingTable, project: ProjectConfig, path: string): Refusal => {
@@ -16,25 +21,44 @@ const notFound = (table: RoutingTable, project: ProjectConfig, path: string): Re
   });
 };
 
-const methodNotAllowed = (methods: Methods, method: string): Refusal => {
-  const allowed = [...methods.keys()].sort();
+const methodNotAllowed = (methods: ReadonlySet<string>, method: string): Refusal => {
+  const allowed = [...methods].sort();
   return new Refusal('method_not_allowed', {
     detail: `Send ${listText(allowed, 'or')} instead of ${method}.`,
     headers: [['allow', allowed.join(', ')]],
   });
 };
 
+/** Returns the endpoint for the path and method. The method is part of the match, so another pattern may have it. */
+const findEndpoint = (
+  { method, path }: RequestHead,
+  project: ProjectConfig,
+  table: RoutingTable,
+): Endpoint | Refusal => {
+  const literal = table.methodsAt(project.uid, path);
+  const found = literal?.get(method);
+  if (found !== undefined) return found;
+  const allowed = new Set<string>(literal?.keys());
+  for (const methods of table.patternsAt(project.uid, path)) {
+    const endpoint = methods.get(method);
+    if (endpoint !== undefined) return endpoint;
+    for (const other of methods.keys()) allowed.add(other);
+  }
+  return allowed.size > 0 ? methodNotAllowed(allowed, method) : notFound(table, project, path);
+};
+
 /**
- * Finds the endpoint for the request's path and method in a project that belongs to one of the key's accounts. Compares
- * the project URI and the path byte by byte with the raw target. Ignores the query.
+ * Finds the endpoint for the request's path and method in a project that belongs to one of the key's accounts. Compares the project
+ * URI and the literal segments of the path byte by byte with the raw target. Ignores the query.
  */
 export const match = (head: RequestHead, { holders }: Authenticated, table: RoutingTable): Route | Refusal => {
   const project = table.projectAt(head.projectUri);
   if (project === undefined) return PROJECT_NOT_FOUND;
   const account = holders.find((holder) => holder.uid === project.accountUid);
   if (account === undefined) return OTHER_ACCOUNT;
-  const methods = table.methodsAt(project.uid, head.path);
-  if (methods === undefined) return notFound(table, project, head.path);
-  const endpoint = methods.get(head.method);
-  return endpoint === undefined ? methodNotAllowed(methods, head.method) : { account, project, endpoint };
+  const endpoint = findEndpoint(head, project, table);
+  if (endpoint instanceof Refusal) return endpoint;
+  if (endpoint.kind === 'Withheld') return WITHHELD;
+  const parameters = endpoint.pattern === undefined ? NO_PARAMETERS : parametersOf(endpoint.pattern, head.path);
+  return { account, project, endpoint, parameters };
 };

@@ -1,4 +1,5 @@
 import type { AccountConfig, ConfigKey, EndpointConfig, Method, ProjectConfig } from '@standin/contract';
+import { PatternTable } from '@standin/responses';
 import type { Endpoint } from '../request/route.ts';
 
 /** A configuration object that this gateway can serve. */
@@ -8,7 +9,13 @@ export type TableEntry =
   | { readonly kind: 'Endpoint'; readonly config: EndpointConfig; readonly endpoint: Endpoint };
 
 export type Methods = ReadonlyMap<string, Endpoint>;
-type Paths = Map<string, Map<Method, Endpoint>>;
+type MutableMethods = Map<Method, Endpoint>;
+
+/** The endpoints of a project. */
+interface Paths {
+  readonly literals: Map<string, MutableMethods>;
+  readonly patterns: PatternTable<MutableMethods>;
+}
 
 const NO_HOLDERS: readonly AccountConfig[] = [];
 
@@ -57,16 +64,23 @@ export class RoutingTable {
     return this.#projects.get(uri);
   }
 
-  /** Returns the endpoints at a path, by method. */
+  /** Returns the endpoints whose slug is this path, by method. */
   methodsAt(projectUid: string, path: string): Methods | undefined {
-    return this.#paths.get(projectUid)?.get(path);
+    return this.#paths.get(projectUid)?.literals.get(path);
+  }
+
+  /** Returns the endpoints whose slug has parameters and matches this path, by method, in order of precedence. */
+  patternsAt(projectUid: string, path: string): Iterable<Methods> {
+    return this.#paths.get(projectUid)?.patterns.matches(path) ?? [];
   }
 
   /** Returns a path in the project that differs only in case or trailing slashes, or undefined if there is none. */
   similarPath(projectUid: string, path: string): string | undefined {
     let loose = this.#looseForms.get(projectUid);
     if (loose === undefined) {
-      loose = new Map([...(this.#paths.get(projectUid)?.keys() ?? [])].map((known) => [looseForm(known), known]));
+      loose = new Map(
+        [...(this.#paths.get(projectUid)?.literals.keys() ?? [])].map((known) => [looseForm(known), known]),
+      );
       this.#looseForms.set(projectUid, loose);
     }
     return loose.get(looseForm(path));
@@ -111,11 +125,12 @@ export class RoutingTable {
   }
 
   #putEndpoint(endpoint: Endpoint): void {
-    const { projectUid, slug, method } = endpoint.config;
-    const paths: Paths = this.#paths.get(projectUid) ?? new Map<string, Map<Method, Endpoint>>();
-    const methods = paths.get(slug) ?? new Map<Method, Endpoint>();
+    const { projectUid, method } = endpoint.config;
+    const paths: Paths = this.#paths.get(projectUid) ?? { literals: new Map(), patterns: new PatternTable() };
+    const methods = methodsOf(paths, endpoint) ?? new Map<Method, Endpoint>();
     this.#paths.set(projectUid, paths);
-    paths.set(slug, methods);
+    if (endpoint.pattern === undefined) paths.literals.set(endpoint.config.slug, methods);
+    else paths.patterns.set(endpoint.pattern, methods);
     methods.set(method, endpoint);
     this.#looseForms.delete(projectUid);
   }
@@ -123,11 +138,17 @@ export class RoutingTable {
   #removeEndpoint(endpoint: Endpoint): void {
     const { projectUid, slug, method } = endpoint.config;
     const paths = this.#paths.get(projectUid);
-    const methods = paths?.get(slug);
+    const methods = paths && methodsOf(paths, endpoint);
     if (paths === undefined || methods?.get(method) !== endpoint) return;
     methods.delete(method);
-    if (methods.size === 0) paths.delete(slug);
-    if (paths.size === 0) this.#paths.delete(projectUid);
+    if (methods.size === 0) {
+      if (endpoint.pattern === undefined) paths.literals.delete(slug);
+      else paths.patterns.delete(endpoint.pattern);
+    }
+    if (paths.literals.size === 0 && paths.patterns.isEmpty) this.#paths.delete(projectUid);
     this.#looseForms.delete(projectUid);
   }
 }
+
+const methodsOf = ({ literals, patterns }: Paths, { config, pattern }: Endpoint): MutableMethods | undefined =>
+  pattern === undefined ? literals.get(config.slug) : patterns.get(pattern);

@@ -176,7 +176,7 @@ const upstreamAttributes = (text: string): Attributes => {
  */
 const attributesOf = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
   'http.request.method': head.method,
-  'http.route': head.path,
+  'http.route': endpoint.config.slug,
   'url.path': `/${head.projectUri}${head.path}`,
   'url.scheme': 'http',
   ...addressOf(head.host),

@@ -16,7 +16,7 @@ export const GONE = Symbol('gone');
 const NOTHING = new Uint8Array(0);
 
 export const noRoom = (budget: ByteBudget, closes = false): Refusal =>
-  retryLater(budget.isFullOfRows ? 'log_unavailable' : 'overloaded', closes);
+  retryLater(budget.isFullOfRows ? 'log_unavailable' : 'overloaded', { closes });
 
 const tooLarge = (bodyBytesMax: number): Refusal =>
   new Refusal('body_too_large', {

@@ -43,5 +43,5 @@ const RETRY_AFTER: readonly HeaderPair[] = [['retry-after', '1']];
 
 export const retryLater = (
   code: 'not_ready' | 'overloaded' | 'log_unavailable' | 'quota_unavailable',
-  closes = false,
-): Refusal => new Refusal(code, { headers: RETRY_AFTER, closes });
+  options: Pick<RefusalOptions, 'detail' | 'closes'> = {},
+): Refusal => new Refusal(code, { headers: RETRY_AFTER, ...options });

@@ -1,4 +1,5 @@
 import type { AccountConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
+import type { PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
 
 /** A mock response that was checked when the configuration arrived. */
 export interface Mock {
@@ -11,18 +12,31 @@ export interface Mock {
   readonly wire: string | Uint8Array;
 }
 
+interface CompiledEndpoint {
+  readonly config: EndpointConfig;
+  /** Undefined if the slug has no parameters. */
+  readonly pattern: PathPattern | undefined;
+}
+
 /** An endpoint that is ready to serve requests. */
-export type Endpoint =
-  | { readonly kind: 'JSON'; readonly config: EndpointConfig; readonly mock: Mock }
-  | {
-      readonly kind: 'Forward';
-      readonly config: EndpointConfig;
-      readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
-    };
+export type ServedEndpoint = CompiledEndpoint &
+  (
+    | { readonly kind: 'JSON'; readonly mock: Mock }
+    | {
+        readonly kind: 'Forward';
+        readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
+        /** Undefined if the slug has no parameters, or if the Service is the upstream. */
+        readonly urlTemplate: UrlTemplate | undefined;
+      }
+  );
+
+/** A `Withheld` endpoint is one that only a newer version of the gateway can serve. */
+export type Endpoint = ServedEndpoint | (CompiledEndpoint & { readonly kind: 'Withheld' });
 
 /** The endpoint that serves a request, with its project and its account. */
 export interface Route {
   readonly account: AccountConfig;
   readonly project: ProjectConfig;
-  readonly endpoint: Endpoint;
+  readonly endpoint: ServedEndpoint;
+  readonly parameters: PathParameters;
 }

@@ -1,6 +1,6 @@
-import type { ConfigObject } from '@standin/contract';
-import { expect, test } from 'vitest';
-import { ConfigLog } from './config-log.ts';
+import { CONFIG_FEATURES, type ConfigObject, type SupportedFeatures } from '@standin/contract';
+import { describe, expect, test } from 'vitest';
+import { ConfigLog, textFor, type Transaction } from './config-log.ts';
 
 const account = (uid: string, name = uid): ConfigObject => ({
   kind: 'Account',
@@ -9,19 +9,28 @@ const account = (uid: string, name = uid): ConfigObject => ({
   name,
   plan: 'Free',
 });
-const messages = (lines: readonly string[]): unknown[] =>
+const endpoint = (uid: string, slug: string) =>
+  ({
+    kind: 'Endpoint',
+    ...{ uid, namespace: 'default', name: uid, projectUid: 'p', generation: 1, slug, method: 'GET' },
+    action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
+  }) as const satisfies ConfigObject;
+const ALL = [...CONFIG_FEATURES];
+/** Parses what a gateway that supports `features` receives. */
+const messages = (lines: Transaction, features: SupportedFeatures): unknown[] =>
   lines.map((line) => {
-    expect(line.indexOf('\n')).toBe(line.length - 1);
-    return JSON.parse(line) as unknown;
+    const text = textFor(line, features);
+    expect(text.indexOf('\n')).toBe(text.length - 1);
+    return JSON.parse(text) as unknown;
   });
 
 test('a delta is one transaction, and removes only existing objects', () => {
   const log = new ConfigLog(7);
-  const seen: (readonly string[])[] = [];
+  const seen: Transaction[] = [];
   log.append({ put: [account('a')], remove: [] });
   log.follow((transaction) => seen.push(transaction));
   log.append({ put: [account('b')], remove: ['Account/a', 'Account/x'] });
-  expect(seen.map(messages)).toEqual([
+  expect(seen.map((transaction) => messages(transaction, ALL))).toEqual([
     [
       { type: 'begin', revision: '7.2', snapshot: false },
       { type: 'remove', key: 'Account/a' },
@@ -37,10 +46,56 @@ test('later changes do not affect a snapshot', () => {
   log.append({ put: [account('a', 'first'), account('b')], remove: [] });
   const snapshot = log.snapshot();
   log.append({ put: [account('a', 'second')], remove: ['Account/b'] });
-  expect(messages(snapshot)).toEqual([
+  expect(messages(snapshot, ALL)).toEqual([
     { type: 'begin', revision: '1.1', snapshot: true },
     { type: 'put', object: account('a', 'first') },
     { type: 'put', object: account('b') },
     { type: 'commit', revision: '1.1' },
   ]);
+});
+
+describe('an endpoint that needs a feature', () => {
+  const literal = endpoint('literal', '/a');
+  const pattern = endpoint('pattern', '/{id}');
+  const withheld = { ...pattern, action: { kind: 'Withheld' } };
+
+  const logWith = (...put: ConfigObject[]): ConfigLog => {
+    const log = new ConfigLog(1);
+    log.append({ put, remove: [] });
+    return log;
+  };
+
+  test.each<[string, SupportedFeatures, unknown]>([
+    ['sent to a gateway that supports it', ['path-parameters', 'later'], { type: 'put', object: pattern }],
+    ['withheld from a gateway that does not', ['other'], { type: 'put', object: withheld }],
+    ['removed from a gateway that reports no features', undefined, { type: 'remove', key: 'Endpoint/pattern' }],
+  ])('is %s, in snapshots and in changes', (_name, features, expected) => {
+    expect(messages(logWith(literal, pattern).snapshot(), features).slice(1, -1)).toEqual([
+      { type: 'put', object: literal },
+      expected,
+    ]);
+    const seen: Transaction[] = [];
+    const log = logWith(literal);
+    log.follow((transaction) => seen.push(transaction));
+    log.append({ put: [pattern], remove: [] });
+    expect(messages(seen[0] ?? [], features)[1]).toEqual(expected);
+  });
+
+  test('counts as rejected by gateways that do not support it, while it needs the feature', () => {
+    const log = logWith(literal, pattern);
+    const rejected = {
+      key: 'Endpoint/pattern',
+      message: 'its version of Standin does not support path-parameters: update the gateway',
+    };
+    expect([log.withheldFrom(['path-parameters']), log.withheldFrom(['other']), log.withheldFrom(undefined)]).toEqual([
+      [],
+      [rejected],
+      [rejected],
+    ]);
+    log.append({ put: [endpoint('pattern', '/plain')], remove: [] });
+    expect(log.withheldFrom(undefined)).toEqual([]);
+    log.append({ put: [pattern], remove: [] });
+    log.append({ put: [], remove: ['Endpoint/pattern'] });
+    expect(log.withheldFrom(undefined)).toEqual([]);
+  });
 });

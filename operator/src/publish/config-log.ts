@@ -1,14 +1,33 @@
 import {
   configKey,
+  featuresOf,
   formatRevision,
+  LIMITS,
+  listText,
+  type ConfigFeature,
   type ConfigKey,
   type ConfigObject,
+  type RejectedObject,
   type Revision,
   type StreamMessage,
+  type SupportedFeatures,
 } from '@standin/contract';
 
-/** Complete NDJSON lines, each with its line break, that form one transaction. */
-export type Transaction = readonly string[];
+/** A complete NDJSON line, with its line break. */
+export interface Line {
+  readonly text: string;
+  /** What replaces the line for gateways that do not support these features. */
+  readonly otherwise?: {
+    readonly features: readonly ConfigFeature[];
+    /** For gateways that report their features. They respond with 503 to the object's requests. */
+    readonly withheld: string;
+    /** For gateways of versions that do not report any. */
+    readonly removed: string;
+  };
+}
+
+/** The lines that form one transaction. */
+export type Transaction = readonly Line[];
 
 export interface ConfigChanges {
   readonly put: readonly ConfigObject[];
@@ -16,17 +35,37 @@ export interface ConfigChanges {
 }
 
 interface Entry {
-  readonly line: string;
+  readonly line: Line;
   /** Number of the revision that put the object. */
   readonly since: number;
 }
 
-const line = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
+const text = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
+const line = (message: StreamMessage): Line => ({ text: text(message) });
+
+const putLine = (object: ConfigObject): Line => {
+  const put = line({ type: 'put', object });
+  const features = featuresOf(object);
+  if (features.length === 0 || object.kind !== 'Endpoint') return put;
+  const withheld = text({ type: 'put', object: { ...object, action: { kind: 'Withheld' } } });
+  return { ...put, otherwise: { features, withheld, removed: text({ type: 'remove', key: configKey(object) }) } };
+};
+
+const missing = (features: readonly ConfigFeature[], supported: SupportedFeatures): readonly ConfigFeature[] =>
+  features.filter((feature) => supported?.includes(feature) !== true);
+
+/** Returns what is sent to a gateway that supports these features. */
+export const textFor = ({ text: usual, otherwise }: Line, supported: SupportedFeatures): string => {
+  if (otherwise === undefined || missing(otherwise.features, supported).length === 0) return usual;
+  return supported === undefined ? otherwise.removed : otherwise.withheld;
+};
 
 /** The configuration in one leader's term, as revisions. Each object is serialized once for all gateways. */
 export class ConfigLog {
   readonly #epoch: number;
   readonly #entries = new Map<ConfigKey, Entry>();
+  /** The features of the objects that not every gateway may support. */
+  readonly #features = new Map<ConfigKey, readonly ConfigFeature[]>();
   readonly #followers = new Set<(transaction: Transaction) => void>();
   #number = 0;
 
@@ -54,15 +93,32 @@ export class ConfigLog {
     const lines = [line({ type: 'begin', revision, snapshot: false })];
     for (const key of changes.remove) {
       if (this.#entries.delete(key)) lines.push(line({ type: 'remove', key }));
+      this.#features.delete(key);
     }
     for (const object of changes.put) {
-      const text = line({ type: 'put', object });
-      this.#entries.set(configKey(object), { line: text, since: this.#number });
-      lines.push(text);
+      const key = configKey(object);
+      const put = putLine(object);
+      this.#entries.set(key, { line: put, since: this.#number });
+      if (put.otherwise === undefined) this.#features.delete(key);
+      else this.#features.set(key, put.otherwise.features);
+      lines.push(put);
     }
     lines.push(line({ type: 'commit', revision }));
     for (const follow of this.#followers) follow(lines);
     return this.#number;
+  }
+
+  /** Returns the objects that are withheld from a gateway that supports these features, as if it had rejected them. */
+  withheldFrom(supported: SupportedFeatures): RejectedObject[] {
+    const rejected: RejectedObject[] = [];
+    for (const [key, features] of this.#features) {
+      const unsupported = missing(features, supported);
+      if (unsupported.length === 0) continue;
+      const message = `its version of Standin does not support ${listText(unsupported)}: update the gateway`;
+      rejected.push({ key, message });
+      if (rejected.length === LIMITS.rejectedObjectsMax) break;
+    }
+    return rejected;
   }
 
   /** Returns the complete current configuration. Later changes do not affect it. */

@@ -1,25 +1,33 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { formatRevision, LIMITS, type StreamMessage } from '@standin/contract';
-import type { ConfigLog, Transaction } from './config-log.ts';
+import { formatRevision, LIMITS, type StreamMessage, type SupportedFeatures } from '@standin/contract';
+import { textFor, type ConfigLog, type Transaction } from './config-log.ts';
 
 /** If more characters than this are unsent, the gateway is disconnected. Then the gateway reconnects and gets a snapshot. */
 const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
 /** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
 const PIECE_CHARS = 256 * 1024;
 
+/** The gateway's end of the stream. */
+export interface ConfigReader {
+  readonly response: ServerResponse;
+  readonly features: SupportedFeatures;
+  readonly onTooSlow: () => void;
+}
+
 /**
  * Sends the snapshot, then every later transaction and announcement, with heartbeats in between. Resolves when the connection has
  * ended. If the reader is too slow, calls `onTooSlow` and destroys the connection.
  */
-export const sendConfig = async (log: ConfigLog, response: ServerResponse, onTooSlow: () => void): Promise<void> => {
+export const sendConfig = async (log: ConfigLog, { response, features, onTooSlow }: ConfigReader): Promise<void> => {
   let backlog: string[] = [];
   let backlogChars = 0;
   let wake = (): void => undefined;
   const push = (lines: Transaction): void => {
     for (const line of lines) {
-      backlog.push(line);
-      backlogChars += line.length;
+      const text = textFor(line, features);
+      backlog.push(text);
+      backlogChars += text.length;
     }
     if (backlogChars > BACKLOG_CHARS_MAX && !response.destroyed) {
       backlog = [];
@@ -29,11 +37,11 @@ export const sendConfig = async (log: ConfigLog, response: ServerResponse, onToo
     wake();
   };
   // No change is lost between the snapshot and the first delta, because both calls run synchronously.
-  const snapshot = log.snapshot();
+  const snapshot = log.snapshot().map((line) => textFor(line, features));
   const unfollow = log.follow(push);
   const heartbeat = setInterval(() => {
     const message: StreamMessage = { type: 'heartbeat', revision: formatRevision(log.revision) };
-    push([`${JSON.stringify(message)}\n`]);
+    push([{ text: `${JSON.stringify(message)}\n` }]);
   }, LIMITS.streamHeartbeatMs);
   response.on('close', () => wake());
   try {

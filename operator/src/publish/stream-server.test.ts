@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { STREAM_SERVER_NAME, type ConfigObject, type UsageReport } from '@standin/contract';
+import { configKey, STREAM_SERVER_NAME, type ConfigObject, type UsageReport } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { GatewayController } from '../gateways/gateway-controller.ts';
@@ -44,7 +44,7 @@ beforeEach(async () => {
   reports = [];
   storing = Promise.resolve();
   gateways = new GatewayController({
-    ...{ epoch: 1, forgetMs: 1_000, since: () => undefined, onChange: () => undefined, logger },
+    ...{ epoch: 1, forgetMs: 1_000, since: (key) => publication.log.since(key), onChange: () => undefined, logger },
     memory: { read: () => Promise.resolve([]), write: () => storing },
     isGone: () => Promise.resolve(true),
   });
@@ -85,8 +85,8 @@ const json = async (response: IncomingMessage): Promise<unknown> =>
   JSON.parse((await buffer(response)).toString()) as unknown;
 
 /** Reads the messages of a stream one by one. */
-const follow = async (gateway: string, instance: string = randomUUID()) => {
-  const response = await call('GET', `/v1/config?gateway=${gateway}&instance=${instance}`);
+const follow = async (gateway: string, instance: string = randomUUID(), more = '') => {
+  const response = await call('GET', `/v1/config?gateway=${gateway}&instance=${instance}${more}`);
   const lines = createInterface({ input: response })[Symbol.asyncIterator]();
   return { response, next: async () => JSON.parse((await lines.next()).value ?? 'null') as Record<string, unknown> };
 };
@@ -106,6 +106,32 @@ test('a gateway gets the snapshot, then each delta', async () => {
     { type: 'remove', key: 'Account/a' },
     { type: 'commit', revision: '1.2' },
   ]);
+});
+
+test.each([
+  ['of a version that reports no features gets a removal', '', 'remove', 'rejected'],
+  ['that lacks a feature gets a placeholder', '&features=other', 'put', 'rejected'],
+  ['that has the features gets the endpoint', '&features=path-parameters,other', 'put', 'programmed'],
+])('a gateway %s', async (_name, features, type, state) => {
+  const uid = 'orders';
+  const endpoint: ConfigObject = {
+    ...{ kind: 'Endpoint', uid, namespace: 'default', name: uid, projectUid: 'p', generation: 1, method: 'GET' },
+    ...{ slug: '/v1/{id}', action: { kind: 'JSON', status: 200, headers: [], body: '{}' } },
+  };
+  publication.log.append({ put: [endpoint], remove: [] });
+  server.lead(publication);
+  const { next } = await follow('gateway-0', 'i', features);
+  await next();
+  const action = state === 'rejected' ? { kind: 'Withheld' } : endpoint.action;
+  expect(await next()).toEqual(
+    type === 'put' ? { type, object: { ...endpoint, action } } : { type, key: configKey(endpoint) },
+  );
+  const body = { gateway: 'gateway-0', instance: 'i', revision: '1.1', rejected: [] };
+  await call('POST', `/v1/acks?${features}`, { body });
+  const message = 'its version of Standin does not support path-parameters: update the gateway';
+  expect(gateways.programmed(configKey(endpoint))).toEqual(
+    state === 'rejected' ? { kind: 'rejected', gateway: 'gateway-0', message } : { kind: 'programmed' },
+  );
 });
 
 test('a gateway receives nothing before it is stored for the next leader', async () => {

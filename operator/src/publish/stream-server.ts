@@ -8,6 +8,7 @@ import {
   ackSchema,
   compareRevisions,
   drainedReportSchema,
+  featuresQuery,
   formatRevision,
   parseRevision,
   permitRequestSchema,
@@ -73,6 +74,7 @@ const streamQuery = instanceQuery.extend({
   gateway: gatewayName,
   // Gateways of earlier versions do not send this parameter, and have no limit.
   maxStalenessMs: z.coerce.number().int().min(0).max(MAX_STALENESS_MS_MAX).default(0),
+  features: featuresQuery,
 });
 
 /**
@@ -161,10 +163,11 @@ export class StreamServer {
       const ack = ackSchema.parse(request.body);
       const undelivered = ackQuerySchema.parse(request.query);
       const { log, gateways } = this.#require();
+      const rejected = [...ack.rejected, ...log.withheldFrom(undelivered.features)];
       // A gateway cannot hold a revision that was never published. The acknowledgement is from another term, or the gateway is in
       // an invalid state. The response makes the gateway reconnect, and the new snapshot fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
-      await reply.code(isPublished && gateways.ack(ack, undelivered) ? 204 : 409).send();
+      await reply.code(isPublished && gateways.ack({ ...ack, rejected }, undelivered) ? 204 : 409).send();
     });
     this.#app.post('/v1/permits', async (request, reply) => {
       const wanted = permitRequestSchema.parse(request.body);
@@ -214,7 +217,7 @@ export class StreamServer {
   /** Serves one gateway's stream, from the snapshot to the end of the connection. */
   async #stream(
     { log, gateways }: Publication,
-    { gateway, instance, maxStalenessMs }: z.infer<typeof streamQuery>,
+    { gateway, instance, maxStalenessMs, features }: z.infer<typeof streamQuery>,
     response: ServerResponse,
   ): Promise<void> {
     const logger = this.#logger.child({ gateway, instance });
@@ -232,7 +235,8 @@ export class StreamServer {
       // The gateway may answer callers as soon as it has the snapshot. If this leader stops now, the next one must know about the
       // gateway.
       await Promise.race([gateways.stored(gateway), once(response, 'close', { signal: settled.signal })]);
-      if (!response.destroyed) await sendConfig(log, response, () => cut('gateway reads too slowly'));
+      const onTooSlow = (): void => cut('gateway reads too slowly');
+      if (!response.destroyed) await sendConfig(log, { response, features, onTooSlow });
     } finally {
       settled.abort();
       this.#streams.delete(response);

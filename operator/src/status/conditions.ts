@@ -61,6 +61,7 @@ const readyFinding = (findings: readonly Finding[]): Finding => {
 export const STALLING: ReadonlySet<ConditionReason> = new Set([
   'Invalid',
   'Conflicted',
+  'LimitReached',
   'IdentityInvalid',
   'SecretInvalid',
   'Rejected',

@@ -24,7 +24,7 @@ export class Claims<T extends Claimant> {
       this.#claimants.set(key, [claimant]);
       return [];
     }
-    const place = placeOf(claimants, claimant);
+    const place = placeOf(claimants, claimant, (other) => other);
     const others = place === 0 ? [...claimants] : [];
     claimants.splice(place, 0, claimant);
     return others;
@@ -41,12 +41,19 @@ export class Claims<T extends Claimant> {
   }
 }
 
-const placeOf = (claimants: readonly Claimant[], claimant: Claimant): number => {
+/** Returns the index at which a claimant is, or belongs, in a list that is sorted by age. */
+export const placeOf = <I>(
+  items: readonly I[],
+  claimant: Claimant,
+  claimantOf: (item: I) => Claimant | undefined,
+): number => {
   let low = 0;
-  let high = claimants.length;
+  let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (byAge(claimants[middle] ?? claimant, claimant) < 0) low = middle + 1;
+    const item = items[middle];
+    const other = item === undefined ? undefined : claimantOf(item);
+    if (other !== undefined && byAge(other, claimant) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,5 +1,6 @@
-import { configKey, type EndpointConfig, type ForwardActionConfig, type HeaderPair } from '@standin/contract';
+import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig, type HeaderPair } from '@standin/contract';
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
+import { hasParameters, parsePathPattern, parseUrlTemplate, type PathPattern } from '@standin/responses';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import { jsonFault } from './json-document.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
@@ -7,8 +8,11 @@ import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 type ActionConfig = EndpointConfig['action'];
 
 /** Checks the rules that a schema cannot express. Checks only the active action, because the other block may be a draft. */
-export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] =>
-  spec.action === 'JSON' ? bodyProblems(spec) : upstreamProblems(spec, settings);
+export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
+  const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
+  if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
+  return spec.action === 'JSON' ? bodyProblems(spec) : upstreamProblems(spec, slug?.pattern, settings);
+};
 
 const bodyProblems = ({ json }: EndpointSpec): readonly Problem[] => {
   const body = json?.body ?? '';
@@ -18,9 +22,15 @@ const bodyProblems = ({ json }: EndpointSpec): readonly Problem[] => {
   return [{ path: 'spec.json.body', message: `is not a JSON document: ${message} at line ${line}, column ${column}` }];
 };
 
-const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
+const upstreamProblems = (
+  { forward }: EndpointSpec,
+  pattern: PathPattern | undefined,
+  settings: TranslateSettings,
+): readonly Problem[] => {
   if (forward?.url === undefined) return [];
   const path = 'spec.forward.url';
+  const template = pattern && parseUrlTemplate(forward.url, pattern);
+  if (template?.ok === false) return [{ path, message: template.message }];
   if (!URL.canParse(forward.url)) return [{ path, message: 'is not a URL: check the host and the port' }];
   const refusal = settings.checkUpstream(new URL(forward.url));
   return refusal === undefined ? [] : [{ path, message: refusal }];
@@ -28,6 +38,8 @@ const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings
 
 interface EndpointWorld {
   readonly project: Entry | undefined;
+  /** Whether the gateways can match one more arrangement of parameters. See `Arrangements`. */
+  readonly isArrangementAllowed: boolean;
   /** The oldest valid Endpoint with this Project, method and path. */
   readonly holder: Entry | undefined;
   /** The problem with the Service that the Endpoint forwards to. */
@@ -36,12 +48,13 @@ interface EndpointWorld {
 
 export const evaluateEndpoint = (
   entry: Entry,
-  { project, holder, serviceFault }: EndpointWorld,
+  { project, holder, isArrangementAllowed, serviceFault }: EndpointWorld,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
   const spec = parsed?.kind === 'Endpoint' ? parsed.spec : undefined;
-  const accepted = fault ?? (holder === entry ? ACCEPTED : routeConflict(spec, holder));
+  const accepted =
+    fault ?? (holder !== entry ? routeConflict(spec, holder) : isArrangementAllowed ? ACCEPTED : TOO_MANY_ARRANGEMENTS);
   const config: EndpointConfig | undefined =
     spec !== undefined && accepted.ok && project?.evaluation?.config !== undefined
       ? {
@@ -73,14 +86,29 @@ export const evaluateEndpoint = (
   return { verdict, config };
 };
 
+const TOO_MANY_ARRANGEMENTS = fails(
+  'LimitReached',
+  `The older Endpoints in this Project already use ${LIMITS.arrangementsMax} different positions for the parameters of a path ` +
+    'with this number of segments: put the parameters of spec.slug at the same positions as in another Endpoint, or use another Project.',
+  'spec.slug',
+);
+
 const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined): Finding => {
   const route = `${spec?.method ?? ''} ${spec?.slug ?? ''}`;
   const other = holder === undefined ? 'another Endpoint' : title(holder.ref);
   return fails(
     'Conflicted',
-    `${other} is older and already answers ${route} in this Project: change spec.slug or spec.method, or delete one of the two Endpoints.`,
+    `${other} is older and already answers ${route} in this Project${sameShape(spec, holder)}: change spec.slug or spec.method, or delete one of the two Endpoints.`,
     'spec.slug',
   );
+};
+
+/** Explains a conflict between slugs that are not the same text. */
+const sameShape = (spec: EndpointSpec | undefined, holder: Entry | undefined): string => {
+  const other = holder?.parsed?.kind === 'Endpoint' ? holder.parsed.spec.slug : undefined;
+  return other === undefined || other === spec?.slug
+    ? ''
+    : ` with the slug ${other}, which differs only in the names of parameters`;
 };
 
 const refsFinding = (projectName: string, project: Entry | undefined, serviceFault: Finding | undefined): Finding => {

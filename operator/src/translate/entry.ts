@@ -1,4 +1,5 @@
 import { parseObject, type Problem } from '@standin/crds';
+import { arrangementOf, hasParameters, parsePathPattern, shapeOf, type PathPattern } from '@standin/responses';
 import { endpointProblems } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
 import { projectUri } from './project.ts';
@@ -11,17 +12,34 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
   const { parsed, fault: specFault } = readSpec(object, settings);
   const { namespace, name, uid, generation } = metadata;
   const { creationTimestamp } = metadata;
+  const ref: ConfigRef = { kind, namespace, name };
   const createdAtMs = Date.parse(creationTimestamp);
   return {
-    ref: { kind, namespace, name },
+    ref,
     uid,
     generation,
     createdAtMs: Number.isNaN(createdAtMs) ? 0 : createdAtMs,
     parsed,
     fault: identityFault === undefined ? specFault : fails(identityFault.reason, identityFault.message),
     claim: undefined,
+    arrangement: specFault === undefined && parsed !== undefined ? arrangementIn(ref, parsed) : undefined,
     evaluation: undefined,
   };
+};
+
+/** Returns the pattern of a valid slug, or undefined if the slug has no parameters. */
+const patternOf = (slug: string): PathPattern | undefined => {
+  const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
+  return parsed?.ok === true ? parsed.pattern : undefined;
+};
+
+/** Returns the arrangement of an Endpoint's slug. Paths with the same number of segments are compared with the same group. */
+const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['arrangement'] => {
+  const pattern = parsed.kind === 'Endpoint' ? patternOf(parsed.spec.slug) : undefined;
+  if (parsed.kind !== 'Endpoint' || pattern === undefined) return undefined;
+  const letters = arrangementOf(pattern);
+  const size = letters.endsWith('R') ? 'rest' : String(letters.length);
+  return { group: `${namespace}/${parsed.spec.projectRef.name} ${size}`, letters };
 };
 
 const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Entry, 'parsed' | 'fault'> => {
@@ -50,7 +68,8 @@ export const claimOf = ({ ref, uid, parsed, fault }: Entry, key: KeyState): stri
       return `uri ${projectUri(uid, parsed.spec)}`;
     case 'Endpoint': {
       const { projectRef, method, slug } = parsed.spec;
-      return `route ${ref.namespace}/${projectRef.name} ${method} ${slug}`;
+      const pattern = patternOf(slug);
+      return `route ${ref.namespace}/${projectRef.name} ${method} ${pattern === undefined ? slug : shapeOf(pattern)}`;
     }
   }
 };

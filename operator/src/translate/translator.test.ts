@@ -1,4 +1,12 @@
-import type { ConfigKind, ConfigObject, Kind, ObjectRef, ResourceObject, ServiceObject } from '@standin/contract';
+import {
+  LIMITS,
+  type ConfigKind,
+  type ConfigObject,
+  type Kind,
+  type ObjectRef,
+  type ResourceObject,
+  type ServiceObject,
+} from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { translate } from './translate.ts';
@@ -172,6 +180,48 @@ describe('an object that was deleted and created again', () => {
   });
 });
 
+describe('the limit of arrangements of parameters', () => {
+  const { arrangementsMax } = LIMITS;
+  /** Creates an Endpoint with 6 segments, of which the bits of `index` are parameters. A higher index is newer. */
+  const arranged = (index: number, more: Readonly<Record<string, unknown>> = {}): ResourceObject => {
+    const slug = Array.from({ length: 6 }, (_, bit) => ((index >> bit) % 2 === 0 ? '/a' : `/{p${bit}}`)).join('');
+    const creationTimestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
+    return endpoint(`e${index}`, { slug, ...more }, { creationTimestamp });
+  };
+  const endpoints = Array.from({ length: arrangementsMax + 1 }, (_, index) => arranged(index + 1));
+  const newest = `Endpoint e${arrangementsMax + 1}`;
+  const limited = (translator: Translator): string[] =>
+    [...translator.verdicts()].filter(({ accepted }) => accepted.reason === 'LimitReached').map(({ uid }) => uid);
+
+  it('applies to the newest, in any order of the calls', () => {
+    for (const order of [endpoints, endpoints.toReversed()]) {
+      const translator = translatorOf(account, project, ...order);
+      expect(limited(translator)).toEqual([newest]);
+      expect(translator.verdict(newest)).toMatchObject({ configKey: undefined, accepted: { path: 'spec.slug' } });
+    }
+  });
+
+  it('does not apply to known arrangements, other numbers of segments, other projects or slugs without parameters', () => {
+    const translator = translatorOf(
+      ...[account, project, make('Project', 'other', { accountRef: { name: 'default' } }), ...endpoints],
+      endpoint('known', { slug: `${'/b'.repeat(5)}/{p5}` }),
+      endpoint('rest', { slug: '/a/a/a/a/a/{p5...}' }),
+      endpoint('shorter', { slug: '/a/{p1}' }),
+      endpoint('literal', { slug: '/a/a/a/a/a/a' }),
+      endpoint('elsewhere', { slug: '/{a}/{b}/{c}/{d}/{e}/{f}', projectRef: { name: 'other' } }),
+    );
+    expect(limited(translator)).toEqual([newest]);
+  });
+
+  it('ends for the newest when an older arrangement is removed', () => {
+    const translator = translatorOf(account, project, ...endpoints);
+    const [first] = endpoints;
+    if (first !== undefined) translator.remove(refOf(first), first.metadata.uid);
+    expect(translator.flush().put).toMatchObject([{ uid: newest }]);
+    expect(limited(translator)).toEqual([]);
+  });
+});
+
 it('an older generation that arrives late changes nothing', () => {
   const translator = translatorOf(account, project, endpoint('a', { slug: '/new' }, { generation: 2 }));
   translator.put(endpoint('a', { slug: '/old' }, { generation: 1 }));
@@ -231,7 +281,7 @@ describe('for any sequence of changes', () => {
     Endpoint: fc.record({
       projectRef: fc.record({ name }),
       displayName: fc.constant('x'),
-      slug: fc.constantFrom('/1', '/2', 'bad'),
+      slug: fc.constantFrom('/1', '/{a}', '/{b}', 'bad'),
       method: fc.constantFrom('GET', 'POST'),
       action: fc.constantFrom('JSON', 'Forward'),
       json: fc.constantFrom({ body: '{}' }, { body: '{' }),

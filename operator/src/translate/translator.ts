@@ -12,6 +12,7 @@ import {
   type ServiceObject,
 } from '@standin/contract';
 import { evaluateAccount } from './account.ts';
+import { Arrangements } from './arrangements.ts';
 import { Claims } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
 import { claimOf, parentOf, readEntry, serviceOf } from './entry.ts';
@@ -63,6 +64,7 @@ export class Translator implements ServiceListener {
   readonly #children = new Map<string, Set<Entry>>();
   readonly #services = new Services();
   readonly #claims = new Claims<Entry>();
+  readonly #arrangements = new Arrangements();
   readonly #keys = new Map<string, KeyState>();
   readonly #dirty: Readonly<Record<ConfigKind, Set<Entry>>> = {
     Account: new Set(),
@@ -189,6 +191,7 @@ export class Translator implements ServiceListener {
     }
     this.#dirty[entry.ref.kind].add(entry);
     this.#claim(entry);
+    this.#touch(this.#arrangements.add(entry));
   }
 
   #detach(entry: Entry): void {
@@ -200,6 +203,7 @@ export class Translator implements ServiceListener {
       if (siblings?.size === 0) this.#children.delete(key);
     }
     this.#unclaim(entry);
+    this.#touch(this.#arrangements.remove(entry));
     this.#dirty[entry.ref.kind].delete(entry);
   }
 
@@ -252,7 +256,12 @@ export class Translator implements ServiceListener {
       case 'Endpoint':
         return evaluateEndpoint(
           entry,
-          { project: this.#parent(entry), holder, serviceFault: this.#serviceFaultOf(entry) },
+          {
+            project: this.#parent(entry),
+            holder,
+            isArrangementAllowed: this.#arrangements.allows(entry),
+            serviceFault: this.#serviceFaultOf(entry),
+          },
           this.#settings,
         );
     }

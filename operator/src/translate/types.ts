@@ -96,6 +96,8 @@ export interface Entry extends Claimant {
   readonly fault: Finding | undefined;
   /** What the object claims (see `claimOf`). Only a valid object claims anything. */
   claim: string | undefined;
+  /** The arrangement of a valid Endpoint whose slug has parameters. */
+  readonly arrangement: { readonly group: string; readonly letters: string } | undefined;
   /** The result of the last flush. */
   evaluation: Evaluation | undefined;
 }

@@ -53,6 +53,9 @@ const forwardAction = z.strictObject({
   viaService: z.boolean(),
 });
 
+/** Replaces the action in what is sent to a gateway that does not support the endpoint. The gateway responds with 503. */
+const withheldAction = z.strictObject({ kind: z.literal('Withheld') });
+
 const endpointConfig = z.strictObject({
   kind: z.literal('Endpoint'),
   uid: z.string(),
@@ -60,11 +63,26 @@ const endpointConfig = z.strictObject({
   name: z.string(),
   projectUid: z.string(),
   generation: z.number().int(),
-  /** A path that begins with `/`. It is compared byte by byte with the target's path after the project URI. */
+  /**
+   * A path that begins with `/`. It is compared with the target's path after the project URI: segments in braces are parameters,
+   * and everything else is compared byte by byte.
+   */
   slug: z.string(),
   method: z.enum(METHODS),
-  action: z.discriminatedUnion('kind', [jsonAction, forwardAction]),
+  action: z.discriminatedUnion('kind', [jsonAction, forwardAction, withheldAction]),
 });
+
+/** The parts of an endpoint that all versions share. */
+const anyEndpoint = endpointConfig.extend({ action: z.unknown() }).strip();
+
+/**
+ * Returns the endpoint that takes the place of one that only a newer version can serve. Returns undefined for anything but an
+ * endpoint.
+ */
+export const withhold = (object: unknown): EndpointConfig | undefined => {
+  const parsed = anyEndpoint.safeParse(object);
+  return parsed.success ? { ...parsed.data, action: { kind: 'Withheld' } } : undefined;
+};
 
 export const configObjectSchema = z.discriminatedUnion('kind', [accountConfig, projectConfig, endpointConfig]);
 
@@ -74,6 +92,17 @@ export type EndpointConfig = Readonly<z.infer<typeof endpointConfig>>;
 export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
+
+/**
+ * The features of the configuration that were added after the first version of the stream. A gateway names those that it supports
+ * when it connects, so that the operator withholds objects that need others.
+ */
+export const CONFIG_FEATURES = ['path-parameters'] as const;
+export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
+
+/** Returns the features that a gateway must support to serve the object. */
+export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] =>
+  object.kind === 'Endpoint' && object.slug.includes('{') ? ['path-parameters'] : [];
 
 /** Identifies an object in deltas and acknowledgements, for example `Endpoint/1f0c…`. */
 export type ConfigKey = string;

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { configObjectSchema } from './config-objects.ts';
+import { LIMITS } from './limits.ts';
 
 /**
  * The stream between the operator and the gateways (ADR 002): HTTP/1.1 over mutual TLS, with one JSON message per line.
  *
- *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N
+ *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N&features=A,B
  *                                                the leader responds with 200, a snapshot, then deltas, until either side closes
  *                                                the stream
- *   POST /v1/acks?undeliveredMs=N&quarantined=N  body: one `Ack`; the response is 204
+ *   POST /v1/acks?undeliveredMs=N&quarantined=N&features=A,B
+ *                                                body: one `Ack`; the response is 204
  *   POST /v1/permits, /v1/usage, /v1/drained     blocks of a quota's permits: see quota.ts
  *   DELETE /v1/gateways/NAME?instance=UUID       goodbye message from a gateway that is shutting down; the response is 204
  *
@@ -26,6 +28,10 @@ import { configObjectSchema } from './config-objects.ts';
  * `undeliveredMs` is the age of the oldest request that is still running or not yet in ClickHouse. It is 0 if there is no such
  * request. `quarantined` is the number of files in the gateway's quarantine. A value is unknown if its parameter is absent. Both
  * are in the query because operators of earlier versions ignore the query, but reject unknown fields.
+ *
+ * `features` are the `CONFIG_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
+ * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not
+ * understand this action, and gets a `remove` instead.
  *
  * A follower responds to every path with 503 and a `NotLeader` body.
  */
@@ -81,12 +87,21 @@ export const ackSchema = z.strictObject({
   instance: z.string().min(1).max(64),
   revision: revisionText,
   /** All objects that this gateway rejects at this revision, including those reported before. */
-  rejected: z.array(rejectedObjectSchema).max(1_000),
+  rejected: z.array(rejectedObjectSchema).max(LIMITS.rejectedObjectsMax),
 });
 export type Ack = z.infer<typeof ackSchema>;
 
+/** The features that a gateway supports. Undefined if its version does not report them. A newer version may support others. */
+export const featuresQuery = z
+  .string()
+  .max(1_000)
+  .transform((text) => text.split(','))
+  .optional();
+export type SupportedFeatures = z.output<typeof featuresQuery>;
+
 /** The query parameters of an acknowledgement. */
 export const ackQuerySchema = z.object({
+  features: featuresQuery,
   undeliveredMs: z.coerce.number().min(0).default(Infinity),
   quarantined: z.coerce.number().min(0).optional(),
 });

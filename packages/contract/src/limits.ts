@@ -47,6 +47,15 @@ export const LIMITS = {
   /** kubectl apply keeps a copy of the object in an annotation, which is limited to 262,144 bytes. */
   mockBodyBytesMax: 200_000,
   slugLengthMax: 1_024,
+  /** Segments of a slug that has parameters. */
+  patternSegmentsMax: 32,
+  patternParametersMax: 8,
+  parameterNameLengthMax: 64,
+  /**
+   * In a project, how many arrangements of literals and parameters slugs with the same number of segments may have, and separately
+   * how many of those that end with `{name...}`. A gateway compares a path with each of them.
+   */
+  arrangementsMax: 32,
   displayNameLengthMax: 128,
   mockHeadersMax: 64,
   headerNameLengthMax: 256,
@@ -114,6 +123,8 @@ export const LIMITS = {
    * rejected requests.
    */
   maxStalenessMsMin: 3_000,
+  /** Rejected objects in one acknowledgement. */
+  rejectedObjectsMax: 1_000,
   /**
    * When a gateway's stream has been closed for this long, `Programmed` no longer waits for the gateway. Revoked keys still do (ADR
    * 022).

@@ -8,6 +8,7 @@ import {
   passableTrailers,
   upstreamHeaders,
 } from '../../../gateway/src/forward/upstream-headers.ts';
+import { compile } from '../../../gateway/src/config/compile.ts';
 import { match } from '../../../gateway/src/match/match.ts';
 import { RoutingTable } from '../../../gateway/src/match/routing-table.ts';
 import { BodySkipper } from '../../../gateway/src/receive/body-skipper.ts';
@@ -19,6 +20,8 @@ import type { RequestHead } from '../../../gateway/src/request/request-head.ts';
 import { areValidLines, decodeLines, requestHeaders, stripHopByHop } from '../../../packages/egress/src/headers.ts';
 import { replayRequest } from '../../../packages/egress/src/replay-request.ts';
 import { joinUpstreamUrl, splitUpstreamUrl } from '../../../packages/egress/src/upstream-url.ts';
+import { decodeSegment } from '../../../packages/responses/src/parameter-value.ts';
+import { parametersOf } from '../../../packages/responses/src/pattern-table.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, framed, repeated, type Generators } from '../generators.ts';
 
@@ -69,6 +72,15 @@ const HEADS: Generators = {
 const table = new RoutingTable();
 const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
 table.put('Project/u', { kind: 'Project', config: project });
+
+/** As many arrangements of parameters as a path can be compared with. */
+for (let index = 0; index < LIMITS.arrangementsMax; index += 1) {
+  const kinds = [0, 1, 2, 3, 4].map((bit) => ((index >> bit) % 2 === 0 ? 'a' : `{p${bit}}`));
+  for (const slug of [`/${kinds.join('/')}/{p5}`, `/${kinds.join('/')}/{rest...}`]) {
+    const config = { uid: slug, projectUid: 'u', slug, method: 'POST', action: { kind: 'Withheld' } } as const;
+    table.put(`Endpoint/${slug}`, compile({ kind: 'Endpoint', namespace: 'a', name: 'a', generation: 1, ...config }));
+  }
+}
 
 export const GATEWAY: readonly GrowthEntry[] = [
   {
@@ -153,7 +165,23 @@ export const GATEWAY: readonly GrowthEntry[] = [
     of: 'gateway/src/match/match.ts#match',
     limit: TARGET,
     run: (text) => match(headOf(text), { holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' }, table),
-    near: { 'slashes before a mismatch': framed('/', repeated('/'), 'x') },
+    near: {
+      'slashes before a mismatch': framed('/', repeated('/'), 'x'),
+      'segments that match every arrangement': framed('a', repeated('/a')),
+      'escapes in segments that match every arrangement': framed('a/a/a/a/a', repeated('/%41')),
+    },
+  },
+  {
+    of: 'packages/responses/src/pattern-table.ts#parametersOf',
+    limit: TARGET,
+    run: (text) => parametersOf([{ kind: 'rest', name: 'x' }], `/${text}`),
+    near: { escapes: repeated('%41/') },
+  },
+  {
+    of: 'packages/responses/src/parameter-value.ts#decodeSegment',
+    limit: TARGET,
+    run: decodeSegment,
+    near: { escapes: repeated('%41'), bytes: repeated('\xc3\xa9') },
   },
   {
     of: 'gateway/src/request/problem.ts#rejectionProblem',

@@ -19,6 +19,8 @@ import { operatorSettings, translateSettings } from '../../../operator/src/setti
 import { jsonFault } from '../../../operator/src/translate/json-document.ts';
 import { validateManifests } from '../../../operator/src/validate/validate-manifests.ts';
 import { testEntry } from '@standin/exchange/entry-testing';
+import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
+import { parseUrlTemplate } from '../../../packages/responses/src/url-template.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 
@@ -147,6 +149,23 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: OBJECTS,
     nearOnly: true,
     cpuMsMax: YAML_MS,
+  },
+  {
+    of: 'packages/responses/src/path-pattern.ts#parsePathPattern',
+    limit: LIMITS.slugLengthMax,
+    run: parsePathPattern,
+    near: { parameters: distinct((index) => `/{p${index}}`), 'an unclosed parameter': framed('/{', repeated('a')) },
+  },
+  {
+    of: 'packages/responses/src/url-template.ts#parseUrlTemplate',
+    limit: LIMITS.forwardUrlLengthMax,
+    run: (text) => parseUrlTemplate(`http://a/${text}`, [{ kind: 'parameter', name: 'x' }]),
+    near: {
+      expressions: repeated('${path.x}'),
+      'unclosed expressions': repeated('${'),
+      'spaces in an expression': framed('${', repeated(' '), 'x}'),
+      'escaped expressions': repeated('$${'),
+    },
   },
   {
     of: 'operator/src/validate/validate-manifests.ts#validateManifests',

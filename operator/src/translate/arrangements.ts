@@ -1,0 +1,63 @@
+import { LIMITS } from '@standin/contract';
+import { placeOf } from './claims.ts';
+import type { Entry } from './types.ts';
+
+/** The Endpoints whose slugs have the same arrangement of literals and parameters, oldest first. */
+interface Arrangement {
+  readonly letters: string;
+  readonly members: Entry[];
+}
+
+/**
+ * Limits the arrangements (see `arrangementOf`) that a gateway compares a path with. Within a group, which is a project and a number
+ * of segments, the arrangements with the oldest Endpoints are allowed, so that a newer Endpoint never displaces one that is served.
+ */
+export class Arrangements {
+  /** The arrangements of each group, sorted by their oldest members. */
+  readonly #groups = new Map<string, Arrangement[]>();
+
+  allows({ arrangement }: Entry): boolean {
+    return (
+      arrangement === undefined ||
+      this.#allowed(arrangement.group).some(({ letters }) => letters === arrangement.letters)
+    );
+  }
+
+  /** Adds an Endpoint. Returns the Endpoints that are affected. */
+  add(entry: Entry): readonly Entry[] {
+    return this.#change(entry, (members, place) => members.splice(place, 0, entry));
+  }
+
+  /** Removes an Endpoint. Returns the remaining Endpoints that are affected. */
+  remove(entry: Entry): readonly Entry[] {
+    return this.#change(entry, (members, place) => members.splice(place, 1));
+  }
+
+  #change(entry: Entry, change: (members: Entry[], place: number) => void): readonly Entry[] {
+    if (entry.arrangement === undefined) return [];
+    const { group, letters } = entry.arrangement;
+    const before = this.#allowed(group);
+    const arrangements = this.#groups.get(group) ?? [];
+    const at = arrangements.findIndex((arrangement) => arrangement.letters === letters);
+    const [changed = { letters, members: [] }] = at === -1 ? [] : arrangements.splice(at, 1);
+    change(
+      changed.members,
+      placeOf(changed.members, entry, (member) => member),
+    );
+    const [oldest] = changed.members;
+    if (oldest !== undefined) {
+      const place = placeOf(arrangements, oldest, ({ members }) => members[0]);
+      arrangements.splice(place, 0, changed);
+    }
+    if (arrangements.length > 0) this.#groups.set(group, arrangements);
+    else this.#groups.delete(group);
+    const after = this.#allowed(group);
+    const gained = after.filter((arrangement) => !before.includes(arrangement));
+    const lost = before.filter((arrangement) => !after.includes(arrangement));
+    return [...gained, ...lost].flatMap(({ members }) => members);
+  }
+
+  #allowed(group: string): readonly Arrangement[] {
+    return (this.#groups.get(group) ?? []).slice(0, LIMITS.arrangementsMax);
+  }
+}

@@ -1,0 +1,4 @@
+export * from './parameter-value.ts';
+export * from './path-pattern.ts';
+export * from './pattern-table.ts';
+export * from './url-template.ts';

@@ -1,0 +1,48 @@
+import { LIMITS } from '@standin/contract';
+import { describe, expect, test } from 'vitest';
+import { arrangementOf, parsePathPattern, shapeOf, type PathPattern } from './path-pattern.ts';
+
+const patternOf = (slug: string): PathPattern => {
+  const parsed = parsePathPattern(slug);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.pattern;
+};
+const segments = (count: number, of: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => `/${of(index)}`).join('');
+
+describe('a slug', () => {
+  test.each([
+    ['/{id}', 'P', '/{}'],
+    ['/v1/orders/{id}/items/{item_id}', 'LLPLP', '/v1/orders/{}/items/{}'],
+    ['/files/{path...}', 'LR', '/files/{...}'],
+    ['/{x}/', 'PL', '/{}/'],
+    ['/%7B/{x}', 'LP', '/%7B/{}'],
+    ['/{__proto__}', 'P', '/{}'],
+    [segments(LIMITS.patternParametersMax, (index) => `{p${index}}`), 'PPPPPPPP', '/{}'.repeat(8)],
+    [`/{x}${'/a'.repeat(LIMITS.patternSegmentsMax - 1)}`, `P${'L'.repeat(31)}`, `/{}${'/a'.repeat(31)}`],
+  ])('%s is a pattern with the arrangement %s', (slug, letters, shape) => {
+    const pattern = patternOf(slug);
+    expect([arrangementOf(pattern), shapeOf(pattern)]).toEqual([letters, shape]);
+  });
+
+  test.each([
+    ['/a/{}', 'has the segment {}, but a parameter is a whole segment with a name in braces'],
+    ['/a/{x', 'has the segment {x, but'],
+    ['/a/x}', 'has the segment x}, but'],
+    ['/a/x{y}', 'has the segment x{y}, but'],
+    ['/a/{x}{y}', 'has the segment {x}{y}, but'],
+    ['/a/{order-id}', 'has the segment {order-id}, but'],
+    ['/a/{1}', 'has the segment {1}, but'],
+    ['/a/{x..}', 'has the segment {x..}, but'],
+    ['/{x...}/b', 'must have {x...} as its last segment'],
+    ['/a/{x}/{x}', 'has two parameters named x'],
+    ['/a/{x}/{x...}', 'has two parameters named x'],
+    ['/a/{in}', 'has a parameter named in, which is a reserved word in CEL'],
+    [`/{${'a'.repeat(65)}}`, 'has a parameter name with more than 64 characters'],
+    [segments(9, (index) => `{p${index}}`), 'must have no more than 8 parameters'],
+    [`/{x}${'/a'.repeat(32)}`, 'must have no more than 32 segments if it has parameters'],
+  ])('%s is refused', (slug, message) => {
+    const parsed = parsePathPattern(slug);
+    expect(parsed.ok ? '' : parsed.message).toContain(message);
+  });
+});

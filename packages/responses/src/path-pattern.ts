@@ -1,0 +1,81 @@
+import { LIMITS } from '@standin/contract';
+
+/** A segment of a path with parameters. `rest` matches one or more segments at the end of a path. */
+export type PatternSegment =
+  { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'parameter' | 'rest'; readonly name: string };
+
+/** A path with parameters, such as `/v1/orders/{id}`, as the segments after its first slash. */
+export type PathPattern = readonly PatternSegment[];
+
+export type ParsedPattern =
+  | { readonly ok: true; readonly pattern: PathPattern }
+  /** What to change, as a phrase that begins in lower case and has no full stop. */
+  | { readonly ok: false; readonly message: string };
+
+const PARAMETER = /^\{([A-Za-z_][A-Za-z0-9_]*)(\.\.\.)?\}$/;
+
+/** The words that cannot be identifiers in CEL, which `path.NAME` is. See "Syntax" in the language definition at cel.dev. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  ...['as', 'break', 'const', 'continue', 'else', 'false', 'for', 'function', 'if', 'import', 'in', 'let', 'loop'],
+  ...['namespace', 'null', 'package', 'return', 'true', 'var', 'void', 'while'],
+]);
+
+/** Returns whether a slug has parameters. Without braces, it is compared byte by byte. */
+export const hasParameters = (slug: string): boolean => slug.includes('{') || slug.includes('}');
+
+const refuse = (message: string): ParsedPattern => ({ ok: false, message });
+
+/** Parses a slug that begins with `/` and has at least one brace. */
+export const parsePathPattern = (slug: string): ParsedPattern => {
+  const texts = slug.slice(1).split('/');
+  if (texts.length > LIMITS.patternSegmentsMax)
+    return refuse(`must have no more than ${LIMITS.patternSegmentsMax} segments if it has parameters`);
+  const pattern: PatternSegment[] = [];
+  const names = new Set<string>();
+  for (const [index, text] of texts.entries()) {
+    const segment = parseSegment(text);
+    if (typeof segment === 'string') return refuse(segment);
+    pattern.push(segment);
+    if (segment.kind === 'literal') continue;
+    if (segment.kind === 'rest' && index < texts.length - 1)
+      return refuse(`must have ${text} as its last segment, because this parameter matches the rest of the path`);
+    if (names.has(segment.name)) return refuse(`has two parameters named ${segment.name}: rename one of them`);
+    names.add(segment.name);
+  }
+  if (names.size > LIMITS.patternParametersMax)
+    return refuse(`must have no more than ${LIMITS.patternParametersMax} parameters`);
+  return { ok: true, pattern };
+};
+
+/** Returns the problem as a text if the segment is not valid. */
+const parseSegment = (text: string): PatternSegment | string => {
+  if (!hasParameters(text)) return { kind: 'literal', text };
+  const [, name, dots] = PARAMETER.exec(text) ?? [];
+  if (name === undefined)
+    return `has the segment ${text}, but a parameter is a whole segment with a name in braces, such as {id}; a literal brace is %7B or %7D`;
+  if (name.length > LIMITS.parameterNameLengthMax)
+    return `has a parameter name with more than ${LIMITS.parameterNameLengthMax} characters: choose a shorter one`;
+  if (RESERVED_NAMES.has(name))
+    return `has a parameter named ${name}, which is a reserved word in CEL: choose another name`;
+  return { kind: dots === undefined ? 'parameter' : 'rest', name };
+};
+
+/** One letter for each kind of segment. Their alphabetical order is the order of precedence. */
+const LETTERS = { literal: 'L', parameter: 'P', rest: 'R' } as const;
+
+/**
+ * Returns the kinds of the segments as letters, such as `LLP`. If several patterns match a path, the one whose arrangement is first
+ * in alphabetical order takes precedence: at the first segment that differs, a literal goes before a parameter, and a parameter
+ * before the rest. Only one pattern of each arrangement can match a path, apart from the names of the parameters.
+ */
+export const arrangementOf = (pattern: PathPattern): string => pattern.map(({ kind }) => LETTERS[kind]).join('');
+
+/** Returns the slug without the names of its parameters. Slugs with the same shape match the same paths. */
+export const shapeOf = (pattern: PathPattern): string =>
+  pattern
+    .map((segment) => (segment.kind === 'literal' ? `/${segment.text}` : segment.kind === 'rest' ? '/{...}' : '/{}'))
+    .join('');
+
+/** Returns the names of the parameters, in the order of the segments. */
+export const parameterNames = (pattern: PathPattern): readonly string[] =>
+  pattern.flatMap((segment) => (segment.kind === 'literal' ? [] : [segment.name]));

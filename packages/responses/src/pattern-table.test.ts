@@ -1,0 +1,108 @@
+import { LIMITS } from '@standin/contract';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parameterText } from './parameter-value.ts';
+import { parsePathPattern, shapeOf, type PathPattern } from './path-pattern.ts';
+import { parametersOf, PatternTable } from './pattern-table.ts';
+
+const patternOf = (slug: string): PathPattern => {
+  const parsed = parsePathPattern(slug);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.pattern;
+};
+const tableOf = (slugs: readonly string[]): PatternTable<string> => {
+  const table = new PatternTable<string>();
+  for (const slug of slugs) table.set(patternOf(slug), slug);
+  return table;
+};
+const textsOf = (slug: string, path: string): Record<string, string | undefined> => {
+  const parameters = parametersOf(patternOf(slug), path);
+  return Object.fromEntries([...parameters.keys()].map((name) => [name, parameterText(parameters, name)]));
+};
+
+const SLUGS = ['/{a}/{b}', '/a/{b}', '/{a}/b', '/{rest...}', '/a/{rest...}', '/a/{b}/c', '/{a}/'];
+
+test.each([
+  ['/a/b', ['/a/{b}', '/a/{rest...}', '/{a}/b', '/{a}/{b}', '/{rest...}']],
+  ['/x/b', ['/{a}/b', '/{a}/{b}', '/{rest...}']],
+  ['/a/x/c', ['/a/{b}/c', '/a/{rest...}', '/{rest...}']],
+  ['/x', ['/{rest...}']],
+  ['/x/', ['/{a}/']],
+  ['/', []],
+  ['', []],
+  ['x/b', []],
+  ['/A/b', ['/{a}/b', '/{a}/{b}', '/{rest...}']],
+])('%s matches in order of precedence', (path, expected) => {
+  expect([...tableOf(SLUGS).matches(path)]).toEqual(expected);
+});
+
+describe('a value', () => {
+  test.each([
+    ['/orders/1001', '1001'],
+    ['/orders/a%2Fb', 'a/b'],
+    ['/orders/%C3%A9', 'é'],
+    ['/orders/\xc3\xa9', 'é'],
+    ['/orders/100%25', '100%'],
+    ['/orders/%2e%2e%2e', '...'],
+    ['/orders/a+b', 'a+b'],
+    ['/orders/%20', ' '],
+  ])('in %s is decoded', (path, value) => {
+    expect([...tableOf(['/orders/{id}']).matches(path)]).toHaveLength(1);
+    expect(textsOf('/orders/{id}', path)).toEqual({ id: value });
+  });
+
+  test.each(['', '.', '..', '%2e', '%2E%2e', '%00', 'a%00b', '%ff', '%C3', '\xff', '%', '%2', '%zz', '%ED%A0%80'])(
+    '%s matches no parameter',
+    (segment) => {
+      const table = tableOf(['/{id}', '/{a}/b', '/c/{b}', '/{rest...}']);
+      const paths = [`/${segment}`, `/${segment}/b`, `/c/${segment}`, `/c/d/${segment}`, `/c/${segment}/d`];
+      expect(paths.flatMap((path) => [...table.matches(path)])).toEqual([]);
+    },
+  );
+
+  test('of the rest keeps its slashes', () => {
+    expect(textsOf('/files/{path...}', '/files/a/b%2Fc/%C3%A9')).toEqual({ path: 'a/b/c/é' });
+    expect(textsOf('/{__proto__}', '/x')).toEqual(Object.fromEntries([['__proto__', 'x']]));
+  });
+
+  test('that is not valid does not matter where a literal is', () => {
+    expect([...tableOf(['/%2/{a}']).matches('/%2/x')]).toEqual(['/%2/{a}']);
+  });
+});
+
+test('any sequence of sets and deletes results in the same table as a new one with the same patterns', () => {
+  const segment = fc.constantFrom('a', 'b', '{}');
+  const slug = fc
+    .tuple(fc.array(segment, { maxLength: 3 }), fc.constantFrom('/{x}', '/{rest...}'))
+    .map(([segments, last]) => segments.map((text, index) => `/${text.replace('{', `{p${index}`)}`).join('') + last);
+  const step = fc.tuple(fc.boolean(), slug);
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+      const table = new PatternTable<string>();
+      const slugs = new Map<string, string>();
+      for (const [isSet, one] of steps) {
+        const pattern = patternOf(one);
+        if (isSet) {
+          table.set(pattern, one);
+          slugs.set(shapeOf(pattern), one);
+        } else {
+          table.delete(pattern);
+          slugs.delete(shapeOf(pattern));
+        }
+      }
+      const fresh = tableOf([...slugs.values()]);
+      expect(table.isEmpty).toBe(slugs.size === 0);
+      for (const path of ['/a', '/c', '/a/b', '/c/b', '/a/b/c', '/a/c/b/c', '/c/c/c/c/c']) {
+        expect([...table.matches(path)]).toEqual([...fresh.matches(path)]);
+      }
+    }),
+  );
+});
+
+test('paths with more segments than any pattern match only the rest', () => {
+  const table = tableOf(['/{a}/{rest...}', `/{a}${'/b'.repeat(LIMITS.patternSegmentsMax - 1)}`]);
+  const path = `/a${'/b'.repeat(LIMITS.patternSegmentsMax - 1)}`;
+  expect([...table.matches(path)]).toHaveLength(2);
+  expect([...table.matches(`${path}/b`)]).toEqual(['/{a}/{rest...}']);
+  expect([...table.matches(`${path}/b/b/b`)]).toEqual(['/{a}/{rest...}']);
+});

@@ -1,0 +1,112 @@
+import { LIMITS } from '@standin/contract';
+import { decodeSegment, type PathParameters } from './parameter-value.ts';
+import { arrangementOf, type PathPattern } from './path-pattern.ts';
+
+/** The patterns with one arrangement, by their literal segments. */
+interface Arrangement<T> {
+  readonly letters: string;
+  readonly values: Map<string, T>;
+}
+
+/** Longer text than the literal segments of any pattern. */
+const LITERALS_LENGTH_MAX = LIMITS.slugLengthMax;
+
+/**
+ * Values by path pattern. Patterns of one shape (see `shapeOf`) are one key.
+ *
+ * A search looks up the literal segments of the path in each arrangement of the table, so its cost grows with the number of
+ * arrangements, not with the number of patterns. A tree of segments would have to follow both the literal and the parameter at each
+ * segment, which takes exponential time. `LIMITS.arrangementsMax` limits the arrangements that a path is compared with.
+ */
+export class PatternTable<T> {
+  readonly #arrangements = new Map<string, Arrangement<T>>();
+  /** The arrangements that a path with this number of segments can match, in order of precedence. Built when needed. */
+  readonly #candidates = new Map<number, readonly Arrangement<T>[]>();
+
+  get isEmpty(): boolean {
+    return this.#arrangements.size === 0;
+  }
+
+  get(pattern: PathPattern): T | undefined {
+    return this.#arrangements.get(arrangementOf(pattern))?.values.get(literalsOf(pattern));
+  }
+
+  set(pattern: PathPattern, value: T): void {
+    const letters = arrangementOf(pattern);
+    let arrangement = this.#arrangements.get(letters);
+    if (arrangement === undefined) {
+      arrangement = { letters, values: new Map() };
+      this.#arrangements.set(letters, arrangement);
+      this.#candidates.clear();
+    }
+    arrangement.values.set(literalsOf(pattern), value);
+  }
+
+  delete(pattern: PathPattern): void {
+    const letters = arrangementOf(pattern);
+    const arrangement = this.#arrangements.get(letters);
+    if (arrangement?.values.delete(literalsOf(pattern)) !== true || arrangement.values.size > 0) return;
+    this.#arrangements.delete(letters);
+    this.#candidates.clear();
+  }
+
+  /** Yields the values whose patterns match the path (latin1, as received), in order of precedence. */
+  *matches(path: string): Generator<T> {
+    if (!path.startsWith('/')) return;
+    const segments = path.slice(1).split('/');
+    let unfit: readonly number[] | undefined;
+    for (const { letters, values } of this.#candidatesFor(segments.length)) {
+      const literals = matchedLiterals(segments, letters);
+      const value = literals === undefined ? undefined : values.get(literals);
+      if (value === undefined) continue;
+      unfit ??= unfitSegments(segments);
+      if (unfit.every((index) => letters[index] === 'L')) yield value;
+    }
+  }
+
+  #candidatesFor(segments: number): readonly Arrangement<T>[] {
+    // No pattern has more segments, so all longer paths can match the same patterns.
+    const count = Math.min(segments, LIMITS.patternSegmentsMax + 1);
+    let candidates = this.#candidates.get(count);
+    if (candidates === undefined) {
+      candidates = [...this.#arrangements.values()]
+        .filter(({ letters }) => letters.length === count || (letters.endsWith('R') && letters.length < count))
+        .sort((a, b) => (a.letters < b.letters ? -1 : 1));
+      this.#candidates.set(count, candidates);
+    }
+    return candidates;
+  }
+}
+
+const literalsOf = (pattern: PathPattern): string =>
+  pattern.map((segment) => (segment.kind === 'literal' ? `/${segment.text}` : '')).join('');
+
+/** Returns the path's segments at the positions of literals. Returns undefined if they are too long to be in a table. */
+const matchedLiterals = (segments: readonly string[], letters: string): string | undefined => {
+  let literals = '';
+  for (let index = 0; index < letters.length; index++) {
+    if (letters[index] !== 'L') continue;
+    literals += `/${segments[index] ?? ''}`;
+    if (literals.length > LITERALS_LENGTH_MAX) return undefined;
+  }
+  return literals;
+};
+
+/** Returns the positions of the segments that no parameter matches. */
+const unfitSegments = (segments: readonly string[]): readonly number[] =>
+  segments.flatMap((segment, index) => (decodeSegment(segment) === undefined ? [index] : []));
+
+/** Returns the parameters of a path that matches the pattern. */
+export const parametersOf = (pattern: PathPattern, path: string): PathParameters => {
+  const values = path
+    .slice(1)
+    .split('/')
+    .map((segment) => decodeSegment(segment) ?? '');
+  return new Map(
+    pattern.flatMap((segment, index) =>
+      segment.kind === 'literal'
+        ? []
+        : [[segment.name, values.slice(index, segment.kind === 'rest' ? undefined : index + 1)] as const],
+    ),
+  );
+};

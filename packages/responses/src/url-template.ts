@@ -1,0 +1,69 @@
+import type { PathParameters } from './parameter-value.ts';
+import { parameterNames, type PathPattern } from './path-pattern.ts';
+
+/** The parts of a URL: fixed text, and the names of path parameters between them. */
+export interface UrlTemplate {
+  /** One more than there are names. */
+  readonly texts: readonly string[];
+  readonly names: readonly string[];
+}
+
+export type ParsedUrlTemplate =
+  | { readonly ok: true; readonly template: UrlTemplate }
+  /** What to change, as a phrase that begins in lower case and has no full stop. */
+  | { readonly ok: false; readonly message: string };
+
+/** `$${` is a literal `${`. */
+const EXPRESSION = /\$\$\{|\$\{([^}]*)\}?/g;
+const REFERENCE = /^\s*path\.([A-Za-z_][A-Za-z0-9_]*)\s*$/;
+/** The origin of a URL, and the first character after it. */
+const ORIGIN = /^https?:\/\/[^/?#]*[/?]/;
+
+const refuse = (message: string): ParsedUrlTemplate => ({ ok: false, message });
+
+/**
+ * Parses the upstream URL of an endpoint whose path has parameters: `${path.NAME}` inserts the value of a parameter. Expressions are
+ * allowed only after the host, so a value never changes where a request is sent.
+ */
+export const parseUrlTemplate = (url: string, pattern: PathPattern): ParsedUrlTemplate => {
+  const known = new Set(parameterNames(pattern));
+  const texts: string[] = [];
+  const names: string[] = [];
+  let text = '';
+  let end = 0;
+  for (const { 0: source, 1: expression, index } of url.matchAll(EXPRESSION)) {
+    text += url.slice(end, index);
+    end = index + source.length;
+    if (expression === undefined) {
+      text += '${';
+      continue;
+    }
+    const name = REFERENCE.exec(expression)?.[1];
+    const place = `at character ${index + 1}`;
+    if (!source.endsWith('}')) return refuse(`has ${source} ${place} without a closing brace`);
+    if (name === undefined)
+      return refuse(`has ${source} ${place}: only a path parameter can be inserted, such as \${path.id}`);
+    if (!known.has(name))
+      return refuse(`has ${source} ${place}, but the slug has no parameter {${name}}: add it, or use one that exists`);
+    if (!ORIGIN.test(url.slice(0, index)))
+      return refuse(`has ${source} ${place}, but parameters are allowed only after the host`);
+    // Together with the value, an incomplete escape could become another character, such as a dot.
+    if (/%[0-9A-Fa-f]?$/.test(text)) return refuse(`has an incomplete percent-escape before ${source} ${place}`);
+    texts.push(text);
+    names.push(name);
+    text = '';
+  }
+  texts.push(text + url.slice(end));
+  return { ok: true, template: { texts, names } };
+};
+
+/**
+ * Returns the URL with the values of the parameters, percent-encoded. The slashes between the segments of a `{name...}` parameter
+ * stay. A slash inside a segment becomes `%2F`. No segment of a value is `.` or `..`, so the path stays below the template's fixed text.
+ */
+export const expandUrl = ({ texts, names }: UrlTemplate, parameters: PathParameters): string =>
+  names.reduce(
+    (url, name, index) =>
+      url + (parameters.get(name) ?? []).map(encodeURIComponent).join('/') + (texts[index + 1] ?? ''),
+    texts[0] ?? '',
+  );

@@ -1,0 +1,3 @@
+module standin.dev/test/servemux
+
+go 1.24

@@ -1,0 +1,63 @@
+import { hasParameters, parsePathPattern, PatternTable } from '@standin/responses';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { buildGoProgram } from '../cluster/go-program.ts';
+import { runCommand } from '../cluster/run-command.ts';
+
+interface PatternSet {
+  readonly patterns: readonly string[];
+  readonly paths: readonly string[];
+}
+
+const SETS = 10_000;
+const SEED = 20_261_123;
+
+const word = fc.constantFrom('a', 'b', 'c~', '-d');
+const slug = fc
+  .tuple(fc.array(fc.oneof(word, fc.constant('{}')), { minLength: 1, maxLength: 4 }), fc.boolean())
+  .map(([segments, hasRest]) =>
+    [...segments, ...(hasRest ? ['{...}'] : [])]
+      .map((segment, index) => `/${segment.replace('{', `{p${index}`)}`)
+      .join(''),
+  );
+const path = fc.array(word, { minLength: 1, maxLength: 5 }).map((segments) => `/${segments.join('/')}`);
+const patternSet: fc.Arbitrary<PatternSet> = fc.record({
+  patterns: fc.uniqueArray(slug, { minLength: 1, maxLength: 5 }),
+  paths: fc.array(path, { minLength: 3, maxLength: 6 }),
+});
+
+/** ServeMux redirects `/a` to `/a/` if it has the pattern `/a/{rest...}`. Standin never redirects. */
+const REDIRECT = -2;
+
+/** Returns the index of the pattern that matches each path, or -1. */
+const choicesOf = ({ patterns, paths }: PatternSet): number[] => {
+  const table = new PatternTable<number>();
+  for (const [index, text] of patterns.entries()) {
+    const parsed = parsePathPattern(text);
+    if (!parsed.ok) throw new Error(`${text} ${parsed.message}`);
+    table.set(parsed.pattern, index);
+  }
+  return paths.map((one) => [...table.matches(one)][0] ?? -1);
+};
+
+test(`${SETS} sets of patterns choose as Go's net/http.ServeMux, which accepts the patterns`, async () => {
+  const sets = fc.sample(patternSet, { numRuns: SETS, seed: SEED });
+  const program = await buildGoProgram('servemux', console.log);
+  const { code, stdout, stderr } = await runCommand(program, [], { input: JSON.stringify(sets) });
+  expect([code, stderr]).toEqual([0, '']);
+  const choices = JSON.parse(stdout) as (readonly number[] | null)[];
+  const compared = sets.flatMap((set, index) => {
+    const expected = choices[index] ?? undefined;
+    return expected === undefined ? [] : [{ set, expected }];
+  });
+  for (const { set, expected } of compared) {
+    const found = choicesOf(set).map((choice, index) => (expected[index] === REDIRECT ? REDIRECT : choice));
+    expect(found, JSON.stringify(set)).toEqual(expected);
+  }
+
+  // Otherwise, the sets might test nothing: ServeMux rejects patterns of which neither is more specific.
+  const decided = compared.flatMap(({ set, expected }) => expected.map((choice) => set.patterns[choice] ?? 'none'));
+  expect(compared.length).toBeGreaterThan(SETS / 4);
+  expect(decided.filter((text) => text === 'none').length).toBeGreaterThan(SETS / 4);
+  expect(decided.filter((text) => hasParameters(text)).length).toBeGreaterThan(SETS / 4);
+});
