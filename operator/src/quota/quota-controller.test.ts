@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { PermitAnswer, PermitRequest } from '@standin/contract';
+import type { PermitAnswer, PermitRequest, ResourceObject } from '@standin/contract';
 import type { PermitFilter } from '@standin/logstore';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -143,6 +143,16 @@ describe('when all permits are granted', () => {
     recalled = [];
     expect(await controller.request(request('b', 2))).toEqual(exhausted);
     expect(recalled).toEqual([]);
+  });
+
+  test('requests that wait are answered when the account is deleted', async () => {
+    const controller = newController();
+    await exhaust(controller, 'a');
+    const waiting = controller.request(request('b', 1));
+    await vi.waitFor(() => expect(recalled).toEqual(['account-1']), WITHIN);
+    limit = undefined;
+    controller.removed({ kind: 'Account', metadata: { uid: 'account-1' } } as ResourceObject);
+    expect(await waiting).toEqual({ kind: 'no_quota' });
   });
 
   test('a higher quota or a new month makes permits available, but a lower quota does not', async () => {

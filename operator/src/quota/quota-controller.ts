@@ -133,12 +133,16 @@ export class QuotaController implements Controller {
     return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
   }
 
-  /** Forgets a deleted account. Its ledger stays, because an account that is created again continues with it. */
+  /**
+   * Forgets a deleted account and answers its waiting requests. Its ledger stays, because an account that is created again
+   * continues with it.
+   */
   removed({ kind, metadata: { uid } }: ResourceObject): void {
-    if (kind !== 'Account') return;
     const account = this.#accounts.get(uid);
+    if (kind !== 'Account' || account === undefined) return;
     this.#accounts.delete(uid);
-    clearTimeout(account?.timer);
+    clearTimeout(account.timer);
+    for (const { answer } of account.awaitingRecall.splice(0)) answer({ kind: 'no_quota' });
   }
 
   /** Rejects all waiting requests. Resolves when no write is in progress. */
