@@ -7,6 +7,7 @@ import {
   isConfigKind,
   isRecord,
   listText,
+  type ActKind,
   type Kind,
   type ObjectMeta,
   type SourceProblem,
@@ -125,10 +126,18 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
   return { key: manifestKey({ kind: known, ...metadata }), where, kind: known, metadata, spec, unknownFields };
 };
 
+/** The commands that create the one-time actions. */
+const ACT_COMMANDS: Readonly<Record<ActKind, string>> = {
+  Replay: 'standin replay',
+  Share: 'standin share',
+  KeyRegeneration: 'standin key regenerate',
+  Purge: 'standin purge',
+};
+
 const misplaced = (kind: Kind): string =>
   isConfigKind(kind)
     ? `a ${kind} is a manifest: put it in the manifest directory`
-    : `a ${kind} is a one-time action, not a manifest: use standin ${kind.toLowerCase()}, or the dashboard`;
+    : `a ${kind} is a one-time action, not a manifest: use ${ACT_COMMANDS[kind]}, or the dashboard`;
 
 const describe = (apiVersion: unknown, kind: unknown): string => {
   const name = typeof kind === 'string' && kind !== '' ? `kind "${kind}"` : 'object without a kind';
