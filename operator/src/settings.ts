@@ -108,7 +108,9 @@ export const operatorSettings = z.object({
       username: z
         .string()
         .default('default')
-        .describe('ClickHouse user. Needs SELECT on the log, and INSERT and SELECT on replay_results.'),
+        .describe(
+          'ClickHouse user. Needs SELECT and ALTER DELETE on the log, SELECT, INSERT and ALTER DELETE on replay_results, SELECT and INSERT on purged_permits, and SELECT on migrations and system.mutations.',
+        ),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
       cluster: z
