@@ -32,7 +32,7 @@ test('a plan has the number of matching requests', async () => {
 });
 
 test('a plan says why the number is unknown', async () => {
-  const failure = new LogStoreError('secret', { kind: 'retryable', code: '159', cause: undefined });
+  const failure = new LogStoreError('secret', { kind: 'retryable', code: '159' });
   const forbidden = new SourceError('Forbidden', 'you may not read the log');
   for (const [error, message] of [
     [failure, 'The search took too long.'],

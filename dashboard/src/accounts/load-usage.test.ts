@@ -19,7 +19,7 @@ const project = (name: string, account: string, retentionDays: number): Resource
 const ACCOUNT = object('Account', 'team-a', { plan: 'Free', monthlyQuota: 1_000 });
 
 const COUNTED = { ...ACCOUNT, status: { usage: { period: '2026-11', accepted: 70, quota: 1_000 } } };
-const UNAVAILABLE = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+const UNAVAILABLE = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED' });
 
 const load = (usage: Backend['logs']['usage'], account = ACCOUNT) => {
   const projects = [project('short', 'team-a', 7), project('long', 'team-a', 30), project('theirs', 'team-b', 1)];

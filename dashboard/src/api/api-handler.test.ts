@@ -11,7 +11,6 @@ const unavailable = (code = 'ECONNREFUSED'): LogStoreError =>
   new LogStoreError(`Could not list the log: connect 10.0.0.7:8123 secret`, {
     kind: 'retryable',
     code,
-    cause: undefined,
   });
 
 const problemOf = async (url: string, init: RequestInit = {}) => {

@@ -78,7 +78,7 @@ describe('an account', () => {
     const usage = { period: new Date().toISOString().slice(0, 7), accepted: 7, quota: 10 };
     let shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage } });
     const backend = backendWith({}, { get: () => Promise.resolve(shown) });
-    const unavailable = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+    const unavailable = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED' });
     const logs = { ...backend.logs, usage: () => Promise.reject(unavailable) };
     await using api = await startApiServer(() => Promise.resolve({ ...backend, logs }));
     const { status, body } = await get(`${account(api)}/usage`);

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 const unavailable = (): never => {
-  throw new LogStoreError('unavailable', { kind: 'retryable', code: '1', cause: undefined });
+  throw new LogStoreError('unavailable', { kind: 'retryable', code: '1' });
 };
 const idsOf = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
 
@@ -110,8 +110,7 @@ describe('rows', () => {
   test('that ClickHouse always rejects are quarantined individually, with tokens derived from the batch', async () => {
     const { dir, sink, spool, delivery, stop } = await setUp();
     sink.onInsert = ({ rows }) => {
-      if (rows.includes('poison'))
-        throw new LogStoreError('bad row', { kind: 'permanent', code: '33', cause: undefined });
+      if (rows.includes('poison')) throw new LogStoreError('bad row', { kind: 'permanent', code: '33' });
     };
     const rows = Array.from({ length: 9 }, (_, n) => testRow({ query: n === 4 ? 'poison' : `n=${n}` }));
     await Promise.all(rows.map((row) => spool.exchange(row)));

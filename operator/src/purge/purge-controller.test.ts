@@ -133,7 +133,7 @@ describe('a Purge', () => {
 
   it('reports an error of ClickHouse, and tries again', async () => {
     const error = new LogStoreError('Could not delete requests: no connection', {
-      ...{ kind: 'retryable' as const, code: 'ECONNREFUSED', cause: undefined },
+      ...{ kind: 'retryable' as const, code: 'ECONNREFUSED' },
     });
     requests = [error, 'failing', 'failing', 'done'];
     source.put('Purge', 'erase', SPEC);

@@ -4,7 +4,6 @@ import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logsto
 export const UNAVAILABLE = new LogStoreError('no connection', {
   kind: 'retryable',
   code: 'ECONNREFUSED',
-  cause: undefined,
 });
 
 /**

@@ -169,7 +169,6 @@ describe('a Share', () => {
     const unavailable = new LogStoreError('connection refused', {
       kind: 'retryable',
       code: 'ECONNREFUSED',
-      cause: undefined,
     });
     source.put('Share', 'link', SPEC);
     await expectReadiness('Ready=True Ready');

@@ -8,8 +8,7 @@ const CURRENT: SchemaState = { kind: 'current' };
 const MISSING: SchemaState = { kind: 'missing' };
 const OLDER: SchemaState = { kind: 'older', pending: ['005_log_quota'] };
 const NEWER: SchemaState = { kind: 'newer', applied: 9, known: 6 };
-const failure = (code: string): LogStoreError =>
-  new LogStoreError(`code ${code}`, { kind: 'retryable', code, cause: undefined });
+const failure = (code: string): LogStoreError => new LogStoreError(`code ${code}`, { kind: 'retryable', code });
 const UNAVAILABLE = failure('ECONNREFUSED');
 
 /** Returns the messages that are logged while ClickHouse gives these responses in turn. The last response must end the check. */

@@ -228,7 +228,7 @@ class Poller {
 
 const noAnswer = (): LogStoreError =>
   new LogStoreError(`could not follow the log: no response from ClickHouse within ${SILENCE_MS / 1_000} s`, {
-    ...{ kind: 'retryable', code: 'ETIMEDOUT', cause: undefined },
+    ...{ kind: 'retryable', code: 'ETIMEDOUT' },
   });
 
 export interface InsertFollower {

@@ -12,8 +12,8 @@ export type LogStoreErrorKind = 'retryable' | 'permanent';
 const TIMEOUT_EXCEEDED = '159';
 
 /**
- * Thrown when a call to ClickHouse is rejected or fails. `cause` is the client's error. Its text may quote captured data, so do
- * not log it.
+ * Thrown when a call to ClickHouse is rejected or fails. Does not keep the client's error as its cause, because that error's text
+ * may quote captured data, and loggers print causes.
  */
 export class LogStoreError extends Error {
   override readonly name = 'LogStoreError';
@@ -21,8 +21,8 @@ export class LogStoreError extends Error {
   /** ClickHouse's error code (`60`) or the system's (`ECONNREFUSED`, `ETIMEDOUT`). */
   readonly code: string;
 
-  constructor(message: string, fields: { kind: LogStoreErrorKind; code: string; cause: unknown }) {
-    super(message, { cause: fields.cause });
+  constructor(message: string, fields: { kind: LogStoreErrorKind; code: string }) {
+    super(message);
     this.kind = fields.kind;
     this.code = fields.code;
   }
@@ -78,10 +78,10 @@ export const toLogStoreError = (operation: string, cause: unknown): LogStoreErro
   const firstLine = (text.split('\n', 1)[0] ?? '').slice(0, MESSAGE_LENGTH_MAX);
   if (cause instanceof ClickHouseError) {
     const name = cause.type === undefined ? '' : ` ${cause.type}`;
-    const fields = { kind: kindOf(cause.code, text), code: cause.code, cause };
+    const fields = { kind: kindOf(cause.code, text), code: cause.code };
     return new LogStoreError(`ClickHouse refused to ${operation}: code ${cause.code}${name}: ${firstLine}`, fields);
   }
   const system = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   const code = system ?? (/timeout/i.test(text) ? 'ETIMEDOUT' : 'EUNKNOWN');
-  return new LogStoreError(`Could not ${operation}: ${firstLine}`, { kind: 'retryable', code, cause });
+  return new LogStoreError(`Could not ${operation}: ${firstLine}`, { kind: 'retryable', code });
 };
