@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRow } from '@standin/contract';
 import { createEgress } from '@standin/egress';
 import { Registry } from 'prom-client';
@@ -231,6 +232,16 @@ describe('a mock', () => {
     ]);
     expect([recorder.calls.length, budget.receivedBytes]).toEqual([0, 0]);
   });
+});
+
+test('the time until the end of a request excludes the wait for a permit', async () => {
+  const waitMs = 50;
+  gate.asking = delay(waitMs, undefined);
+  const answer = exchange(url, post(PATH, 'body'));
+  const call = await recorder.call(0);
+  expect(call.row.durationUs - call.row.requestUs).toBeGreaterThan((waitMs / 2) * 1_000);
+  call.decide(true);
+  await answer;
 });
 
 describe('a Forward', () => {

@@ -151,6 +151,7 @@ export class Pipeline {
     exchange.headerBytes = head.headerBytes;
     const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
     if (body instanceof Refusal || body === GONE) return body;
+    const requestUs = exchange.elapsedUs();
     const admitting = this.#admit(authenticated, route);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     if (admitted instanceof Refusal) {
@@ -167,7 +168,7 @@ export class Pipeline {
       authenticated,
       route,
       ...admitted,
-      requestUs: exchange.elapsedUs(),
+      requestUs,
     };
   }
 

@@ -36,6 +36,6 @@ export interface Accepted {
    * Must be called when the request is recorded or refused. Until then, the gateway does not acknowledge later revocations of keys.
    */
   readonly settle: () => void;
-  /** Microseconds from the arrival of the head until the request was admitted, after the end of its body. */
+  /** Microseconds from the arrival of the head to the end of the request. */
   readonly requestUs: number;
 }
