@@ -97,6 +97,7 @@ let recorder: HeldRecorder;
 let gate: CountingGate;
 let unsettled: Barrier;
 let budget: ByteBudget;
+let pipeline: Pipeline;
 let receiver: Receiver;
 let url: string;
 let upstreamRequests: IncomingMessage[];
@@ -131,7 +132,7 @@ beforeEach(async () => {
     metrics: new Metrics(new Registry()),
     logger: quiet,
   };
-  const pipeline = new Pipeline(parts);
+  pipeline = new Pipeline(parts);
   receiver = await Receiver.listen({
     settings,
     onExchange: (one, target, verdict) => pipeline.handle(one, target, verdict),
@@ -242,6 +243,26 @@ test('the time until the end of a request excludes the wait for a permit', async
   expect(call.row.durationUs - call.row.requestUs).toBeGreaterThan((waitMs / 2) * 1_000);
   call.decide(true);
   await answer;
+});
+
+test('the oldest request is the one that was received first, even if it waited for an earlier one', async () => {
+  const asking = Promise.withResolvers<undefined>();
+  gate.asking = asking.promise;
+  const pipelined = await RawClient.connect(url);
+  pipelined.send(post(PATH).repeat(2));
+  await expect.poll(() => receiver.oldestReceivedMs).toBeLessThan(Infinity);
+  gate.asking = undefined;
+  const bothReceivedMs = performance.now();
+  const other = await RawClient.connect(url);
+  other.send(post(PATH));
+  await recorder.call(0);
+  asking.resolve(undefined);
+  (await recorder.call(1)).decide(true);
+  await recorder.call(2);
+  await expect.poll(() => pipeline.running).toBe(2);
+  expect(pipeline.oldestReceivedMs).toBeLessThan(bothReceivedMs);
+  pipelined.destroy();
+  other.destroy();
 });
 
 describe('a Forward', () => {

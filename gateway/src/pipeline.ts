@@ -61,7 +61,7 @@ export class Pipeline {
   readonly #captureBytesMax: number;
   /** If true, every response ends its connection. */
   isDraining = false;
-  /** The requests that are being handled, in the order in which their handling began. */
+  /** The requests that are being handled. */
   readonly #running = new Set<Exchange>();
   #onIdle: (() => void) | undefined;
 
@@ -83,7 +83,10 @@ export class Pipeline {
 
   /** The `performance.now()` time when the oldest running request was received. Infinity if no request is running. */
   get oldestReceivedMs(): number {
-    return this.#running.values().next().value?.startedMs ?? Infinity;
+    let oldestMs = Infinity;
+    // A pipelined request that waited is not the first in the set, so this looks at all of them.
+    for (const { startedMs } of this.#running) oldestMs = Math.min(oldestMs, startedMs);
+    return oldestMs;
   }
 
   /** Resolves when no request is running. */
