@@ -1,6 +1,6 @@
 import { accountSchema, apiKeySchema, keyRegenerationSchema, type ApiAccount } from '@standin/dashboard/api-schemas';
 import type { KeyRegenerationStatus } from '@standin/crds';
-import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
+import { apiPath, orUndefined, ServerError, type ApiClient } from '../server/api-client.ts';
 import { accountPath, chooseAccount, type AccountChoice, type AccountRef } from '../server/choose-account.ts';
 
 const isServerError = (error: unknown, status: number): boolean =>
@@ -29,16 +29,13 @@ export const keyClient = (api: ApiClient) => ({
       if (!isServerError(error, 409)) throw error;
     }
   },
-  /** Resolves with the status, which is empty until the operator has written one. */
-  status: async (ref: AccountRef, name: string): Promise<KeyRegenerationStatus> => {
+  /**
+   * Resolves with the status, which is empty until the operator has written one, or with undefined if there is no such
+   * KeyRegeneration.
+   */
+  status: async (ref: AccountRef, name: string): Promise<KeyRegenerationStatus | undefined> => {
     const path = `${accountPath(ref)}${apiPath('regenerations', name)}`;
-    try {
-      return (await api.ask({ path }, keyRegenerationSchema)).status;
-    } catch (error) {
-      // A new object may not be visible yet.
-      if (isServerError(error, 404)) return {};
-      throw error;
-    }
+    return (await orUndefined(api.ask({ path }, keyRegenerationSchema)))?.status;
   },
   apiKey: async (ref: AccountRef): Promise<string> =>
     (await api.ask({ path: `${accountPath(ref)}/key` }, apiKeySchema)).apiKey,

@@ -41,6 +41,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   await persistently(deadline, () => client.create(ref, name));
   stderr.line(`KeyRegeneration ${ref.namespace}/${name} of account ${title}`);
   const status = await followAct(deadline, {
+    title: `KeyRegeneration ${ref.namespace}/${name}`,
     read: () => client.status(ref, name),
     hasEnded: (now) => outcomeOf(now).kind !== 'under-way',
     format: formatProgress,

@@ -1,6 +1,6 @@
 import { countSchema, purgeSchema } from '@standin/dashboard/api-schemas';
 import type { PurgeSpec, PurgeStatus } from '@standin/crds';
-import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
+import { apiPath, orUndefined, ServerError, type ApiClient } from '../server/api-client.ts';
 import { chooseProject, withProjectNames, type ProjectChoice } from '../server/projects.ts';
 
 /** Which requests a purge deletes, and why. */
@@ -25,16 +25,9 @@ export const purgeClient = (api: ApiClient) => ({
       if (!(error instanceof ServerError && error.status === 409)) throw error;
     }
   },
-  /** Resolves with the status, which is empty until the operator has written one. */
-  status: async (project: string, name: string): Promise<PurgeStatus> => {
-    try {
-      return (await api.ask({ path: `${project}${apiPath('purges', name)}` }, purgeSchema)).status;
-    } catch (error) {
-      // A new object may not be visible yet.
-      if (error instanceof ServerError && error.status === 404) return {};
-      throw error;
-    }
-  },
+  /** Resolves with the status, which is empty until the operator has written one, or with undefined if there is no such Purge. */
+  status: async (project: string, name: string): Promise<PurgeStatus | undefined> =>
+    (await orUndefined(api.ask({ path: `${project}${apiPath('purges', name)}` }, purgeSchema)))?.status,
 });
 
 export type PurgeClient = ReturnType<typeof purgeClient>;

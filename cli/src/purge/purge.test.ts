@@ -1,7 +1,9 @@
 import type { PurgeStatus } from '@standin/crds';
 import { describe, expect, it, test } from 'vitest';
+import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
+import { purgeClient } from './purge-client.ts';
 import { purgeRequest, type SelectOptions } from './purge-request.ts';
-import { formatProgress } from './run-purge.ts';
+import { formatProgress, runPurge } from './run-purge.ts';
 
 describe('the options of a purge', () => {
   const since = new Date('2026-11-21T09:00:00Z');
@@ -40,4 +42,21 @@ test.each<[PurgeStatus, string]>([
   ],
 ])('progress: %j', (status, text) => {
   expect(formatProgress(status)).toBe(text);
+});
+
+test('a purge that is deleted ends the command with an error', async () => {
+  const statuses: PurgeStatus[] = [{ phase: 'Running' }];
+  const answer = ({ method = 'GET', path }: ApiRequest): unknown => {
+    if (path.endsWith(':count')) return { count: 1 };
+    const status = method === 'POST' ? {} : statuses.shift();
+    if (status === undefined) throw new ServerError('There is no such purge.', { status: 404, code: '' });
+    return { status };
+  };
+  const ask = (request: ApiRequest) => new Promise((resolve) => resolve(answer(request)));
+  const client = purgeClient({ ask } as unknown as ApiClient);
+  const request = { filter: { to: '2026-11-21T10:00:00Z' }, requests: 'All', reason: 'a leak' } as const;
+  const project = { namespace: 'default', project: 'shop' };
+  const run = runPurge(client, request, { ...project, yes: true, timeoutMs: 3_000, output: 'json' });
+  const deleted = { message: expect.stringMatching(/^Purge \S+ was deleted before it ended$/) as string, exitCode: 1 };
+  await expect(run).rejects.toMatchObject(deleted);
 });

@@ -35,6 +35,7 @@ export const runPurge = async (client: PurgeClient, request: PurgeRequest, optio
   await persistently(deadline, () => client.create(project, name, request));
   stderr.line(`Purge ${name}`);
   const status = await followAct(deadline, {
+    title: `Purge ${name}`,
     read: () => client.status(project, name),
     hasEnded: ({ phase }) => phase === 'Completed' || phase === 'Refused',
     format: formatProgress,

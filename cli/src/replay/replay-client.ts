@@ -11,7 +11,7 @@ import { formatFilter, type Filter } from '@standin/exchange/search';
 import type { ReplayAnswer, ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
 import type { LineEntry } from '../logs/format-entry.ts';
-import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
+import { apiPath, orUndefined, type ApiClient } from '../server/api-client.ts';
 import { findRequest, projectPath, withProjectNames } from '../server/projects.ts';
 
 export interface ReplayRef {
@@ -35,16 +35,6 @@ interface FoundFilter {
 const FIRST = 5;
 const summaryListSchema = z.object({ items: z.array(summarySchema) });
 
-/** Resolves with the response, or with `undefined` for 404. */
-const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof ServerError && error.status === 404) return undefined;
-    throw error;
-  }
-};
-
 /** Reads the log and creates Replays through the JSON API. */
 export const replayClient = (api: ApiClient) => ({
   /** Resolves with a captured request, or with undefined if no visible project has it. */
@@ -67,9 +57,9 @@ export const replayClient = (api: ApiClient) => ({
   setState: async (path: string, state: ReplaySpec['state']): Promise<void> => {
     await api.ask({ method: 'PATCH', path, body: { state } }, replaySchema);
   },
-  /** Resolves with the status, which is empty until the operator has observed the Replay, and after the Replay is deleted. */
-  status: async (path: string): Promise<ReplayStatus> =>
-    (await orUndefined(api.ask({ path }, replaySchema)))?.status ?? {},
+  /** Resolves with the status, which is empty until the operator has written one, or with undefined if there is no such Replay. */
+  status: async (path: string): Promise<ReplayStatus | undefined> =>
+    (await orUndefined(api.ask({ path }, replaySchema)))?.status,
   answer: async (path: string, requestId: string): Promise<ReplayAnswer | undefined> => {
     const answer = await orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayAnswerSchema));
     return answer && { ...answer, request: { ...answer.request, body: answer.request.body } };

@@ -4,6 +4,7 @@ import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
+import { statusOfNew } from '../server/follow-act.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
 import { formatAnswer, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';
@@ -112,29 +113,29 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
 
 const FINAL: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed', 'Cancelled']);
 
-/** Creates the Replay and follows it until it ends. Ctrl-C cancels it. */
+/** Creates the Replay and follows it until it ends. Ctrl-C cancels it. Rejects with a `PlainError` if the Replay is deleted. */
 const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySpec): Promise<EndedReplay> => {
-  const path = await client.create({ namespace: project.namespace, name: newReplayName() }, spec);
+  const name = newReplayName();
+  const path = await client.create({ namespace: project.namespace, name }, spec);
   const stop = awaitStop();
-  const { signal } = stop;
-  const cancelled = Promise.withResolvers<undefined>();
-  signal.addEventListener('abort', () => {
+  stop.signal.addEventListener('abort', () => {
     say(['cancelling; requests in flight will finish (press Ctrl-C again to exit without waiting)']);
-    client.setState(path, 'Cancelled').then(() => cancelled.resolve(undefined), cancelled.reject);
+    client.setState(path, 'Cancelled').catch((error: unknown) => {
+      say([`cannot cancel the replay: ${error instanceof Error ? error.message : String(error)}`]);
+    });
   });
   try {
-    const status = await follow(client, path);
-    if (signal.aborted) await cancelled.promise;
-    return { path, status };
+    const read = statusOfNew({ title: `Replay ${name}`, read: () => client.status(path) });
+    return { path, status: await follow(read) };
   } finally {
     stop.done();
   }
 };
 
-const follow = async (client: ReplayClient, path: string): Promise<ReplayStatus> => {
+const follow = async (read: () => Promise<ReplayStatus>): Promise<ReplayStatus> => {
   let said = '';
   for (let saidAt = performance.now(); ;) {
-    const status = await client.status(path);
+    const status = await read();
     if (FINAL.has(status.phase)) return status;
     const progress = formatProgress(status);
     if (performance.now() - saidAt >= PROGRESS_MS && progress !== said) {

@@ -70,6 +70,16 @@ export const apiPath = (...parts: readonly string[]): string => {
   return `/${parts.map(encodeURIComponent).join('/')}`;
 };
 
+/** Resolves with the response, or with `undefined` for 404. */
+export const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ServerError && error.status === 404) return undefined;
+    throw error;
+  }
+};
+
 const problemSchema = z.object({ code: z.string(), detail: z.string() });
 const SERVICE_HEADER = 'standin-service';
 

@@ -8,17 +8,44 @@ export const EXIT_TIMEOUT = 5;
 
 const POLL_MS = 100;
 
+/** How long an object may be missing after its creation. */
+const VISIBLE_MS_MAX = 10_000;
+
 interface Followed<Status> {
-  readonly read: () => Promise<Status>;
-  readonly hasEnded: (status: Status) => boolean;
-  readonly format: (status: Status) => string;
+  /** The kind and name of the object. */
+  readonly title: string;
+  /** Resolves with undefined if the object does not exist. */
+  readonly read: () => Promise<Status | undefined>;
+  readonly hasEnded: (status: Partial<Status>) => boolean;
+  readonly format: (status: Partial<Status>) => string;
 }
 
-/** Prints each change in progress until the act ends or until `deadline`, a `performance.now()` time. Resolves with the status. */
+/**
+ * Returns a function that reads the status of a new object. The status is empty while the object is not visible yet. Rejects with a
+ * `PlainError` if the object was deleted.
+ */
+export const statusOfNew = <Status>({
+  title,
+  read,
+}: Pick<Followed<Status>, 'title' | 'read'>): (() => Promise<Partial<Status>>) => {
+  let missingUntil = performance.now() + VISIBLE_MS_MAX;
+  return async () => {
+    const status = await read();
+    if (status !== undefined) missingUntil = 0;
+    else if (performance.now() >= missingUntil) throw new PlainError(`${title} was deleted before it ended`);
+    return status ?? {};
+  };
+};
+
+/**
+ * Prints each change in progress until the act ends or until `deadline`, a `performance.now()` time. Resolves with the status. Rejects
+ * with a `PlainError` if the object was deleted.
+ */
 export const followAct = async <Status>(
   deadline: number,
-  { read, hasEnded, format }: Followed<Status>,
-): Promise<Status> => {
+  { hasEnded, format, ...object }: Followed<Status>,
+): Promise<Partial<Status>> => {
+  const read = statusOfNew(object);
   for (let said = ''; ;) {
     const status = await persistently(deadline, read);
     if (hasEnded(status) || performance.now() >= deadline) return status;
