@@ -74,7 +74,7 @@ export const formatProgress = ({
 };
 
 /** Describes the response to one request, and the captured response. */
-export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[] => {
+export const formatAnswer = (answer: Omit<ReplayAnswer, 'request'>, captured: LogEntry): string[] => {
   const was = `captured: ${captured.status === 0 ? 'no response' : captured.status}, ${formatDuration(captured.durationMs)}`;
   if (answer.status === 0) return [`no response: ${answer.error} (${was})`];
   const { response } = answer;

@@ -8,7 +8,7 @@ import {
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
 import { formatFilter, type Filter } from '@standin/exchange/search';
-import type { ReplayAnswer, ReplaySummary } from '@standin/logstore';
+import type { ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
 import type { LineEntry } from '../logs/format-entry.ts';
 import { apiPath, orUndefined, type ApiClient } from '../server/api-client.ts';
@@ -60,10 +60,8 @@ export const replayClient = (api: ApiClient) => ({
   /** Resolves with the status, which is empty until the operator has written one, or with undefined if there is no such Replay. */
   status: async (path: string): Promise<ReplayStatus | undefined> =>
     (await orUndefined(api.ask({ path }, replaySchema)))?.status,
-  answer: async (path: string, requestId: string): Promise<ReplayAnswer | undefined> => {
-    const answer = await orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayAnswerSchema));
-    return answer && { ...answer, request: { ...answer.request, body: answer.request.body } };
-  },
+  answer: (path: string, requestId: string) =>
+    orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayAnswerSchema)),
   /** Resolves with at most `limit` requests that got no response. */
   failures: async (path: string, limit: number): Promise<readonly ReplaySummary[]> =>
     (await api.ask({ path: `${path}/results`, query: { status: 0, limit } }, replayResultListSchema)).items,
