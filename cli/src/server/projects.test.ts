@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ServerError, type ApiClient } from './api-client.ts';
+import { ServerError, type ApiClient, type ApiRequest } from './api-client.ts';
 import { openApi } from './connect.ts';
-import { missingProject, withProjectNames } from './projects.ts';
+import { findRequest, missingProject, withProjectNames } from './projects.ts';
 import { writeRunFile } from './run-file.ts';
 
 const SHOP = { namespace: 'default', name: 'shop' };
@@ -105,5 +105,28 @@ describe('a request to standin dev for a project', () => {
     const other = new ServerError('The log is unavailable.', { status: 503, code: 'log_unavailable' });
     const api = await openLocal();
     await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(other))).rejects.toBe(other);
+  });
+});
+
+describe('a request that is looked up in all projects', () => {
+  const REFUSALS = { shop: { status: 404, code: 'request_not_found' }, billing: { status: 403, code: 'forbidden' } };
+  /** An API with these projects. None of them has the request. */
+  const apiOf = (...names: readonly (keyof typeof REFUSALS)[]): ApiClient => {
+    const items = names.map((name) => ({ namespace: 'default', name }));
+    const ask = ({ path: asked }: ApiRequest) => {
+      const name = names.find((one) => asked.includes(`/projects/${one}/`));
+      return name === undefined ? Promise.resolve({ items }) : Promise.reject(new ServerError('no', REFUSALS[name]));
+    };
+    return { ask } as unknown as ApiClient;
+  };
+
+  it('is not found if no project has it', async () => {
+    expect(await findRequest(apiOf('shop'), 'id-1')).toBeUndefined();
+  });
+
+  it('fails with the names of the projects whose logs the user cannot read', async () => {
+    await expect(findRequest(apiOf('shop', 'billing'), 'id-1')).rejects.toThrow(
+      'there is no request id-1 in the logs that you can read; you do not have permission to read the log of default/billing',
+    );
   });
 });

@@ -59,23 +59,28 @@ export const chooseProject = async (api: ApiClient, { namespace, project }: Proj
   throw new PlainError(`specify ${what}: ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
 };
 
-/** Finds a captured request in any project. */
+/**
+ * Finds a captured request in any project. Resolves with undefined if no project has it. Rejects with a `PlainError` if no project
+ * has it whose log the user can read, and there are others.
+ */
 export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry | undefined> => {
-  const projects =
-    api.local === undefined
-      ? (await listProjects(api)).map(({ namespace, name }) => projectPath(namespace, name))
-      : [localPath({})];
-  for (const project of projects) {
-    const found = await api
-      .ask({ path: `${project}${apiPath('requests', id)}` }, requestSchema)
-      .catch((error: unknown) => {
-        // The request belongs to another project, or to one whose log the user cannot read.
-        if (error instanceof ServerError && (error.status === 404 || error.status === 403)) return undefined;
-        throw error;
-      });
-    if (found !== undefined) return found;
+  const projects = api.local === undefined ? await listProjects(api) : [{ namespace: ANY_NAME, name: ANY_NAME }];
+  const unreadable: string[] = [];
+  for (const { namespace, name } of projects) {
+    const path = `${projectPath(namespace, name)}${apiPath('requests', id)}`;
+    try {
+      return await api.ask({ path }, requestSchema);
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      if (error.code === 'forbidden') unreadable.push(`${namespace}/${name}`);
+      else if (error.status !== 404) throw error;
+    }
   }
-  return undefined;
+  if (unreadable.length === 0) return undefined;
+  const names = `${unreadable.slice(0, SHOWN_MAX).join(', ')}${unreadable.length > SHOWN_MAX ? ', …' : ''}`;
+  throw new PlainError(
+    `there is no request ${id} in the logs that you can read; you do not have permission to read the log of ${names}`,
+  );
 };
 
 /**
