@@ -12,7 +12,7 @@ const spec = z
     accountRef: reference('an Account', 'default').describe('The account that gets a new API key.'),
     ttlSecondsAfterFinished: ttlSecondsAfterFinished(),
   })
-  .describe('The desired state: the account whose API key is replaced. It cannot be changed.');
+  .describe('The desired state: the account whose API key is replaced. This account cannot be changed.');
 
 const status = z
   .strictObject({
@@ -53,7 +53,7 @@ export type KeyRegenerationStatus = z.output<typeof status>;
 export const keyRegeneration = defineKind({
   kind: 'KeyRegeneration',
   description:
-    "Replaces an Account's generated API key. The old key stops working on all gateways. Runs once, and is deleted a day after it ends.",
+    "Replaces an Account's generated API key. The old key stops working on all gateways. Runs once, and is by default deleted a day after it ends.",
   spec,
   status,
   conditions: ACT_CONDITIONS,

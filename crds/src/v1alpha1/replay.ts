@@ -149,7 +149,7 @@ const spec = withRules(
       .enum(REPLAY_STATES)
       .default('Running')
       .describe(
-        'Suspended pauses the replay, Running continues it, Cancelled ends it permanently. Only this field can be changed.',
+        'Suspended pauses the replay, Running continues it, Cancelled ends it permanently. Only this field and ttlSecondsAfterFinished can be changed.',
       ),
     ttlSecondsAfterFinished: ttlSecondsAfterFinished(),
   }),
@@ -234,7 +234,7 @@ export type ReplayStatus = z.output<typeof status>;
 export const replay = defineKind({
   kind: 'Replay',
   description:
-    "Sends a project's captured requests again, to their endpoints, their upstreams or a URL. Runs once, and is deleted a day after it ends.",
+    "Sends a project's captured requests again, to their endpoints, their upstreams or a URL. Runs once, and is by default deleted a day after it ends.",
   spec,
   status,
   conditions: ACT_CONDITIONS,
