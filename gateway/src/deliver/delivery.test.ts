@@ -11,7 +11,7 @@ import { Spool } from '../record/spool/spool.ts';
 import { ByteBudget } from '../request/byte-budget.ts';
 import { Delivery, type DeliveryOptions } from './delivery.ts';
 import { MemorySink } from './memory-sink.testing.ts';
-import { readQuarantine } from './quarantine.ts';
+import { Quarantine, readQuarantine } from './quarantine.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -122,6 +122,17 @@ describe('rows', () => {
     const token = sink.attempts[0]?.token ?? '?';
     for (const attempt of sink.attempts) expect(attempt.token.startsWith(token)).toBe(true);
     expect(new Set(sink.attempts.map((attempt) => attempt.token)).size).toBe(sink.attempts.length);
+  });
+
+  test('that are quarantined again keep the entry of the first time', async () => {
+    const { dir } = await setUp();
+    const quarantine = new Quarantine(dir);
+    const row = Buffer.from('a row');
+    await quarantine.addRow({ row, columnCount: 1, reason: 'first' });
+    const first = await readQuarantine(dir);
+    await quarantine.addRow({ row, columnCount: 1, reason: 'second' });
+    expect(await readQuarantine(dir)).toEqual(first);
+    expect(quarantine.count).toBe(1);
   });
 
   test('wait until the tables exist', async () => {

@@ -51,7 +51,7 @@ export class Quarantine {
     this.count = (await filesIn(this.#folder)).length;
   }
 
-  /** Resolves when the row is on disk. Adding the same row again replaces its entry. */
+  /** Resolves when the row is on disk. Adding the same row again changes nothing. */
   addRow({ row, columnCount, reason }: { row: Buffer; columnCount: number; reason: string }): Promise<void> {
     return this.#add(row, { kind: 'row', reason, columnCount });
   }
@@ -63,11 +63,11 @@ export class Quarantine {
 
   async #add(bytes: Buffer, about: Omit<z.infer<typeof description>, 'at'>): Promise<void> {
     const name = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-    const isNew = !(await filesIn(this.#folder)).includes(`${name}${BYTES_SUFFIX}`);
+    if ((await filesIn(this.#folder)).includes(`${name}${BYTES_SUFFIX}`)) return;
     const text = JSON.stringify({ ...about, at: new Date().toISOString() });
     await replaceFile(path.join(this.#folder, `${name}${DESCRIPTION_SUFFIX}`), text, { mode: 0o600 });
     await replaceFile(path.join(this.#folder, `${name}${BYTES_SUFFIX}`), bytes, { mode: 0o600 });
-    if (isNew) this.count++;
+    this.count++;
   }
 }
 
