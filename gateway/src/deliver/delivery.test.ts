@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, cp, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
@@ -10,6 +10,7 @@ import { testRow } from '../record/spool/spool.testing.ts';
 import { Spool } from '../record/spool/spool.ts';
 import { ByteBudget } from '../request/byte-budget.ts';
 import { Delivery, type DeliveryOptions } from './delivery.ts';
+import { DrainedFolders } from './drained-folders.ts';
 import { MemorySink } from './memory-sink.testing.ts';
 import { Quarantine, readQuarantine } from './quarantine.ts';
 
@@ -45,9 +46,14 @@ const startOn = async (
   return { spool, delivery, stop };
 };
 
-const setUp = async (options = {}) => {
+const newFolder = async (): Promise<string> => {
   const dir = await mkdtemp(path.join(tmpdir(), 'standin-delivery-'));
   cleanups.push(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+};
+
+const setUp = async (options = {}) => {
+  const dir = await newFolder();
   const sink = new MemorySink();
   return { dir, sink, ...(await startOn(dir, sink, options)) };
 };
@@ -267,6 +273,17 @@ describe('the spool of an earlier process', () => {
     const second = await startOn(dir, sink, { onDrained });
     await expect.poll(() => readdir(dir)).toEqual([path.basename(second.spool.folder)]);
     expect(onDrained.mock.calls).toEqual([[path.basename(folder)]]);
+  });
+
+  test('is reported even if the report of another folder fails', async () => {
+    const dir = await newFolder();
+    const [first, second] = ['1', '2'].map((digit) => `${digit}${randomUUID().slice(1)}`) as [string, string];
+    for (const incarnation of [first, second]) await mkdir(path.join(dir, `${incarnation}.drained`));
+    const onDrained = (incarnation: string): Promise<void> =>
+      incarnation === first ? Promise.reject(new Error('unavailable')) : Promise.resolve();
+    await new DrainedFolders({ dir, quarantine: new Quarantine(dir), onDrained, logger: quiet }).report();
+    const left = (await readdir(dir)).filter((name) => name.endsWith('.drained'));
+    expect(left).toEqual([`${first}.drained`]);
   });
 
   test('is not reported if part of it is in quarantine, because the log is incomplete', async () => {

@@ -24,30 +24,32 @@ export class DrainedFolders {
 
   /** Resolves after one attempt for each folder. The next call retries the failed attempts. */
   report(): Promise<void> {
-    this.#running ??= this.#reportAll().finally(() => (this.#running = undefined));
+    this.#running ??= this.#reportAll()
+      .catch((error: unknown) => this.#logFailure(error))
+      .finally(() => (this.#running = undefined));
     return this.#running;
   }
 
   async #reportAll(): Promise<void> {
-    const { dir, logger } = this.#options;
-    try {
-      for (const name of await readdir(dir)) {
-        const incarnation = drainedIncarnation(name);
-        if (incarnation === undefined) continue;
-        await this.#reportOne(incarnation);
-        await rmdir(path.join(dir, name));
-      }
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.info({ reason }, 'could not settle permits of an earlier process, retrying later');
+    const { dir } = this.#options;
+    for (const name of await readdir(dir)) {
+      const incarnation = drainedIncarnation(name);
+      if (incarnation === undefined) continue;
+      await this.#reportOne(incarnation, path.join(dir, name)).catch((error: unknown) => this.#logFailure(error));
     }
+  }
+
+  #logFailure(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.logger.info({ reason }, 'could not settle permits of an earlier process, retrying later');
   }
 
   /**
    * Reports nothing while the quarantine has files, because a request in quarantine was accepted but is missing from the log's
    * count. The folder is removed nevertheless, and all permits that the process held count as used.
    */
-  async #reportOne(incarnation: string): Promise<void> {
+  async #reportOne(incarnation: string, folder: string): Promise<void> {
     if (this.#options.quarantine.count === 0) await this.#options.onDrained(incarnation);
+    await rmdir(folder);
   }
 }
