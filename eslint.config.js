@@ -17,7 +17,10 @@ export default tseslint.config(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       'no-restricted-syntax': [
         'error',
-        { selector: 'ExportDefaultDeclaration', message: 'No default exports but in config files (style.md).' },
+        {
+          selector: 'ExportDefaultDeclaration',
+          message: 'Use a named export: only config files and Remix routes have default exports.',
+        },
       ],
       eqeqeq: 'error',
       'max-params': ['error', 4],

@@ -1,4 +1,4 @@
--- The log: one row per accepted request (design §5). src/migrate.ts replaces macros (@name@).
+-- The log: one row per accepted request. src/migrations.ts replaces macros (@name@).
 --
 -- Sort key: a project's latest entries are one range. Every column of the sort and partition key is fixed at acceptance, so both
 -- copies of a row that is delivered twice are in the same partition, and ReplacingMergeTree merges them. Until then, reads must
