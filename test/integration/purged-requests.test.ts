@@ -147,7 +147,13 @@ test('keeps the permits of deleted requests, each once', async () => {
   await purge(filter({ search: search('status:500') }));
   expect(await count()).toEqual([['block', 3]]);
   // Another request uses a permit of the same block, and its permit is kept in addition.
-  await insert([permitted(3)]);
+  const another = permitted(3);
+  await insert([another]);
+  await purge(filter());
+  expect(await count()).toEqual([['block', 4]]);
+  // A gateway delivers the same request again, and it is deleted again.
+  await insert([another]);
+  expect(await count()).toEqual([['block', 4]]);
   await purge(filter());
   expect(await count()).toEqual([['block', 4]]);
   expect(await idsIn('log', own.projectUid)).toEqual([]);
