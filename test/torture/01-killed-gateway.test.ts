@@ -12,10 +12,8 @@ import { forward, Stand } from './stand.ts';
 
 const RATE_PER_SECOND = 200;
 const KILLS = isLongRun() ? 200 : 3;
-/**
- * The maximum time of the fastest restart. It is longer in the short form, which runs on machines that are busy with other work.
- */
-const RESTART_MS_MAX = isLongRun() ? 5_000 : 30_000;
+/** The maximum time of a restart. The slowest of 24 took 3.3 s on a machine with two cores and a load average of 13. */
+const RESTART_MS_MAX = 15_000;
 
 let stand: Stand;
 let clickhouse: FaultyClickHouse;
@@ -40,7 +38,7 @@ const killRepeatedly = async (kills: number): Promise<void> => {
     await delay(200 + Math.random() * 800);
     restartsMs.push(await stand.crash());
   }
-  expect(Math.min(...restartsMs)).toBeLessThan(RESTART_MS_MAX);
+  expect(Math.max(...restartsMs)).toBeLessThan(RESTART_MS_MAX);
 };
 
 test('1, 5: a gateway killed under load during a ClickHouse outage stores every answered request once, byte for byte', async () => {
