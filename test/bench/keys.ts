@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Tenant } from '../e2e/tenant.ts';
+import { Tenant, type SeenObject } from '../e2e/tenant.ts';
 import { startCluster } from '../harness/cluster.ts';
 import { deploy } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -15,6 +14,10 @@ const COMPLETED_MAX_MS = 500;
 const POLL_MS = 5;
 /** Settings with an unreachable ClickHouse, because this benchmark does not read captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
+
+/** Returns the regeneration that is in progress according to an Account's status. */
+const regeneratingIn = (status: SeenObject['status']): unknown =>
+  (status?.['apiKey'] as { readonly regenerating?: unknown } | undefined)?.regenerating;
 
 /**
  * Measures the time from the API server's acknowledgement of a KeyRegeneration until a poll finds it Completed. In this time, the
@@ -46,8 +49,11 @@ export const benchKeys = async (): Promise<boolean> => {
         intervalMs: POLL_MS,
       });
       took.push(performance.now() - since);
-      // Gives the operator time for its cleanup, which is not part of the measurement.
-      await delay(50);
+      // The operator's cleanup is not part of the measurement.
+      await eventually(`${name} to be released`, () => tenant.get('Account', account), {
+        accept: ({ status }) => regeneratingIn(status) === undefined,
+        intervalMs: POLL_MS,
+      });
     }
   }
   const [p50, max] = [percentile(took, 0.5), percentile(took, 1)];
