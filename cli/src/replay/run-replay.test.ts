@@ -1,9 +1,12 @@
 import process from 'node:process';
 import type { ReplayStatus } from '@standin/crds';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
 import { replayClient } from './replay-client.ts';
 import { replayMany } from './run-replay.ts';
+
+// The command unreferences the channel to its parent process, which here is the test runner.
+afterEach(() => process.channel?.ref());
 
 /** Replays one request with an API whose Replay has these statuses, one per read. Without a status, it does not exist. */
 const replay = (statuses: readonly (ReplayStatus | undefined)[], onFirstRead: () => void = () => undefined) => {
