@@ -44,7 +44,7 @@ const FOLDER_BASES = WORKSPACES.filter((folder) => folder !== 'test').flatMap((f
 );
 
 const LINES_MAX = 500;
-/** Generated files and plain tables, which are not read from top to bottom. */
+/** Generated files, which may be longer than LINES_MAX. */
 const MAY_BE_LONG: readonly string[] = [
   'package-lock.json',
   'test/cluster/program/go.sum',
@@ -124,7 +124,8 @@ describe('the checks in this file', () => {
 });
 
 describe('dependencies', () => {
-  // Prevents convenient imports from gradually making the gateway depend on the operator's code, or adding I/O to the contract.
+  // Without this test, convenient imports could gradually make the gateway depend on the operator's code, or the contract on
+  // packages with I/O.
   it('between workspaces follow docs/architecture.md', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const allowed = MAY_IMPORT[isGenerator(file) ? 'test' : (workspaceOf(file) ?? '')] ?? [];
@@ -135,7 +136,7 @@ describe('dependencies', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents relative imports from bypassing the rule above and the public API in the package's index.ts.
+  // Without this test, relative imports could bypass the test above, and the public API in a package's index.ts.
   it('on other workspaces do not use relative paths', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const workspace = workspaceOf(file);
@@ -149,7 +150,7 @@ describe('dependencies', () => {
     expect(violations).toEqual([]);
   });
 
-  // Ensures that each folder can be understood, tested and moved on its own.
+  // Folders in a cycle cannot be understood, tested or moved on their own.
   it('between the folders of a workspace have no cycles', () => {
     // Tests are excluded, because they combine parts that know each other only through interfaces.
     const shipped = new Map([...imports].filter(([file]) => !isTestCode(file)));
@@ -159,7 +160,7 @@ describe('dependencies', () => {
     expect(cycles).toEqual([]);
   });
 
-  // Prevents one concern from being split across files, and imported names from being undefined while modules load.
+  // In a cycle, one concern is split across files, and imported names can be undefined while the modules load.
   it('between files have no cycles', () => {
     expect(cyclesIn(imports)).toEqual([]);
   });
@@ -198,7 +199,7 @@ describe('dependencies', () => {
 });
 
 describe('files', () => {
-  // Prevents files that are too long for reviewers to read completely.
+  // Reviewers do not read longer files completely.
   it(`have at most ${LINES_MAX} lines`, () => {
     const violations = files
       .filter(({ path: file }) => /\.(ts|tsx|js|go|sum|json|yaml)$/.test(file) && !MAY_BE_LONG.includes(file))
@@ -209,18 +210,19 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents different spellings of the same word, and names that differ only in case, which break checkouts on macOS and Windows.
+  // In kebab-case, each word has one spelling, and no two names differ only in case. Such names break checkouts on macOS and
+  // Windows.
   it('have names in kebab-case', () => {
     const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
     const violations = code
       .map(({ path: file }) => file)
-      // Remix derives routes from these names.
+      // Remix derives routes from the file names in this folder.
       .filter((file) => !file.startsWith('dashboard/app/routes/'))
       .filter((file) => !file.split('/').every((part) => kebab.test(part.replace(/^\./, ''))));
     expect(violations).toEqual([]);
   });
 
-  // Ensures that the input, output and invariants of each stage are documented.
+  // The README documents the input, output and invariants of a stage, which is a folder of the operator or the gateway.
   it('in each stage include a README of 5 to 15 lines', () => {
     const stages = ['operator/src', 'gateway/src'].flatMap((folder) =>
       readdirSync(path.join(ROOT, folder), { withFileTypes: true })
@@ -256,7 +258,8 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents different names for the same import. Config files and Remix modules require default exports.
+  // A default export can have a different name in each file that imports it. Config files and Remix modules require default
+  // exports.
   it('has no default exports', () => {
     const violations = code
       .filter(({ path: file }) => !isConfigFile(file) && !isRemixModule(file))
@@ -264,7 +267,8 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Ensures that a move to React Router does not affect every component (ADR 004). The process and the build also use Remix.
+  // With this rule, a move to React Router (ADR 004) does not affect every component. Files outside dashboard/app, such as the
+  // server, may import Remix.
   it('in the dashboard imports Remix only in routes, root, entries and remix.ts', () => {
     const mayImport = (file: string): boolean =>
       isRemixModule(file) || file === 'dashboard/app/remix.ts' || !file.startsWith('dashboard/app/');
@@ -276,7 +280,8 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents browsers from loading server code and its packages. Remix removes *.server.ts and loaders from browser code.
+  // Without this test, browsers could load server code and its packages. Remix keeps *.server.ts, loaders and actions out of
+  // browser code.
   it('in the dashboard does I/O and parsing only in src, *.server.ts, loaders and actions', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
     const textOf = new Map(code.map(({ path: file, text }) => [file, text]));
@@ -300,7 +305,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Ensures that the process can be understood, tested and bundled without its pages.
+  // Without this rule, the process could not be understood, tested and bundled without its pages.
   it('in dashboard/src imports nothing from the pages', () => {
     const violations = [...imports]
       .filter(([file]) => file.startsWith('dashboard/src/'))
@@ -312,7 +317,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents new commands from printing control characters from a manifest, a caller or a server to the terminal.
+  // Without this test, a new command could print control characters from a manifest, a caller or a server to the terminal.
   it('in the CLI prints only through terminal.ts', () => {
     const printers = ['cli/src/terminal.ts', 'cli/src/stderr-logger.ts'];
     const violations = code
@@ -339,7 +344,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents new parsers that take quadratic time. With such a parser, one captured body could block a process.
+  // Without this test, a new parser could take quadratic time, and one captured body could block a process.
   it('that reads hostile input has an entry in test/growth or a documented exception', () => {
     const named =
       /^export (?:async )?(?:const|function\*?|class) ((?:parse|read|decode|scan|lex|tokeni|split|format|redact|diff|match)\w*)/gm;
@@ -352,7 +357,7 @@ describe('code', () => {
     const entries = new Set(GROWTH_ENTRIES.map(({ of }) => of));
     const excluded = new Set(Object.values(NOT_MEASURED).flat());
     expect(parsers.filter((parser) => !entries.has(parser) && !excluded.has(parser))).toEqual([]);
-    // Detects renamed functions whose entries still have the old name.
+    // Finds entries of functions that have been renamed or removed.
     const isExported = (parser: string): boolean => {
       const [file, name = ''] = parser.split('#');
       const source = code.find((candidate) => candidate.path === file)?.text ?? '';

@@ -1,4 +1,4 @@
-// `npm run check`: the part of `npm test` that needs no servers. Plain JavaScript, see run.js.
+// `npm run check`: the part of `npm test` that needs no servers. This file is JavaScript for the same reason as run.js.
 import { ensureInstalled } from '../cli/bin/ensure-installed.js';
 import { runWithNode24 } from './suite/run-with-node-24.js';
 

@@ -40,7 +40,7 @@ test("the chart's app version is the workspace's version", () => {
   expect(chart.appVersion).toBe(workspace.version);
 });
 
-// Without this test, a new Go module, or all dependencies in one ecosystem, would never be updated.
+// Without this test, Dependabot might not watch a new Go module or a whole ecosystem, which would then never be updated.
 test('Dependabot watches packages, Go modules, the base image and actions', () => {
   const { updates } = parse(read('.github/dependabot.yml')) as {
     updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
@@ -56,7 +56,7 @@ describe('a workflow', () => {
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
-  // Without this test, a broken workflow would be found only during a release.
+  // Without this test, a mistake in a workflow for releases would be found only during a release.
   test.for(workflows)('$file refers only to existing scripts, targets and files', ({ text }) => {
     expect(parse(text)).toMatchObject({ jobs: expect.anything() as unknown });
     const run = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script);

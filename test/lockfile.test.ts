@@ -29,7 +29,7 @@ const lock = new Map(
 
 /**
  * Returns the folder of the package that Node loads when a file in `from` imports `name`. It is in the nearest `node_modules` that
- * contains the package. For a link, returns the workspace's folder.
+ * contains the package. For a link, returns the workspace's folder. Returns undefined if the lockfile contains no such package.
  */
 const folderOf = (name: string, from: string): string | undefined => {
   const folder = path.posix.join(from, 'node_modules', name);
@@ -72,7 +72,10 @@ describe('package-lock.json', () => {
   });
 });
 
-/** Returns all packages of a workspace in an installation without dev dependencies. */
+/**
+ * Returns the folders of all packages in an installation of this workspace without dev dependencies, and the workspace's own
+ * folder.
+ */
 const productionPackages = (folder: string, found = new Set<string>()): ReadonlySet<string> => {
   found.add(folder);
   const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta } = lock.get(folder) ?? {};
@@ -97,7 +100,7 @@ describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/engine'])(
       const production = new Set(workspaces.flatMap(([, { dependencies }]) => Object.keys(dependencies ?? {})));
       const development = workspaces
         .flatMap(([, { devDependencies }]) => Object.keys(devDependencies ?? {}))
-        // Type packages contain no code. The Kubernetes client declares them as dependencies.
+        // Type packages contain no code. The Kubernetes client declares some of them as dependencies.
         .filter((name) => !production.has(name) && !name.startsWith('@types/'));
       expect(development).toEqual(
         expect.arrayContaining(['vitest', 'vite', 'eslint', 'testcontainers', 'oidc-provider']),

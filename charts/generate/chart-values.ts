@@ -74,8 +74,8 @@ const tls = group({
 });
 
 /**
- * All values of charts/standin, with their defaults. values.yaml, values.schema.json and the README's table are generated from
- * it.
+ * All values of charts/standin, with their defaults. values.yaml, values.schema.json and the README's tables are generated from
+ * this schema.
  */
 export const chartValues = z.strictObject({
   global: z

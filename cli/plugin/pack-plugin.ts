@@ -12,7 +12,7 @@ const CLI = path.resolve(import.meta.dirname, '..');
 const ROOT = path.dirname(CLI);
 const VERSION = `v${packageJson.version}`;
 const ENTRY = 'kubectl-standin.js';
-/** Options that make the archive reproducible, so that the same sources produce the same archive. */
+/** Options of tar that make the archive reproducible: the same files always produce the same archive. */
 const REPRODUCIBLE = [
   '--sort=name',
   '--mtime=@0',
@@ -77,8 +77,8 @@ const fill = async (folder: string): Promise<void> => {
 };
 
 /**
- * Bundles the commands into a folder, in a separate process with NODE_ENV=production. Without it, Vite replaces optional packages
- * that are not installed with code that throws, and the bundle fails.
+ * Bundles the commands into a folder, in a separate process with NODE_ENV=production. Without this setting, Vite replaces optional
+ * packages that are not installed with code that throws, and the bundle fails.
  */
 const bundle = async (outDir: string): Promise<void> => {
   const vite = path.join(path.dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');

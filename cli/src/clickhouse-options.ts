@@ -27,7 +27,10 @@ export const parseClickHouseName = (text: string): string => {
   return text;
 };
 
-/** Returns the password option. An environment variable can replace it, because other users can see the options of a process. */
+/**
+ * Returns the password option. The password can also come from an environment variable, because other users can see the options of
+ * a process.
+ */
 export const clickHousePassword = (): Option =>
   new Option(
     '--clickhouse-password <password>',

@@ -33,7 +33,7 @@ test('an output prints lines, JSON on one line, and unchanged bytes', () => {
   expect(printed((out) => out.bytes(Buffer.from(HOSTILE)))).toBe(HOSTILE);
 });
 
-// Otherwise, a CI log could interpret the name of a file or an object as a command.
+// Lines contain names of files and objects, which a CI log must not interpret as commands.
 test('no line is a command for a CI system', () => {
   expect(formatLine('::error::a.yaml:1: b')).toBe(':\\x3aerror::a.yaml:1: b');
   expect(formatLine(['  ', styled('dim', ':'), ':stop-commands::x'])).toBe('  :\\x3astop-commands::x');

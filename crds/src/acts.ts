@@ -7,7 +7,7 @@ import { integer } from './fields.ts';
 /** The conditions that describe the progress of an act. An act has exactly one of these conditions. */
 const PROGRESS: ReadonlySet<string> = new Set<ConditionType>(['Complete', 'Failed', 'Reconciling']);
 
-/** The initial conditions. */
+/** The initial conditions of an act. */
 export const ACT_CONDITIONS: readonly ConditionType[] = ['Accepted', 'Reconciling'];
 
 /** The meanings of the conditions that only acts have, for `commonStatus`. Each of these conditions is present only while True. */
@@ -19,8 +19,8 @@ export const ACT_MEANINGS = {
 } as const;
 
 /**
- * Returns the schema of a field without a default. The API server would add a default to every object, which an earlier version of
- * the operator would then reject because of the unknown field.
+ * Returns the schema of the field `ttlSecondsAfterFinished`. It has no default, because the API server would add the default to
+ * every object, and an earlier version of the operator would then reject the unknown field.
  */
 export const ttlSecondsAfterFinished = () =>
   integer(0, 2 ** 31 - 1)

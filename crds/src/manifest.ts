@@ -23,7 +23,7 @@ export interface Manifest {
 
 /**
  * The types of YAML 1.1 that kubectl does not support. kubectl otherwise reads YAML 1.1 (`on` is a boolean, `017` is 15), but
- * without base-60 numbers. The integration test compares this parser with kubectl.
+ * without base-60 numbers. test/integration/crds.test.ts compares this parser with kubectl.
  */
 const UNKNOWN_TO_KUBECTL = new Set(['timestamp', 'binary', 'set', 'omap', 'pairs']);
 const customTags = (tags: Tags): Tags =>

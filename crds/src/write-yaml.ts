@@ -4,7 +4,9 @@ import { stringifyString, type StringifyContext } from 'yaml/util';
 
 /** A byte order mark, and characters that kubectl rejects. In double quotes, they can be escaped. */
 const UNREADABLE = /[\ufeff\ufffe\uffff]/g;
-/** A longer string in double quotes is written with one line for each of its own lines. `yaml` has the same limit. */
+/**
+ * A string of at least this length in double quotes is written with one line for each of its own lines. `yaml` has the same limit.
+ */
 const ONE_LINE_CHARS_MAX = 40;
 
 const BLANK = /^[ \t\n]*$/;

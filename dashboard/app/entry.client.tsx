@@ -3,7 +3,7 @@ import { startTransition, StrictMode } from 'react';
 import { hydrateRoot } from 'react-dom/client';
 import { cspNonce } from './ui/nonce.ts';
 
-// Dialogs and menus use react-remove-scroll, which reads this nonce for the style that it adds.
+// Dialogs and menus use react-remove-scroll, which reads this nonce for the style element that it adds.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = cspNonce();
 
 // Remix reports an unhandled rejection when a navigation interrupts a load. Such an interruption is not an error.

@@ -14,7 +14,7 @@ let failing: PromiseWithResolvers<never>;
 let left: PromiseWithResolvers<unknown>;
 /** The messages that were logged. */
 let logged: string[];
-/** Fails before the page starts if the query contains `load`. */
+/** If the query contains `load`, waits for `failing`, so that the page can fail before it starts. */
 const loader = async ({ request }: { request: Request }): Promise<null> => {
   request.signal.addEventListener('abort', left.resolve);
   if (new URL(request.url).searchParams.has('load')) await failing.promise;

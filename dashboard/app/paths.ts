@@ -1,6 +1,6 @@
 import type { EndpointName, ProjectName, ReplayName, RequestName } from '../src/resources/names.ts';
 
-/** Joins path segments. All links are built in this file, so that paths.test.ts can compare them with routes.ts. */
+/** Joins path segments. This file builds the paths of all Remix routes, so that paths.test.ts can compare them with routes.ts. */
 const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
 /** Query parameters. Undefined and empty values are omitted. */
@@ -50,7 +50,7 @@ export const paths = {
   /** The parent path of share links. The server creates the links with their tokens. */
   sharedPages: () => '/s',
   mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
-  /** `like` names an earlier Replay of this request, whose edits and target are copied. */
+  /** `like` is the name of an earlier Replay of this request. Its edits and its target fill the form. */
   replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
     withQuery(exchange(params, 'replay'), query),
   exchangeReplays: (params: RequestName) => exchange(params, 'replays'),

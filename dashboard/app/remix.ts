@@ -1,6 +1,6 @@
 /**
- * The parts of Remix that components use. Only this file, the routes, the root and the entries import Remix, so that moving to
- * React Router only changes these imports (ADR 004).
+ * The parts of Remix that components use. In this folder, only this file, the routes, the root and the entries import Remix, so
+ * that a move to React Router leaves the components unchanged (ADR 004).
  */
 export {
   Form,

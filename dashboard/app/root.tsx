@@ -76,7 +76,7 @@ export const Layout = ({ children }: LayoutProps) =>
     <DashboardLayout>{children}</DashboardLayout>
   );
 
-/** The layout around a page. It stays usable if the page's data is unavailable. */
+/** The layout of all other pages. The header stays usable if the page's data is unavailable. */
 const DashboardLayout = ({ children }: LayoutProps) => {
   const nonce = useNonce();
   const root = useRouteLoaderData<typeof loader>('root');

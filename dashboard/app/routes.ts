@@ -1,4 +1,6 @@
-/** A URL and its module. The URL contains the state of the page, so every page can be reloaded, bookmarked and shared. */
+/**
+ * A URL pattern and its module. The URL of a page contains the page's state, so every page can be reloaded, bookmarked and shared.
+ */
 interface RouteEntry {
   readonly path?: string;
   readonly index?: boolean;

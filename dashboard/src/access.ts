@@ -17,8 +17,9 @@ export interface Session {
 export interface Access {
   readonly mode: DashboardMode;
   /**
-   * Returns the sender's session, or undefined if the sender is not signed in. Reads only the request headers. A credential that is
-   * no longer valid fails at its first use, with `SourceError` (`Unauthorized`).
+   * Returns the sender's session, or undefined if the sender is not signed in. Reads only the request headers. Does not check
+   * whether the API server accepts the token. If the API server rejects the token, calls of the backend reject with `SourceError`
+   * (`Unauthorized`).
    */
   sessionOf(request: IncomingMessage): Promise<Session | undefined>;
   /** Returns a backend with the sender's permissions, or undefined if the sender is not signed in. */

@@ -31,7 +31,10 @@ export interface Backend {
   readonly logs: Logs;
 }
 
-/** The generation that the user saw, or `absent` for a new object. If the generation differs, the call rejects with `Conflict`. */
+/**
+ * The generation that the user saw, or `absent` for a new object. The call rejects with `Conflict` if the generation differs or the
+ * new object exists.
+ */
 export type ExpectedGeneration = number | 'absent';
 
 /** `problems` are the API server's messages by field. If there are any, nothing was written. */
@@ -50,8 +53,8 @@ export interface Resources {
   check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
   delete(ref: ObjectRef): Promise<void>;
   /**
-   * Calls `onChange` for each change from now on, until `signal` aborts. Its argument is undefined if any object may have changed.
-   * Rejects if the watch cannot continue.
+   * Calls `onChange` for each change from now on, until `signal` aborts. The argument of `onChange` is undefined if any object may
+   * have changed. Rejects if the watch cannot continue.
    */
   watch(
     namespace: string | undefined,
@@ -70,7 +73,8 @@ type AccountIdentity = LogOwner;
 /** Reads the log of a single project. */
 export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
   /**
-   * Passed to functions that accept any log. Such functions call the methods of this log, which also filter by namespace and name.
+   * For functions such as `tailLog`, whose filter must contain a uid. They read this log only through its methods, which also
+   * filter by namespace and name.
    */
   readonly projectUid: string;
   /** Like `LogStore.follow`, for this project. */
@@ -97,9 +101,14 @@ interface ProjectReplays {
   counts(replayUid: string): Promise<StatusCount[]>;
 }
 
-/** Reads logs, after checking that the user may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
+/**
+ * Reads logs, after checking that the user may read them. Rejects with `SourceError` (`Forbidden`, `NotFound`) or `LogStoreError`.
+ */
 export interface Logs {
-  /** Returns the requests of the last `hours` hours, by project uid. Omits projects whose logs the user may not read. */
+  /**
+   * Returns the number of requests in each of the last `hours` hours, by project uid. Omits projects whose logs the user may not
+   * read.
+   */
   requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   open(project: ProjectIdentity): Promise<ProjectLog>;
   /**

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** Maximum number of proxies in a row. Installations have fewer, but a caller may send any number of addresses. */
+/**
+ * Maximum number of addresses to read from `X-Forwarded-For`. Installations have fewer proxies in a row, but a caller may send any
+ * number of addresses.
+ */
 const HOPS_MAX = 16;
 
 type Family = 'ipv4' | 'ipv6';
@@ -30,8 +33,8 @@ const listOf = (networks: readonly string[]): BlockList => {
 };
 
 /**
- * Returns the address without a port. Accepts `192.0.2.1`, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, which some proxies send.
- * Returns undefined for anything else.
+ * Returns the address without a port. Accepts addresses without a port, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, which some
+ * proxies send. Returns undefined for anything else.
  */
 const addressOf = (text: string): string | undefined => {
   const trimmed = text.trim();

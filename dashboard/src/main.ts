@@ -12,7 +12,7 @@ import { ensureDashboardBuild } from './dashboard-build.ts';
 import { runDashboard } from './run-dashboard.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
-/** Longer than the time that `runDashboard` gives running requests. */
+/** Maximum duration of `stop`. It is longer than the time that `runDashboard` gives running requests. */
 const STOP_MS_MAX = 10_000;
 
 const start = async (settings: ClusterDashboardSettings, logger: Logger): Promise<Running> => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Thrown if a body cannot be read to its end. */
+/** Thrown if a body exceeds a limit. */
 export class BodyRefusal extends Error {
   override readonly name = 'BodyRefusal';
   /** `busy` means that all request bodies together currently take too much memory. */
@@ -12,7 +12,10 @@ export class BodyRefusal extends Error {
   }
 }
 
-/** Yields a body's chunks. Throws a `BodyRefusal` before it stores the first byte over the limit. */
+/**
+ * Yields a body's chunks. Throws a `BodyRefusal` instead of yielding a chunk that would exceed `bytesMax` or the memory for all
+ * bodies.
+ */
 export type ReadBody = (
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,7 +1,7 @@
 /**
- * Returns the headers for every response except those of the JSON API. Scripts and styles must be the dashboard's own files or
- * carry the response's nonce. Style attributes need no exception, because React sets them through the DOM and no page contains one
- * in its HTML.
+ * Returns the security headers for pages and assets. The JSON API has its own, and shared links override some of these. Scripts and
+ * styles must be the dashboard's own files or carry the response's nonce. Style attributes need no exception, because React sets
+ * them through the DOM and no page contains one in its HTML.
  */
 export const securityHeaders = (nonce: string): Readonly<Record<string, string>> => ({
   'content-security-policy': [

@@ -135,7 +135,10 @@ export const clusterDashboardSettings = z
 
 export type ClusterDashboardSettings = Readonly<z.infer<typeof clusterDashboardSettings>>;
 
-/** Sets NODE_ENV, which React reads when it loads, to disable its development checks. */
+/**
+ * Sets NODE_ENV to `production`, unless it is set already, to disable React's development checks. React reads NODE_ENV when it
+ * loads.
+ */
 export const preferProductionReact = (): void => {
   if (!Object.hasOwn(process.env, 'NODE_ENV')) process.env.NODE_ENV = 'production';
 };

@@ -27,8 +27,8 @@ const BROTLI = '.br';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /**
- * Serves the client build. File names below /assets/ contain a hash of the content. The build has `.br` files next to the
- * originals.
+ * Serves the client build. File names below /assets/ contain a hash of the content, so browsers may cache these files forever.
+ * Browsers that accept Brotli get the `.br` files, which the build has next to the originals.
  */
 export const staticAssets = async (folder: string): Promise<RequestHandler> => {
   const assets = await listAssets(folder);

@@ -33,7 +33,7 @@ export interface GatewayOptions {
   readonly spoolDisk?: SpoolDisk;
   /** Targets that no endpoint may call. The gateway adds its own targets to them. */
   readonly refused?: RefusedTargets;
-  /** Additional metrics for `/metrics`, such as those of the process if the gateway owns it. */
+  /** The registry for the metrics on `/metrics`. May contain others, such as those of the process if the gateway owns it. */
   readonly registry?: Registry;
   /** Called for each refused request. Must not throw. The metrics count refused requests even without it. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;

@@ -29,7 +29,10 @@ export interface PipelineParts {
   readonly config: ConfigStore;
   readonly budget: ByteBudget;
   readonly gate: QuotaGate;
-  /** Admitted requests that are neither recorded nor refused yet. The revocation of a key is acknowledged only after them. */
+  /**
+   * Admitted requests that are neither recorded nor refused yet. The revocation of a key is acknowledged only when none of those
+   * admitted before it is left.
+   */
   readonly unsettled: Barrier;
   readonly recorder: Recorder;
   readonly egress: Egress;
@@ -84,7 +87,7 @@ export class Pipeline {
   /** The `performance.now()` time when the oldest running request was received. Infinity if no request is running. */
   get oldestReceivedMs(): number {
     let oldestMs = Infinity;
-    // A pipelined request that waited is not the first in the set, so this looks at all of them.
+    // A pipelined request that had to wait enters the set late, so the first request in the set is not always the oldest.
     for (const { startedMs } of this.#running) oldestMs = Math.min(oldestMs, startedMs);
     return oldestMs;
   }

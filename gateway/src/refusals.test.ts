@@ -104,7 +104,7 @@ describe('a refused request gets a response and is never logged:', () => {
     ['TRACE without a key', request('TRACE', PATH, [HOST]), 401, 'api_key_missing'],
   ];
 
-  /** The bytes that follow on the connection cannot be trusted to be a request. */
+  /** Requests after which the connection is closed, because the bytes that follow cannot be trusted to be a request. */
   const malformed: readonly Case[] = [
     ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 400, 'bad_request'],
     ['CONNECT', request('CONNECT', 'gateway:443', [HOST, WITH_KEY]), 400, 'target_invalid'],

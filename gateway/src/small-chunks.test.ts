@@ -25,7 +25,7 @@ const bytesHeld = async (): Promise<number> => {
 };
 
 describe('a body in chunks of one byte', () => {
-  // Prevents a regression in which a body of 10 MiB took 5 GB, because each chunk was an object.
+  // If each chunk were kept as an object, a body of 10 MiB would take 5 GB.
   test('needs little more memory than its bytes while it arrives', async () => {
     const COUNT = 60_000;
     const before = usedBytes();

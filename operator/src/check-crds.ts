@@ -46,9 +46,10 @@ const ownSchema = (kind: Kind): Schema => {
 };
 
 /**
- * Resolves with the fields that this operator knows and that the installed CRDs lack, or with `all` for a missing CRD. The API
- * server drops unknown fields on every write. Reads the OpenAPI document, which every authenticated client can read, so access to
- * CRDs is not required. Rejects if the document cannot be read, including when no Standin CRD is installed.
+ * Resolves with the paths of the fields that this operator knows and that the installed CRDs lack, by kind. A missing CRD has the
+ * single entry `all`. The API server drops unknown fields on every write. Reads the OpenAPI document, which every authenticated
+ * client can read, so access to CRDs is not required. Rejects if the document cannot be read, including when no Standin CRD is
+ * installed.
  */
 export const missingFields = async (client: KubeClient): Promise<ReadonlyMap<Kind, readonly string[]>> => {
   const { components } = documentSchema.parse(await client.get(`/openapi/v3/apis/${API_GROUP}/${API_VERSION}`));

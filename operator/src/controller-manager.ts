@@ -49,8 +49,8 @@ export class ControllerManager {
   }
 
   /**
-   * Stops the controllers. Resolves when nothing from this term is running, or after `STOP_MS_MAX`, because a hanging call must not
-   * prevent this operator from leading again. Such a call does no harm later: writes of statuses, ledgers and key Secrets are
+   * Stops the controllers. Resolves when all of them have stopped, or after `STOP_MS_MAX`, because a hanging call must not prevent
+   * this operator from leading again. Such a call does no harm later: writes of statuses, ledgers and key Secrets are
    * conditional on the version that was read.
    */
   async stop(): Promise<void> {

@@ -4,13 +4,13 @@ import type { Changes } from './translate/index.ts';
 /**
  * A part of the operator that runs for one term, which is the time for which this replica holds the Lease. Controllers are called
  * in the order of the list in `leader.ts`. Only `prepare` may delay the start of the term. The methods that are called for a change
- * only record it and enqueue the affected keys.
+ * are synchronous, and enqueue work that takes longer.
  */
 export interface Controller {
   readonly name: string;
-  /** Reads what must be known before the first revision is published. If the promise rejects, the operator does not lead. */
+  /** Reads what must be known before the first revision is published. If the promise rejects, the term does not start. */
   prepare?(signal: AbortSignal): Promise<void>;
-  /** Called when the term starts. Begins the controller's work with everything that the source has reported so far. */
+  /** Called when all controllers are prepared. Earlier reports from the source are not passed to `changed`. */
   start?(): void;
   /** Called after the start when the source reports an object, changed or not. */
   changed?(object: ResourceObject): void;
@@ -24,9 +24,10 @@ export interface Controller {
   /**
    * Called when gateways acknowledge a revision, or become lost or gone (see `GatewayStates`).
    *
-   * @param keys objects that are newly rejected, no longer rejected, or whose revocation is complete
+   * @param keys objects that gateways newly reject, no longer reject or reject for another reason, and objects whose revocation is
+   * complete
    */
   gatewaysChanged?(keys: readonly ConfigKey[]): void;
-  /** Called when the term ends, even if it did not start. Resolves when nothing from the term is running. */
+  /** Called when the term ends, even if it did not start. Resolves when nothing is running that could do harm after the term. */
   stop?(): Promise<void>;
 }

@@ -109,7 +109,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
       await controllers.start(signal);
       if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');
     },
-    /** Returns whether every account's key has been read and at least one gateway holds the latest revision. */
+    /** Returns whether every account's key has been read, all changes are published, and a gateway holds the latest revision. */
     isSettled: (): boolean =>
       controllers.isStarted &&
       !desired.hasPending &&

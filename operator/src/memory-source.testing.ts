@@ -16,12 +16,12 @@ interface Stored {
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** An in-memory source that tests can disturb. test/integration/source-conformance defines the port's rules. */
+/** An in-memory source that tests can disturb. test/integration/source-conformance.test.ts defines the port's rules. */
 export class MemorySource implements ResourceSource {
   readonly events: (SourceEvent & { readonly name: string })[] = [];
   readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
-  /** The marks written by `replaceSecret`. */
+  /** The marks written by `replaceSecret`, by namespace and name of the Secret. */
   readonly marks = new Map<string, string>();
   /** Called before each call, except `start`, `apply` and `recordEvent`. May throw or wait. */
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
@@ -46,7 +46,7 @@ export class MemorySource implements ResourceSource {
     for (const deliver of this.#undelivered.splice(0)) deliver();
   }
 
-  /** Creates an object, or changes its spec. */
+  /** Creates an object, or replaces its spec and increases its generation. Keeps an earlier status unless a new one is passed. */
   put(kind: Kind, name: string, spec: unknown, status?: unknown): ResourceObject {
     const key = keyOf({ kind, namespace: 'default', name });
     const before = this.#stored.get(key)?.object;

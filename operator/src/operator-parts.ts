@@ -20,7 +20,7 @@ export interface OperatorParts {
   readonly source: ResourceSource;
   /** Undefined if there are no Services. In that case, `serviceRef` is not checked. */
   readonly services?: ServiceSource | undefined;
-  /** Targets that replays must not reach. The operator adds its own. */
+  /** Targets that replays must not reach. The operator adds its own addresses and the targets that its settings refuse. */
   readonly refused?: RefusedTargets;
   readonly certificates: CertificateSource;
   readonly leadership: Leadership;

@@ -175,7 +175,7 @@ describe('a leader', () => {
     await vi.waitFor(() =>
       expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { total: 1, ready: 1 } }),
     );
-    // When a key is read again, a short hold-off begins.
+    // While changes are held off, for example after a key is read again, the operator is not settled.
     await vi.waitFor(() => expect(operator.isSettled()).toBe(true));
     await end();
   });
@@ -278,7 +278,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
       source.secrets.set('default/own-key', { 'api-key': NEW });
       await untilCondition('False PartiallyProgrammed');
       expect(messageOf()).toBe('Some gateways have not acknowledged the object yet: waiting for b.');
-      // Other changes and other Accounts do not wait for gateway b.
+      // A change to another Account does not wait for gateway b.
       source.put('Account', 'team', { plan: 'Pro' });
       await vi.waitFor(() => {
         const { metadata, status } = source.object('Account', 'team');
@@ -312,7 +312,7 @@ describe('when something changes while a leader starts', () => {
     await came.promise;
     source.put('Account', 'late', { plan: 'Free' });
     source.put('Endpoint', 'late', endpoint('/late'));
-    // Waits until the hold-off has passed.
+    // Waits until the hold-off has passed and the Endpoint is translated.
     await vi.waitFor(() => expect(operator.translator.verdict('uid-5')).toBeDefined());
     expect(source.statusWrites).toEqual([]);
     reading.resolve(undefined);

@@ -30,8 +30,8 @@ export interface Operator {
   /** Computes the verdict on each object, and the gateways' configuration. */
   readonly translator: Translator;
   /**
-   * Returns whether this operator leads and has read every account's key, and whether at least one gateway holds the latest
-   * revision.
+   * Returns whether this operator leads, has read every account's key and has published all changes, and whether at least one
+   * gateway holds the latest revision.
    */
   isSettled(): boolean;
   /** Stops the operator. Resolves when everything is closed. The leader's lease is released first. */

@@ -17,7 +17,7 @@ const PROGRAMMED_TIMEOUT_MS = 120_000;
 export interface ClusterStand extends AsyncDisposable {
   readonly deployment: Deployment;
   readonly apiKey: string;
-  /** Returns `/PROJECT-URI/SLUG` of an endpoint. */
+  /** Returns the path of an endpoint on the gateways, `/PROJECT-URI/SLUG`. */
   target(index: number): string;
   /**
    * Creates the endpoints with the indexes from `from` to `to`, without `to` itself. Resolves when every gateway has acknowledged
@@ -27,7 +27,7 @@ export interface ClusterStand extends AsyncDisposable {
   /** Changes an endpoint's mock. Resolves when the API server has acknowledged the write. */
   setBody(index: number, body: string): Promise<void>;
   /**
-   * Returns the revisions that the gateways have acknowledged in the current leader's term. Returns no revisions while no operator
+   * Returns the last revision that each gateway has acknowledged to the current leader. Returns no revisions while no operator
    * leads.
    */
   acknowledged(): Promise<readonly number[]>;

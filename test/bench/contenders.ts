@@ -18,7 +18,7 @@ export type Durability = 'disk' | 'process';
 
 export const standinName = (durability: Durability): string => `Standin (${durability})`;
 
-/** A server under test. All contenders answer an equal request with the same status, content type and body. */
+/** A server under test. All contenders respond to the same request body with the same status, content type and body. */
 export interface Contender extends Rival {
   /** The complete request in Latin-1, as sent on the wire. */
   readonly request: string;

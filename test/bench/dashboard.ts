@@ -46,7 +46,7 @@ const exactly = (what: string, value: number, expected: number): Measurement => 
   ...{ what, measured: String(value), target: String(expected), met: value === expected },
 });
 
-/** Opens the Traffic page and waits until its tail is live. */
+/** Opens the Traffic page and waits until its tail, the stream of new rows, is live. */
 const openTraffic = async ({ run, browser }: Stand, origin = run.dashboard): ReturnType<typeof watched> => {
   const watchedPage = await watched(browser);
   await goto(watchedPage.page, `${origin}${TRAFFIC}`);
@@ -147,7 +147,7 @@ const benchVisible = async (stand: Stand): Promise<Measurement[]> => {
   ];
 };
 
-/** Measures the page during a burst of requests. */
+/** Measures the longest task of the page during a burst of requests, and whether the page accounts for each request. */
 const benchBurst = async (stand: Stand): Promise<Measurement[]> => {
   const [PER_SECOND, SECONDS] = [500, 60];
   const { page, context } = await openTraffic(stand);
@@ -193,7 +193,7 @@ const benchScroll = async (stand: Stand): Promise<Measurement[]> => {
   ];
 };
 
-/** Measures how the page handles a large body. */
+/** Measures how fast a body of 10 MiB opens, and how typing blocks the page while the body is shown. */
 const benchLargeBody = async (stand: Stand): Promise<Measurement[]> => {
   const [OPENINGS, TYPED] = [5, 'status:200 path:/v1/orders'];
   const item = '{"id":1,"sku":"0123456789"},';

@@ -18,8 +18,8 @@ const SAMPLE_MS = 200;
 const SPOOL_BYTES = 1024 ** 4;
 
 /**
- * Waits until the backlog has the expected size. Returns how long this took and how fast the backlog changed, which is negative if
- * it shrank.
+ * Waits until the backlog has the expected size. Returns how long this took and the rate at which the backlog grew. The rate is
+ * negative if the backlog shrank.
  */
 const until = async (load: MixedLoad, isEnough: (mib: number) => boolean) => {
   const started = performance.now();
@@ -61,7 +61,10 @@ const growAndShrink = async (stand: Stand, load: MixedLoad, { backlogMib, rate }
   };
 };
 
-/** Measures how fast a gateway drains its backlog to ClickHouse. All processes share both cores. */
+/**
+ * Measures how fast a gateway drains its backlog to ClickHouse. The gateway and ClickHouse may use all cores. The load generator
+ * has one of them.
+ */
 export const benchDrain = async (options: BenchOptions): Promise<boolean> => {
   await using stand = await startStandin('disk', { STANDIN_SPOOL_BYTES: String(SPOOL_BYTES) });
   const load = await MixedLoad.on(stand);

@@ -47,7 +47,7 @@ const resultOf = (results: Results, name: string): Round | undefined =>
 
 /**
  * Runs each contender in turn, `count` times, so that load changes on the machine affect all contenders. Skips contenders without
- * options.
+ * options. Returns the medians, and adds the accepted requests to the tally.
  */
 const takeTurns = async (
   tally: Tally,
@@ -158,7 +158,7 @@ const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
 };
 
 const compare = async (contenders: readonly Contender[], seconds: number): Promise<Measurement[]> => {
-  // The response that was checked at the start also has a row.
+  // Each contender has already answered one request, with which `startContenders` checked its response.
   const tally: Tally = new Map(contenders.map((contender) => [contender, 1]));
   await takeTurns(tally, () => ({ seconds }), WARM_UPS);
   console.log(

@@ -6,7 +6,7 @@ import { installStandin } from '../harness/install-standin.ts';
 import { percentile, printMeasurements } from './machine.ts';
 
 const GATEWAYS = 10;
-/** The number of accounts. Each account's key may be regenerated only six times per hour. */
+/** The number of accounts. One account is not enough, because its key may be regenerated only six times per hour. */
 const ACCOUNTS = 20;
 const PER_ACCOUNT = 5;
 const COMPLETED_MAX_MS = 500;
@@ -49,7 +49,7 @@ export const benchKeys = async (): Promise<boolean> => {
         intervalMs: POLL_MS,
       });
       took.push(performance.now() - since);
-      // The operator's cleanup is not part of the measurement.
+      // Waits for the operator's cleanup, so that it does not affect the next measurement.
       await eventually(`${name} to be released`, () => tenant.get('Account', account), {
         accept: ({ status }) => regeneratingIn(status) === undefined,
         intervalMs: POLL_MS,

@@ -27,8 +27,8 @@ const untilLive = async (client: RawClient, request: string, body: string, since
 
 /**
  * Measures an edit of one of 1,000 endpoints, from the API server's acknowledgement until all three gateways serve the edited
- * endpoint. The clock starts after the write has returned. For an edit that is live earlier, only the time to call the gateways
- * counts.
+ * endpoint. The clock starts when the write has returned. If the edit is already live then, the time to call the gateways is
+ * measured.
  */
 export const benchLive = async (): Promise<boolean> => {
   await using stand = await startClusterStand();

@@ -16,9 +16,9 @@ const STATUS_AT = 'HTTP/1.1 '.length;
 const READ_BYTES = 65_536;
 
 /**
- * One connection of the load generator, with one request at a time. It reads only a response's status and Content-Length. If its
- * first chunk is as long as the whole previous response, its Content-Length is not read again. These checks are cheap, so that the
- * benchmark measures the server.
+ * One connection of the load generator, with one request at a time. It reads only a response's status and Content-Length. If the
+ * first chunk of a response is as long as the whole previous response, even the Content-Length is not read. These checks are cheap,
+ * so that the benchmark measures the server.
  */
 export class LoadConnection {
   /** The due time of the request in flight, by `performance.now()`. Only the load generator sets and reads it. */

@@ -43,7 +43,7 @@ export interface LoadResult {
 const SEED = 20_261_121;
 /** The range of the latencies in microseconds (up to an hour), and the number of significant digits. */
 const HISTOGRAM = { lowest: 1, highest: 3_600_000_000, figures: 3 };
-/** The timeout at the end for responses in flight and requests that wait for a connection. */
+/** In the open model, the timeout at the end for responses in flight and requests that wait for a connection. */
 const LAST_ANSWERS_MS_MAX = 60_000;
 
 class Load {
@@ -58,7 +58,7 @@ class Load {
   #refused = 0;
   #running = 0;
 
-  // The random numbers are used only for the open model.
+  // The following fields are used only in the open model.
   readonly #random = seededRandom(SEED);
   readonly #free: LoadConnection[] = [];
   /** Due times of the requests that found no free connection, starting at `#firstWaiting`. */

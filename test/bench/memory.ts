@@ -8,7 +8,7 @@ const LOAD_SHARE = 0.7;
 const WARM_UP_SECONDS = 10;
 const MAXIMUM_SECONDS = 6;
 const SAMPLE_MS = 1_000;
-/** The fraction of the time that is a warm-up. */
+/** The fraction of the time, at its beginning, that counts as a warm-up. */
 const WARM_PART = 0.2;
 /** The length of each of the two periods that are compared, as a fraction of the time. */
 const COMPARED_PART = 0.2;
@@ -21,7 +21,7 @@ const sampled = async (load: MixedLoad, during: Promise<unknown>): Promise<Sampl
   const samples: Sample[] = [];
   const over = new AbortController();
   const ended = during.finally(() => over.abort());
-  // An error of `during` is reported at the end.
+  // If `during` fails, the error is thrown at the end, by `await ended`.
   ended.catch(() => undefined);
   while (!over.signal.aborted) {
     samples.push(await load.sample());

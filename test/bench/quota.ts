@@ -20,7 +20,7 @@ const CPU_RATIO_MAX = 1.03;
 const ADMISSIONS = 2_000_000;
 
 const PER_GATEWAY = 2_000;
-/** The fraction of the machine's maximum rate. A higher rate would measure the machine instead of the quota. */
+/** The rate of the load as a fraction of the machine's maximum. A higher rate would measure the machine instead of the quota. */
 const LOAD_SHARE = 0.7;
 const LOAD_SECONDS = 60;
 const CONNECTIONS = 16;
@@ -156,7 +156,7 @@ const load = async (
 const measureWrites = async (stand: QuotaStand, plenty: Caller): Promise<Measurement[]> => {
   const most = await load(stand, plenty, { seconds: 5 });
   const perGateway = Math.min(PER_GATEWAY, Math.floor((most.perSecond * LOAD_SHARE) / GATEWAYS));
-  // The account's first request is part of the measurement.
+  // Uses a new account, so that the measurement includes the account's first request.
   const fresh = await addAccount(stand, 'fresh', PLENTY);
   const busy = await load(stand, fresh, { seconds: LOAD_SECONDS, perSecond: perGateway });
   const last = await addAccount(stand, 'last', LAST_PERMITS);

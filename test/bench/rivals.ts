@@ -12,7 +12,7 @@ export interface Rival {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
-  /** Discards what it has recorded in earlier rounds. */
+  /** Makes the server discard what it has recorded in earlier rounds. */
   forget?(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -13,7 +13,7 @@ const REQUEST_BODY_BYTES = 256;
 const ANSWER_BODY_BYTES = 834;
 const COMMITS = 1_500;
 const BACKLOG_ROWS = 200_000;
-/** Five times the rows of a gateway at 2,000 requests per second. */
+/** The minimum rate at which a backlog is delivered: five times the rate at which it grows at 2,000 requests per second. */
 const DRAINED_PER_SECOND_MIN = 10_000;
 
 const body = { requestBody: Buffer.alloc(REQUEST_BODY_BYTES, 'q'), responseBody: Buffer.alloc(ANSWER_BODY_BYTES, 'a') };
@@ -45,7 +45,10 @@ const record = async (dir: string, durability: 'disk' | 'process', waiting: numb
   };
 };
 
-/** Fills a spool and delivers it to the embedded engine like `standin drain`. */
+/**
+ * Fills a spool, measures how long it takes to read the first segment, and delivers the spool to the embedded engine like `standin
+ * drain`.
+ */
 const drainBacklog = async (directory: string) => {
   const dir = path.join(directory, 'backlog');
   const spool = await writeBacklog(dir, BACKLOG_ROWS, () => testRow({ ...body }));

@@ -16,12 +16,13 @@ export interface BackgroundCommand {
 const STOP_TIMEOUT_MS = 15_000;
 const LOG_TAIL_CHARS = 3_000;
 
-/** Starts one of the cluster's programs with its output in `DIRECTORY/NAME.log`. Does not wait until it is ready. */
+/** Starts a program with its output in `DIRECTORY/NAME.log`. Does not wait until the program is ready. */
 export const startInBackground = ({ name, program, args, directory }: BackgroundCommand): ChildProcess => {
   const log = openSync(path.join(directory, `${name}.log`), 'a');
   try {
-    // The programs of this repository end when this pipe closes, so a killed test run leaves no processes behind. The program gets
-    // its own process group, because Ctrl-C in a terminal must reach only this process first, not all programs at once.
+    // The Go programs of this repository end when their stdin, which is a pipe, closes, so a killed test run leaves none of them
+    // behind. The program has its own process group. Ctrl-C in a terminal therefore reaches only this process, which then stops the
+    // program.
     const child = spawn(program, args, { cwd: directory, stdio: ['pipe', log, log], detached: true });
     // A program that fails to start has no pid, which hasEnded() checks.
     return child.on('error', () => undefined);

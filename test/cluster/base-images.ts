@@ -19,9 +19,9 @@ const BUILD_TIMEOUT_MS = 10 * 60_000;
 const RECIPE = 1;
 
 /**
- * Returns the name of a base image that the engine has: `wanted`, or a substitute of an earlier call. If neither exists, pulls
- * `wanted`. If that fails, builds a substitute from Debian's packages, this checkout's Node and npm. Throws MissingToolError if
- * neither is possible.
+ * Returns the name of a base image that the engine has: `wanted`, or a substitute from an earlier call. If neither exists, pulls
+ * `wanted`. If that fails, builds a substitute from Debian's packages, the Node of this checkout, and npm. Throws MissingToolError
+ * if the pull fails and this machine cannot build a substitute.
  */
 export const baseImage = async (wanted: string, log: Progress): Promise<string> => {
   if (await hasImage(wanted)) return wanted;
@@ -48,8 +48,8 @@ const substituteName = async (wanted: string): Promise<string> => {
 };
 
 /**
- * Returns the CA certificates of NODE_EXTRA_CA_CERTS, or an empty buffer. npm also needs them inside a build. They stay in the
- * substitute.
+ * Returns the CA certificates of NODE_EXTRA_CA_CERTS, or an empty buffer. The substitute contains them, because npm also needs them
+ * inside image builds.
  */
 const certificates = async (): Promise<Buffer> => {
   const file = process.env['NODE_EXTRA_CA_CERTS'];
@@ -86,7 +86,7 @@ const buildSubstitute = async (name: string, log: Progress): Promise<void> => {
   }
 };
 
-/** Installs npm from its own package, which includes its dependencies. Debian's npm has its dependencies in other packages. */
+/** Installs npm from its package in the npm registry, which includes npm's dependencies. In Debian, these are separate packages. */
 const installNpm = async (work: string, root: string): Promise<void> => {
   const version = (await run('npm', ['--version'])).trim();
   await run('npm', ['pack', '--silent', '--pack-destination', work, `npm@${version}`]);

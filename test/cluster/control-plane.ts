@@ -78,8 +78,8 @@ export const startControlPlane = async (
       apiServer = startProgram(layout, 'api', allApiServerArgs(layout));
       await untilReady(layout, apiServer);
     };
-    // etcd chooses a random free port, which may be the one that the API server binds next. At the next start, etcd chooses another
-    // port.
+    // The cluster program chooses a random free port for etcd, which may be the one that the API server binds next. At the next
+    // start, it chooses another port.
     await start().catch((error: unknown) => {
       if (!String(error).includes(PORT_IS_TAKEN)) throw error;
       return start();

@@ -10,9 +10,12 @@ import { isAlive } from './is-alive.ts';
 import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
-/** A running Docker engine. DOCKER_HOST of this process points to it until `stop`, so that docker and testcontainers find it. */
+/**
+ * A running Docker engine. If it is the tests' own, DOCKER_HOST of this process points to it until `stop`, so that docker and
+ * testcontainers find it.
+ */
 export interface DockerEngine {
-  /** `unix:///…/docker.sock`. Undefined if docker finds the engine by its own defaults. */
+  /** The value of DOCKER_HOST, such as `unix:///…/docker.sock`. Undefined if docker finds the engine by its own defaults. */
   readonly host: string | undefined;
   /** Whether the engine is the tests' own, which usually cannot pull missing images. */
   readonly isOwn: boolean;
@@ -51,7 +54,7 @@ export const startDockerEngine = async (log: Progress): Promise<DockerEngine> =>
   const holder = await hold(log);
   const before = process.env['DOCKER_HOST'];
   process.env['DOCKER_HOST'] = ownHost();
-  // If /.dockerenv exists on this machine, testcontainers uses a bridge to find the address, but there is no bridge.
+  // If /.dockerenv exists on this machine, testcontainers uses the address of a bridge, but this engine has no bridge.
   process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= 'localhost';
   const stop = async (): Promise<void> => {
     if (before === undefined) delete process.env['DOCKER_HOST'];
@@ -61,7 +64,7 @@ export const startDockerEngine = async (log: Progress): Promise<DockerEngine> =>
   return { host: ownHost(), isOwn: true, stop };
 };
 
-/** Returns whether an engine responds at this address, or at docker's default. */
+/** Returns whether an engine responds at `host`. If `host` is undefined, docker uses DOCKER_HOST or its own default. */
 const isRunning = async (host: string | undefined): Promise<boolean> => {
   const env = host === undefined ? process.env : { ...process.env, DOCKER_HOST: host };
   const args = ['info', '--format', '{{.ServerVersion}}'];
@@ -84,7 +87,10 @@ const lock = (log: Progress): Promise<() => Promise<void>> =>
     timeoutMs: READY_TIMEOUT_MS + STOP_TIMEOUT_MS,
   });
 
-/** Registers this process as a user of the engine, and starts the engine if it is not running. Returns a file for `release`. */
+/**
+ * Registers this process as a user of the engine, and starts the engine if it is not running. Returns the file to pass to
+ * `release`.
+ */
 const hold = async (log: Progress): Promise<string> => {
   await mkdir(inFolder('holders'), { recursive: true, mode: 0o700 });
   const unlock = await lock(log);
@@ -113,7 +119,7 @@ const release = async (holder: string, log: Progress): Promise<void> => {
   }
 };
 
-/** Removes dead holders. Returns the number of remaining holders. */
+/** Removes the files of holders whose process has ended. Returns the number of remaining holders. */
 const removeDeadHolders = async (): Promise<number> => {
   const names = await readdir(inFolder('holders'));
   const dead = names.filter((name) => !isAlive(Number(name.split('.')[0])));
@@ -145,7 +151,7 @@ const launch = async (): Promise<void> => {
   );
 };
 
-/** Removes the leftovers of killed tests, which are containers that ended with the engine and their volumes. */
+/** Removes the leftovers of killed tests: containers that ended with the engine, and their volumes. */
 const removeLeftovers = async (): Promise<void> => {
   const env = { ...process.env, DOCKER_HOST: ownHost() };
   for (const kind of ['container', 'volume']) await runCommand('docker', [kind, 'prune', '--force'], { env });
@@ -168,6 +174,6 @@ const endEngine = async (): Promise<void> => {
   await rm(inFolder('pid'), { force: true });
 };
 
-/** Returns whether the process is dockerd, because the recorded process id may now belong to a different process. */
+/** Returns whether the process is dockerd. The recorded process id may now belong to a different process. */
 const isDockerd = async (pid: number): Promise<boolean> =>
   (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'dockerd';

@@ -5,10 +5,10 @@ import { goVersion } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
 const MODULE = path.join(import.meta.dirname, 'crds');
-/** The tests that need the CRDs, which are either the tests of the chart or those of docs/gitops. */
+/** Which tests need the CRDs: the tests of the chart, or those of docs/gitops. */
 type CrdSet = 'chart' | 'gitops';
 
-/** Files of Go modules, by module. */
+/** The CRD files of each set, by the Go module that contains them. */
 const CHART: Readonly<Record<string, readonly string[]>> = {
   'github.com/cert-manager/cert-manager': [
     'deploy/crds/cert-manager.io_certificates.yaml',

@@ -22,7 +22,7 @@ interface GoSource {
   /** The folder of the Go module. */
   readonly module: string;
   readonly package: string;
-  /** Variables that the linker sets. */
+  /** Linker flags that set the program's version variables, or an empty string. */
   readonly versions: string;
   /** A description of the build and of its duration. */
   readonly estimate: string;
@@ -53,7 +53,7 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
   helm: {
     module: path.join(import.meta.dirname, 'tools'),
     package: 'helm.sh/helm/v3/cmd/helm',
-    // These versions, which are those of the cluster program, are in `.Capabilities` if Helm is not connected to a cluster.
+    // Helm uses this version, which is that of the cluster program, in `.Capabilities` if it is not connected to a cluster.
     versions:
       '-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=35 ' +
       '-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35',
@@ -121,14 +121,14 @@ export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
 
 /**
  * Returns the path of a program. If it is not cached for these sources and this Go version, builds it first, at the lowest
- * priority, so that concurrent tests take precedence. Concurrent callers share one build. Throws MissingToolError if Go is not
- * installed, and an Error with the last lines of the compiler output if the build fails.
+ * priority, so that concurrent tests take precedence. Concurrent callers share one build. Throws MissingToolError if there is no
+ * usable Go, and an Error with the last lines of the compiler output if the build fails.
  */
 export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
   const binary = await binaryOf(name);
   if (existsSync(binary)) return binary;
   await mkdir(cacheFolder(), { recursive: true });
-  // The lock only avoids a second build. The rename alone keeps the cache consistent.
+  // The lock only avoids a second build. The rename in `compile` alone keeps the cache consistent.
   const release = await acquireLock(`${binary}.lock`, {
     onWait: (owner) => onProgress(`waiting for the build in process ${owner}`),
     timeoutMs: BUILD_TIMEOUT_MS,

@@ -38,8 +38,8 @@ ENTRYPOINT ["/bin/sleep", "infinity"]
 
 /**
  * Builds the images of this checkout with this machine's Docker or the tests' own engine (startDockerEngine). The first build takes
- * minutes. If nothing has changed, a build takes seconds, because the engine keeps the layers. Throws MissingToolError if the build
- * is impossible.
+ * minutes. If nothing has changed, a build takes seconds, because the engine keeps the layers. Throws MissingToolError if this
+ * machine lacks a tool, and an Error with Docker's output if a build fails.
  */
 export const buildImages = async (log: Progress): Promise<Images> => {
   const engine = await startDockerEngine(log);
@@ -101,8 +101,8 @@ const chooseBuilder = async (): Promise<{ readonly command: string; readonly env
 };
 
 /**
- * Removes unused build layers, and the images that the old builder leaves behind, which use gigabytes. Recent ones stay, because
- * they can save minutes.
+ * Removes unused build layers, and the images that the old builder leaves behind, which use gigabytes. Keeps recent layers and
+ * images, because they can save minutes.
  */
 const removeOldLayers = async (): Promise<void> => {
   for (const [kind, age] of [

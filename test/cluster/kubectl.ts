@@ -1,7 +1,7 @@
 import { buildGoProgram, type Progress } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
-/** The oldest version in which `kubectl create token`, `--as`, `wait --for=jsonpath` and category listing all work. */
+/** The minor version of the oldest kubectl in which `create token`, `--as`, `wait --for=jsonpath` and category listing all work. */
 const KUBECTL_MINOR_MIN = 27;
 
 /** Returns the machine's kubectl if it is recent enough. Otherwise, builds kubectl in the same way as the cluster program. */

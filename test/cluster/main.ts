@@ -45,8 +45,8 @@ const runControlPlane = async (): Promise<void> => {
 };
 
 /**
- * Creates the folder of this checkout's cluster, without the files of a killed cluster. Throws MissingToolError if the cluster is
- * already running, because a second one would need a different path for its kubeconfig.
+ * Removes the files of a killed cluster, and creates the folder for this checkout's cluster. Throws MissingToolError if the cluster
+ * is already running, because a second one would need a different path for its kubeconfig.
  */
 const claimFolder = async (): Promise<void> => {
   if (existsSync(PID_FILE)) {

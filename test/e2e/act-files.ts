@@ -11,7 +11,10 @@ interface SeenAct {
   readonly status: unknown;
 }
 
-/** The Replays, Shares and KeyRegenerations of a directory source in another process, on the same data folder. */
+/**
+ * Creates, changes and reads Replays, Shares and KeyRegenerations in the data folder of a `standin dev` that runs in another
+ * process.
+ */
 interface ActFiles {
   /** Creates the object. Resolves with the file that contains it. Rejects with `SourceError`. */
   create(object: DesiredObject): Promise<string>;

@@ -37,7 +37,7 @@ const answer = (name: string, slug: string) =>
     json: { body: JSON.stringify({ name }) },
   });
 
-/** Returns what all gateways answer: the name of the endpoint, or the status of a refusal. */
+/** Expects the same answer from all gateways. Returns the name of the endpoint that answered, or the status of a rejection. */
 const answersAt = async (path: string): Promise<unknown> => {
   const projectPath = await tenant.projectPath();
   const answers = await Promise.all(
@@ -66,7 +66,7 @@ test('a path parameter matches on every gateway when the Endpoint is Ready, and 
 test('the older of two Endpoints with the same shape answers, and the other one says so until it is changed', async () => {
   await answer('first', '/same/{a}');
   await tenant.untilReason('Endpoint', 'first', 'Ready');
-  // Creation times are in whole seconds.
+  // Creation times are in whole seconds. After this delay, `first` is certainly the older Endpoint.
   await delay(1_000);
   await answer('second', '/same/{b}');
   const { message } = await tenant.untilReason('Endpoint', 'second', 'Conflicted');

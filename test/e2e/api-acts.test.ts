@@ -113,7 +113,7 @@ describe('standin replay --server', () => {
   test('sends one request and prints the response, regardless of the project', async () => {
     const { code, stdout, stderr } = await replay(id);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('201') as string });
-    // The command prints the mock's own bytes.
+    // The command prints the body of the mock.
     expect(JSON.parse(stdout)).toMatchObject({ id: 1001, status: 'accepted' });
     const unknown = await replay('01931f3e-0000-7000-8000-000000000000');
     expect(unknown).toMatchObject({

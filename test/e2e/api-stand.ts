@@ -65,7 +65,7 @@ export const ask = async (url: string, { method = 'GET', headers = {}, body }: A
   return { status: answer.statusCode, headers: answer.headers, bytes, json: parseJson(bytes.toString('utf8')) };
 };
 
-/** Returns the items of a list as complete entries. */
+/** Returns the items of a list. With `view=summary`, the entries lack some fields of LogEntry. */
 export const itemsOf = ({ json }: Pick<ApiAnswer, 'json'>): readonly LogEntry[] =>
   (json as { readonly items: readonly LogEntry[] }).items;
 
@@ -91,7 +91,7 @@ export type OpenApi = z.output<typeof documentSchema>;
 export const readDocument = async (api: string): Promise<OpenApi> =>
   documentSchema.parse((await ask(`${api}/openapi.json`)).json);
 
-/** Returns the violations of the OpenAPI document's schema for the operation and status. */
+/** Returns how a response violates the OpenAPI document's schema for the operation and the response's status. */
 export const violations = (document: OpenApi, operationId: string, { status, headers, json }: ApiAnswer): string[] => {
   const operation = Object.values(document.paths)
     .flatMap((methods) => Object.values(methods))

@@ -160,7 +160,7 @@ describe('following', () => {
     await call(dev, '/v1/orders?tail=2');
     const second = await follow('q=query:tail', first.ids().at(-1));
     await eventually('the second', () => second.queries().includes('tail=2'));
-    // Only entries from the last minute may appear again.
+    // When a stream resumes, entries from the last minute may appear again.
     expect(new Set(second.queries())).toEqual(new Set(['tail=1', 'tail=2']));
     await second.close();
   });

@@ -181,10 +181,11 @@ test.for(NEEDED)(
   },
 );
 
-/** The operator needs the permissions for these verbs when it starts. */
+/** The operator and the dashboard need the permissions for these verbs when they start. */
 const START_VERBS = ['list', 'watch'] as const;
 
-// rights.test.ts shows that no permission is unused or missing. This test shows that each kind of permission is enforced.
+// rights.test.ts shows that no permission is unused or missing. The tests in this file show, for each verb, that the API server
+// enforces a permission for it.
 test('the tests in this file cover every verb that the operator and the dashboard may use', async () => {
   const roles = (await rendered()).filter(({ kind }) => kind === 'Role');
   const verbs = roles.flatMap(({ rules }) => (rules as readonly Rule[]).flatMap((rule) => rule.verbs));

@@ -10,8 +10,8 @@ import { eventually } from '../harness/eventually.ts';
 import { newFolders, readLog, ROOT } from './dev-stand.ts';
 
 /**
- * The entry point of `npx standin`. Entry points run on the machine's own Node, which may be older than the one that runs
- * TypeScript. In that case cli/bin/run-main.js starts Node 24 as a child.
+ * The entry point of `npx standin`. Entry points run on the machine's own Node. If its version cannot run TypeScript,
+ * cli/bin/run-main.js starts Node 24 as a child.
  */
 const BIN = path.join(ROOT, 'cli/bin/standin.js');
 

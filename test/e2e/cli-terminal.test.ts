@@ -126,7 +126,7 @@ describe('standin dev and logs', () => {
       return text(socket);
     };
     expect(await send(pathname)).toMatch(/^HTTP\/1\.1 2/);
-    // The gateway does not accept such a target.
+    // The gateway does not accept the byte 0x9b in a target.
     expect(await send(`${pathname}?\x9b2J`)).toMatch(/^HTTP\/1\.1 400/);
   });
   afterAll(() => dev.kill());

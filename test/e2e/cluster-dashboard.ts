@@ -24,7 +24,7 @@ export interface ClusterDashboardOptions {
 /** The maximum time to start, which includes a build of a few seconds if the sources have changed. */
 const START_MS_MAX = 90_000;
 
-/** Starts `node dashboard/src/main.ts` with the token of its ServiceAccount. It serves plain HTTP. */
+/** Runs dashboard/src/main.ts with the token of the dashboard's ServiceAccount. The dashboard serves plain HTTP. */
 export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
   const { cluster, clickHouse, env, systemNamespace = SYSTEM_NAMESPACE } = options;
   const process = startProcess({
@@ -48,7 +48,7 @@ export const startClusterDashboard = async (options: ClusterDashboardOptions): P
 /** A user with a token. */
 export interface Person {
   readonly token: string;
-  /** The name that the API server uses. */
+  /** The name by which the API server knows the user. */
   readonly user: string;
 }
 

@@ -234,7 +234,10 @@ describe('a body', () => {
   });
 });
 
-/** Torture test 39 for captured bytes. Content from third parties is shown as text or offered as a download, never rendered. */
+/**
+ * The part of torture test 39 (test/torture/README.md) for captured bytes. Third-party content that could run scripts is shown as
+ * text or offered as a download, never rendered.
+ */
 describe('hostile content', () => {
   const SCRIPT = '</script></pre><img src=x onerror="window.pwned=1"><script>window.pwned=1</script>\u202e\u05d0\u05d1';
 

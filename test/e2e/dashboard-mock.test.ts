@@ -11,7 +11,7 @@ import { endpoint, forward, readLog } from './dev-stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
-/** The upstream's response. Its spaces, the integer that a double cannot represent, and 1.0 must be kept. */
+/** The upstream's response. The mock must keep its spaces, the integer that a double cannot represent, and 1.0. */
 const BODY = '{ "id": 12345678901234567890,\n  "total": 1.0 }';
 
 let run: DashboardRun;

@@ -154,7 +154,7 @@ describe('settings that another user changes in the meantime', () => {
     }
     await page.getByRole('button', { name: 'Load latest version' }).click();
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
-    // Runs twice in a row, because the form must not treat its own save as a change by another user.
+    // Saves twice in a row, because the form must not treat its own save as a change by another user.
     for (const name of ['Ours', 'Corner shop']) {
       await page.getByLabel('Name', { exact: true }).fill(name);
       await page.getByRole('button', { name: 'Save' }).click();

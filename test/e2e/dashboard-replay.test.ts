@@ -18,8 +18,8 @@ let captured: string;
 let id: string;
 
 /**
- * Makes the upstream respond with this order. The order number exceeds the integer range of a double, so parsing it would hide the
- * difference.
+ * Makes the upstream respond with this order number. The numbers exceed the integers that a double can represent exactly, so a
+ * dashboard that parsed them would not show how two of them differ.
  */
 const answerWith = (order: string): void => {
   upstream.answer = ({ url }, response) => {

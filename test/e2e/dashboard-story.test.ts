@@ -125,7 +125,7 @@ test('a request appears without a reload, and its replay shows both responses si
   });
 });
 
-/** Creates a link in the Share dialog of the newest request. */
+/** Opens the Share dialog of the newest request and clicks Create link, which fails without permission. */
 const openShare = async (page: Page): Promise<void> => {
   await page.locator(ROW).first().click();
   await page.getByRole('button', { name: /^Share/ }).click();

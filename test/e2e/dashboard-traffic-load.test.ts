@@ -81,7 +81,7 @@ test('a burst of 500 requests per second does not block the page, and every row 
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, startedAt + (batch + 1) * 500 - performance.now())));
   }
   const total = before + BATCHES * BATCH;
-  // The last request appears in the chart later than in the list.
+  // The count is that of the chart, which shows the last request later than the list does.
   await expect
     .poll(() => page.locator('[data-counts]').innerText(), { timeout: 20_000 })
     .toContain(new Intl.NumberFormat('en').format(total));

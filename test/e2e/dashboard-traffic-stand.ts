@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { DashboardRun } from './dashboard-stand.ts';
 import { newFolders, startDev } from './dev-stand.ts';
 
-/** A project without endpoints, and a project whose only endpoint is never called. */
+/** A project without endpoints, and a project with an endpoint but without requests. */
 const OTHERS = `apiVersion: standin.dev/v1alpha1
 kind: Project
 metadata: {name: bare}

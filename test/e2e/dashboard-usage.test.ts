@@ -41,13 +41,13 @@ const WAITS_MS = 150_000;
 
 test("shows the month's usage against the quota, by day and by endpoint", { timeout: WAITS_MS }, async () => {
   const { page, context, complaints } = await watched(browser);
-  /** Reloads the page until it shows the text. The gateway reports the count to the operator within seconds. */
+  /** Reloads the page until it shows the text. */
   const shown = (text: string): Promise<unknown> =>
     eventually(text, async () => {
       await goto(page, `${dev.dashboard}${USAGE}`);
       return page.getByText(text).isVisible();
     });
-  /** Reloads the page until it shows the count against the quota, which the operator writes every ten seconds. */
+  /** Reloads the page until it shows the count against the quota, which the operator writes to the status every ten seconds. */
   const untilUsed = (text: string): Promise<unknown> =>
     eventually(
       text,

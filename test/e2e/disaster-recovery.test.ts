@@ -44,7 +44,7 @@ let old: Installation;
 let restored: Installation;
 let folder: string;
 let shareToken: string;
-/** The uids in the first cluster. */
+/** The uids of the Account and the Project in the first cluster. */
 let uids: { readonly account: string; readonly project: string };
 let before: Awaited<ReturnType<typeof observe>>;
 
@@ -134,7 +134,7 @@ const untilAccepted = (installation: Installation, count: number): Promise<unkno
     accept: (accepted) => accepted === count,
   });
 
-/** Returns everything that must be the same after a restore. */
+/** Returns what must be the same after a restore, except the usage. */
 const observe = async (installation: Installation) => {
   const { tenant, dashboard } = installation;
   const { status } = await tenant.get('Project', 'shop');
@@ -236,7 +236,7 @@ describe('an installation that is restored in another cluster', () => {
     before = await observe(old);
     expect(before.ids).toEqual([uids.project, uids.account]);
 
-    // In a planned stop, the gateway returns its permits.
+    // In a planned stop, the gateway returns its unused permits.
     await gatewayOf(old).process.kill('SIGTERM');
     const tables = await Promise.all(
       TABLES.map((table) => query(old.clickHouse, `SELECT * FROM ${table} FORMAT Native`)),

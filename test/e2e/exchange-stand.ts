@@ -16,7 +16,7 @@ export interface Captured {
 
 interface SentBody {
   readonly body?: string | Uint8Array;
-  /** Pairs in wire order and case. */
+  /** Names and values, which are sent in this order and case. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
 }
 

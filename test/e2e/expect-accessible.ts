@@ -8,7 +8,7 @@ const PHONE = { width: 390, height: 844 };
 /** The width of the narrowest phones, and of a 1280-pixel screen at 400% zoom. */
 const NARROW = { width: 320, height: 640 };
 
-/** Returns whether a console message reports a defect of the page. The console also reports each 404. */
+/** Returns whether a console message reports a defect of the page. The console also reports each failed request, such as a 404. */
 const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed to load resource');
 
 /** A wait that is longer than the time for which pages batch changes. */

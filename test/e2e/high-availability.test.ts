@@ -107,7 +107,7 @@ const roles = async (): Promise<{ leader: DeployedOperator; follower: DeployedOp
   ) as Promise<{ leader: DeployedOperator; follower: DeployedOperator }>;
 };
 
-/** Returns the milliseconds from `since` until the operator serves gateways. */
+/** Waits until the operator serves gateways. Returns the milliseconds from `since`, a time since the epoch, until then. */
 const untilServing = async ({ process }: DeployedOperator, since: number): Promise<number> => {
   const event = await process.waitForEvent(
     'the operator to serve',
@@ -134,7 +134,7 @@ const untilAllConnected = (): Promise<unknown> =>
 const answersOf = (name: string, selected: readonly DeployedGateway[] = gateways): Promise<string[]> =>
   Promise.all(selected.map(async (gateway) => (await post(gateway, `${path}/${name}`, key)).body));
 
-/** Changes a mock and polls its condition. As soon as it reports Programmed, all gateways must serve the change. */
+/** Changes a mock and polls its condition Programmed. As soon as the condition is true, all gateways must serve the change. */
 const changeAndCheck = async (name: string, body: string): Promise<void> => {
   const { metadata } = await tenant.mock(name, body);
   const condition = await eventually('Programmed', () => tenant.condition('Endpoint', name, 'Programmed'), {

@@ -8,7 +8,7 @@ export interface HostileServer extends AsyncDisposable {
   readonly url: string;
   /** The received requests, oldest first. */
   readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[];
-  /** The received tokens. */
+  /** Returns the `authorization` headers of the received requests, such as `Bearer …`. */
   readonly tokens: () => readonly string[];
 }
 

@@ -12,7 +12,7 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** A file with the CA of its certificate. */
+  /** A file with the CA of the provider's certificate. */
   readonly caFile: string;
   /** Returns the number of tokens issued for refresh tokens. */
   refreshes(): number;

@@ -106,7 +106,7 @@ describe('kubectl create with a KeyRegeneration', () => {
 
   test('survives a restart of the operators and is counted once', async () => {
     const old = await tenant.readSecret(SECRET);
-    // The frozen gateway delays the regeneration, so that the regeneration is certainly still running.
+    // The frozen gateway delays the regeneration, so that it is certainly still running when the operators restart.
     const [, frozen] = deployment.gateways;
     frozen?.process.signal('SIGSTOP');
     await regenerate('third');

@@ -98,7 +98,7 @@ const call = async (
   };
 };
 
-/** Returns the response of each gateway to a path. */
+/** Returns the body of each gateway's response to a path. */
 const fromAll = async (path: string): Promise<string[]> =>
   Promise.all(deployment.gateways.map(async (_, index) => (await call(index, path)).body.toString()));
 

@@ -41,7 +41,7 @@ describe('standin migrate', () => {
   test('prints repeatable statements that create the same tables', async () => {
     const [byCommand, byHand] = [await start(), await start()];
     await standin(['migrate', ...optionsOf(byCommand)]);
-    // The command does not connect to a server.
+    // With --print, the command does not connect to a server.
     const { code, stdout } = await standin(['migrate', '--print', '--database', byHand.database]);
     expect(code).toBe(0);
     const statements = stdout.split(/;\n/).map((statement) => statement.trim());

@@ -286,7 +286,7 @@ describe('the shared state of operators, with only their own permissions', () =>
     expect(await Promise.all([store.write(first, undefined), store.write(first, undefined)])).toContain(false);
     const read = await store.read();
     expect(read?.certificates).toEqual(first);
-    // Makes the plan for a time shortly before the CA changes.
+    // Makes the plan for a time at which the renewal of the CA is due.
     const next = await planCertificates(first, new Date(Date.now() + 2_500 * 24 * 3_600_000));
     expect(next.nextCa).toBeDefined();
     expect(await store.write(next, read?.version)).toBe(true);

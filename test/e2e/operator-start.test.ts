@@ -72,7 +72,7 @@ describe('before the CRDs are installed', () => {
 
 type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
 
-/** Returns the operator's permissions without one verb on one resource. */
+/** Returns test/harness/rbac.yaml without this verb on this resource, in every role. */
 const rbacWithout = (verb: string, resource: string): string => {
   const documents = parseAllDocuments(rbac).map((document) => document.toJS() as { rules?: Rule[] });
   const without = (rule: Rule): Rule[] => {
@@ -145,7 +145,8 @@ describe('without the permission to', () => {
     await cluster.apply(rbac);
     await tenant.untilReason('Endpoint', 'services', 'BackendNotFound', 30_000);
 
-    // A watch that is already open stays open. The next watch is rejected.
+    // An open watch continues without the permission. The test therefore restarts the API server, which then rejects the next
+    // watch.
     await cluster.apply(withoutServices);
     await cluster.stopApiServer();
     await cluster.startApiServer();

@@ -15,8 +15,9 @@ import { startUpstream, type Upstream } from '../torture/upstream.ts';
 import { post, Tenant, type SeenObject } from './tenant.ts';
 
 /**
- * Tests purges on a real API server with two operators and two gateways, while requests reach the log late. ClickHouse does not
- * respond to one gateway, an upstream does not respond, a row is in quarantine, or a gateway and both operators are killed.
+ * Tests purges on a real API server with two operators and two gateways, while requests reach the log late. The reasons are that a
+ * gateway cannot connect to ClickHouse, that an upstream does not respond, that a row is in quarantine, or that a gateway and both
+ * operators are killed.
  */
 
 let cluster: OwnCluster;

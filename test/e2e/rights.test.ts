@@ -24,7 +24,7 @@ import { post, Tenant } from './tenant.ts';
 
 /**
  * Compares the permissions in the chart's Roles with those that the API server's audit log shows as used. The tests fail if a role
- * has a permission that they do not use, or if a permission is missing.
+ * has a permission that the operator and the dashboard never use, or lacks one that they need.
  */
 
 const SYSTEM = 'standin-rights';
@@ -188,7 +188,7 @@ test('exercises purges, and replays, key regenerations and shares, which are del
   const purge = async (): Promise<void> => {
     const nothing = { search: 'body:nothing', to: '2026-01-01T00:00:00Z' };
     await team.apply('Purge', 'erase', { projectRef: { name: 'shop' }, filter: nothing, reason: 'a test' });
-    // The purge waits for gateways on volumes that no gateway uses.
+    // The purge waits for the gateways of the chart's StatefulSet, whose pods never run, because this cluster has no nodes.
     await eventually('the state of the purge', async () => (await team.get('Purge', 'erase')).status, {
       ...UNTIL,
       accept: (status) => status?.['phase'] === 'Waiting',

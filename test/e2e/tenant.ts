@@ -139,7 +139,7 @@ export const post = async (gateway: DeployedGateway, path: string, key: string, 
   return { status: response.statusCode, body: await response.body.text() };
 };
 
-/** Returns the values of a metric's series by their printed labels. */
+/** Returns the values of a metric's series by their labels as printed, such as `code="200",method="GET"`. */
 export const metricOf = async (adminUrl: string, name: string): Promise<ReadonlyMap<string, number>> => {
   const text = await (await request(`${adminUrl}/metrics`)).body.text();
   const lines = text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'));

@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
-/** A real HTTPS server with a self-signed certificate that only this test trusts. */
+/** A real HTTPS server with a self-signed certificate, which only clients that get `ca` trust. */
 export interface TlsUpstream {
   readonly url: string;
   /** The server's self-signed certificate in PEM format, which clients need as a CA certificate. */

@@ -57,13 +57,15 @@ export const rowsDrawn = (page: Page): Promise<number> =>
 export const skippedRows = (page: Page): Promise<number> =>
   page.evaluate(`[...document.querySelectorAll('[data-gap]')].reduce((sum, gap) => sum + Number(gap.dataset.gap), 0)`);
 
-/** Returns the heap size of the page's scripts after a garbage collection. */
+/** Returns the heap size of the page's scripts in bytes, after a garbage collection. */
 export const heapBytes = async (devtools: CDPSession): Promise<number> => {
   await devtools.send('HeapProfiler.collectGarbage');
   return (await devtools.send('Runtime.getHeapUsage')).usedSize;
 };
 
-/** Reads to the oldest entry of the list. Returns its number of rows, and the largest number that was rendered at once. */
+/**
+ * Reads to the oldest entry of the list. Returns the number of the list's rows, and the largest number that was rendered at once.
+ */
 export const readToTheEnd = async (page: Page): Promise<{ listed: number; drawnMax: number }> => {
   let drawnMax = 0;
   const rowCount = await eventually(

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
-  /** Name, value, name, value, as on the wire. */
+  /** Alternating names and values, in the order and case in which they were received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }

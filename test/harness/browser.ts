@@ -35,7 +35,7 @@ export const startBrowser = async (): Promise<Browser> => {
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Messages of the console and uncaught errors, including blocked styles and scripts. */
+  /** Errors and warnings in the console, such as blocked styles and scripts, and uncaught exceptions. */
   readonly complaints: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // Remix logs a load that is interrupted by the next load while its body is arriving (decodeViaTurboStream in its
+    // Remix logs this error when a load is interrupted by the next one while its body is arriving (decodeViaTurboStream in Remix's
     // single-fetch.js).
     if (message.text().startsWith('AbortError: signal is aborted without reason\n')) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
@@ -57,8 +57,8 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
 };
 
 /**
- * Returns the accessibility violations on the screen. Each contains the rule and the elements that break it. Targets must have 24
- * px or enough space around them (WCAG 2.2).
+ * Returns the accessibility violations of the page. Each names the rule and one element that breaks it. Targets must be at least 24
+ * by 24 px, or have enough space around them (WCAG 2.2).
  */
 export const axeViolations = async (page: Page): Promise<string[]> => {
   // In its legacy mode, axe checks only one document and opens no second page. This mode and the omission of passed rules reduce
@@ -72,6 +72,6 @@ export const axeViolations = async (page: Page): Promise<string[]> => {
   );
 };
 
-/** Returns the number of pixels by which the page is wider than the screen. */
+/** Returns the number of pixels by which the page is wider than the viewport. */
 export const overflowOf = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');

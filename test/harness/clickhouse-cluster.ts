@@ -8,9 +8,9 @@ import { buffer } from 'node:stream/consumers';
 import { startEmbeddedEngine } from '@standin/engine';
 import { createTempFolder } from './temp-folder.ts';
 
-/** A cluster with two replicas of one shard. Both are the same engine, so both have all the data. */
+/** The name of a cluster with two replicas of one shard. Both are the same engine, so both have all the data. */
 const CLUSTER = 'main';
-/** The same cluster with a third replica that is unreachable. */
+/** The name of a cluster that has a third, unreachable replica. */
 export const DEGRADED_CLUSTER = 'degraded';
 
 const REPLICAS = ['127.0.0.1', 'localhost'];
@@ -23,8 +23,8 @@ const clusterXml = (name: string, hosts: readonly string[]): string => {
 };
 
 /**
- * The configuration of both clusters. The engine treats an address of this machine with this port as itself, and listens on no
- * port.
+ * The configuration of both clusters. The engine treats every address of this machine with tcp_port as itself, although it does not
+ * listen on that port.
  */
 const CONFIG = `<clickhouse><tcp_port>9000</tcp_port><remote_servers>
 ${clusterXml(CLUSTER, REPLICAS)}
@@ -33,7 +33,7 @@ ${clusterXml(DEGRADED_CLUSTER, [...REPLICAS, UNREACHABLE])}
 `;
 
 /**
- * Removes ON CLUSTER and replication from the statements that create tables, because the engine can neither run statements on other
+ * Removes ON CLUSTER and replication from CREATE and ALTER statements, because the engine can neither run statements on other
  * servers nor replicate tables. Distributed tables and reads from all replicas stay unchanged.
  */
 const withoutReplication = (sql: string): string =>

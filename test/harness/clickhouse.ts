@@ -12,7 +12,7 @@ export interface TestClickHouse {
   readonly database: string;
   /** The name of ClickHouse's cluster. Undefined for a single server. */
   readonly cluster?: string;
-  /** The environment variables with which a gateway process connects to it. */
+  /** The environment variables with which a gateway process connects to this ClickHouse. */
   readonly env: Readonly<Record<string, string>>;
   /** Pid of the embedded engine's process, for tests that kill it. Undefined in a container, or while the engine is not running. */
   readonly pid: number | undefined;

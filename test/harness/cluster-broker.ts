@@ -28,8 +28,8 @@ export interface ClusterBroker {
 }
 
 /**
- * Starts the shared cluster when the first test requests it, so that a run without cluster tests does not need Go. The broker runs
- * in vitest's main process, and tests run in workers. They therefore communicate over HTTP.
+ * Starts a broker, which starts the shared cluster when the first test requests it, so that a run without cluster tests does not
+ * need Go. The broker runs in vitest's main process and the tests run in workers, so they communicate over HTTP.
  */
 export const startClusterBroker = async (): Promise<ClusterBroker> => {
   let cluster: Promise<StartedCluster> | undefined;

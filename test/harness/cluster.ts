@@ -22,13 +22,13 @@ export interface Cluster {
   readonly kubeconfigPath: string;
   /** Runs kubectl and waits until it exits. A failure is a nonzero `code`, not an exception. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
-  /** Runs `kubectl apply` with one or more YAML documents. Throws kubectl's output if it fails. */
+  /** Runs `kubectl apply` with one or more YAML documents. If it fails, rejects with kubectl's output. */
   apply(yaml: string, options?: Pick<KubectlOptions, 'as'>): Promise<void>;
-  /** Creates a kubeconfig with the ServiceAccount's own token, which is valid for a day. */
+  /** Writes a kubeconfig with a token of the ServiceAccount that is valid for a day. Resolves with the path of the file. */
   tokenKubeconfig(namespace: string, serviceAccount: string): Promise<string>;
 }
 
-/** A cluster for one test file, which can stop and start its API server. The objects survive. */
+/** A cluster for one test file, which can stop and start its API server. The objects survive a restart. */
 export interface OwnCluster extends Cluster {
   /** Stops the API server. SIGKILL simulates a crash. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;

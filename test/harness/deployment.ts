@@ -46,8 +46,9 @@ export interface Deployment {
 const READY_TIMEOUT_MS = 40_000;
 
 /**
- * Runs operators and gateways as processes on a real cluster, like the chart. The operators have the token of their ServiceAccount.
- * The gateways have no cluster credentials, only the stream certificates that a kubelet would mount.
+ * Runs operators and gateways as processes of this machine, in place of the chart's pods, with a real cluster. The operators have
+ * the token of their ServiceAccount. The gateways have no cluster credentials, only the stream certificates that a kubelet would
+ * mount.
  */
 export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));

@@ -1,4 +1,4 @@
-// Loaded into each process that tests start (node --import). It ends the process when the test process ends for any reason.
+// startProcess loads this file into each process (node --import). It ends the process when the test process ends for any reason.
 import process from 'node:process';
 
 process.on('disconnect', () => process.exit(137));

@@ -3,9 +3,9 @@ import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * This module is loaded into a process under test (`node --import`). On SIGUSR2, the process writes one line to the file
- * `TEST_EVENT_LOOP_FILE`. The line contains the longest time for which the event loop was blocked since the previous line, in
- * milliseconds of CPU time. Wall-clock time would include other processes.
+ * This module is loaded into a process under test (`node --import`). On SIGUSR2, the process appends one line to the file in the
+ * variable TEST_EVENT_LOOP_FILE. The line contains the longest time for which the event loop was blocked since the previous line,
+ * in milliseconds of CPU time. Wall-clock time would include other processes.
  */
 
 const SAMPLE_MS = 5;

@@ -14,8 +14,8 @@ const SHOWN_CHARS = 2_000;
 
 /**
  * Calls the probe until its value is accepted, and returns the value. A probe that throws (a failed `expect`, a refused connection)
- * counts as not accepted. `what` completes "waited for …". The error contains the last value or has the last exception as its
- * cause.
+ * counts as not accepted. Throws an Error after `timeoutMs`, with the last value, or with the last exception as its cause. `what`
+ * completes the message "waited … s for …".
  */
 export const eventually = async <T>(
   what: string,

@@ -3,7 +3,7 @@ import { startClusterBroker } from './cluster-broker.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL that sharedCluster calls. */
+    /** The URL of the cluster broker, which sharedCluster calls. */
     readonly clusterBrokerUrl: string;
   }
 }

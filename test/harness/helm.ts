@@ -28,12 +28,12 @@ export interface RenderOptions {
   readonly only?: readonly string[];
 }
 
-/** A cache of the renders of this test file. Templates do not change while the file is running. */
+/** Caches Helm's output in this test file by arguments. Templates do not change while the file is running. */
 const renders = new Map<string, Promise<string>>();
 
 /**
- * Returns the output of `helm template standin charts/standin` with the values of a case, without empty lines of omitted parts.
- * Rejects with Helm's error output.
+ * Returns the output of `helm template standin charts/standin` with the values of a case, without the lines of spaces that omitted
+ * parts leave. Rejects with Helm's error output.
  */
 export const renderChart = (options: RenderOptions = {}): Promise<string> => {
   const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], only = [] } = options;
@@ -51,7 +51,7 @@ export const renderChart = (options: RenderOptions = {}): Promise<string> => {
 
 const render = async (args: readonly string[]): Promise<string> => {
   const { code, stdout, stderr } = await helm(args);
-  // The message omits the arguments, because tests search for names in Helm's output.
+  // The message omits the arguments, because tests search it for names that the arguments also contain.
   if (code !== 0) throw new Error(`helm ended with ${code}:\n${stderr}`);
   return stdout.replace(/^ +\n/gm, '');
 };

@@ -14,7 +14,7 @@ export const DASHBOARD_SERVICE_ACCOUNT = 'standin-dashboard';
 /**
  * Installs the CRDs (served when the promise resolves), the namespace standin-system, the ServiceAccounts of operator, gateway and
  * dashboard with their minimal permissions, and the roles for users. The installation can run again on the same cluster. Returns
- * the names of the CRDs.
+ * the CRDs in the form of `kubectl get -o name`.
  */
 export const installStandin = async (cluster: Cluster): Promise<readonly string[]> => {
   const manifests = await readCrdManifests();

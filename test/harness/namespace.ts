@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Cluster } from './cluster.ts';
 
-/** Creates a namespace with a unique name. A test that creates it in beforeAll must delete it in afterAll. */
+/** Creates a namespace with a unique name. A file that calls this function in beforeAll must delete the namespace in afterAll. */
 export const createNamespace = async (cluster: Cluster, prefix = 'test'): Promise<string> => {
   const name = `${prefix}-${randomBytes(5).toString('hex')}`;
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));

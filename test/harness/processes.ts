@@ -31,7 +31,7 @@ const TAIL_LINES_SHOWN = 60;
 export class RunningProcess {
   readonly name: string;
   readonly #options: ProcessOptions;
-  /** Lines of its standard output and error. The oldest are dropped first. */
+  /** The last 5,000 lines of the process's standard output and error, across restarts. */
   #lines: string[] = [];
   /** The index of the first line since the last start. */
   #firstLine = 0;
@@ -52,17 +52,20 @@ export class RunningProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
   }
 
-  /** Returns the last lines of its output across all restarts. */
+  /** Returns the last lines of the process's output, across restarts. */
   logTail(count = TAIL_LINES_SHOWN): readonly string[] {
     return this.#lines.slice(-count);
   }
 
-  /** Returns its output since the last start. */
+  /** Returns the process's output since the last start. */
   log(): readonly string[] {
     return this.#lines.slice(this.#firstLine);
   }
 
-  /** Resolves with the first matching line since the last start, past or future. Rejects if the process ends first. */
+  /**
+   * Resolves with the first matching line since the last start, past or future. Rejects if the process ends first, or at the
+   * timeout, which is 20 s by default.
+   */
   waitForLine(what: string, matches: (line: string) => boolean, timeoutMs?: number): Promise<string> {
     return this.#waitFor(what, () => this.log().find(matches), timeoutMs);
   }
@@ -161,7 +164,7 @@ export const startProcess = (options: ProcessOptions): RunningProcess => {
   return running;
 };
 
-/** Ends all remaining processes. The harness calls this function after each test file. */
+/** Kills all remaining processes. The harness calls this function after each test file. */
 export const killAllProcesses = async (): Promise<void> => {
   const all = [...started];
   started.clear();

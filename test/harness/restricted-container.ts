@@ -17,7 +17,7 @@ export class RestrictedContainer extends GenericContainer {
     this.withNetworkMode('host').withWritableFolders('/tmp').withAutoRemove(false);
   }
 
-  /** Mounts empty folders in memory, like an emptyDir. */
+  /** Mounts empty, writable folders in memory, in place of the chart's emptyDir volumes. */
   withWritableFolders(...folders: readonly string[]): this {
     return this.withTmpFs(
       Object.fromEntries(folders.map((folder) => [folder, `rw,uid=${USER},gid=${USER},mode=0770`])),

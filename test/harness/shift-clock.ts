@@ -3,8 +3,8 @@ import process from 'node:process';
 
 /**
  * This module is loaded into a process under test (`node --import`). It shifts the process's wall clock by the number of
- * milliseconds in the file `TEST_CLOCK_FILE` as soon as the file changes. Clocks for durations (`performance.now`, timers) are not
- * affected, as when a real clock is set.
+ * milliseconds in a file, whose path is in the variable TEST_CLOCK_FILE. It reads the file again every 50 ms. Clocks for durations
+ * (`performance.now`, timers) are not affected, as when a real clock is set.
  */
 
 const READ_INTERVAL_MS = 50;

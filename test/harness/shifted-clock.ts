@@ -24,7 +24,7 @@ export class ShiftedClock implements AsyncDisposable {
     return clock;
   }
 
-  /** Sets the offset, which the processes use within a tenth of a second. */
+  /** Sets the offset from the real time, which the processes use within a tenth of a second. */
   async set(offsetMs: number): Promise<void> {
     await writeFile(`${this.#file}.new`, String(offsetMs));
     await rename(`${this.#file}.new`, this.#file);

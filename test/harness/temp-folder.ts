@@ -10,7 +10,7 @@ const PREFIX = 'standin-test-';
  */
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** Creates a folder for temporary files, named after its purpose and this process. Removes the folders of killed runs. */
+/** Creates a folder for temporary files, named after its purpose and this process. Removes abandoned folders of killed runs. */
 export const createTempFolder = async (purpose: string): Promise<string> => {
   await removeAbandoned();
   return mkdtemp(path.join(tmpdir(), `${PREFIX}${purpose}-${process.pid}-`));

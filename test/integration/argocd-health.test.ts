@@ -30,7 +30,7 @@ const luaValue = (value: unknown): string => {
     .join(',')}}`;
 };
 
-/** Returns the result of the script for an object, in the Lua version that Argo CD embeds. */
+/** Returns the result of health.lua for an object, in the Lua implementation that Argo CD embeds. */
 const healthOf = async (object: unknown): Promise<HealthTest['healthStatus']> => {
   const file = path.join(await createTempFolder('lua'), 'run.lua');
   const script = `obj = ${luaValue(object)}\nlocal hs = (function()\n${read('health.lua')}\nend)()\n`;

@@ -44,7 +44,7 @@ test('an audit passes with waived advisories and with advisories below high', as
     advisories({
       'turbo-stream': [advisory('GHSA-rxv8-25v2-qmq8', 'high')],
       zod: [advisory('GHSA-2222-2222-2222', 'moderate')],
-      // Only tests need this package.
+      // Only tests need this package, so the audit does not report it.
       vitest: [advisory('GHSA-3333-3333-3333', 'critical')],
     }),
   );

@@ -96,8 +96,8 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     const pods = [...objects, drainJobOf(objects, SYSTEM_NAMESPACE)].flatMap(({ metadata: { name }, spec }) => {
       const { template, volumeClaimTemplates = [] } = (spec ?? {}) as WorkloadSpec;
       if (template?.spec === undefined) return [];
-      // The StatefulSet controller creates pods in this form. A dry run creates no ServiceAccounts, so the pods use the default
-      // ServiceAccount.
+      // The StatefulSet controller adds a volume to the pod for each claim, which an empty volume represents here. A dry run
+      // creates no ServiceAccounts, so the pods use the default ServiceAccount.
       const claims = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
       const volumes = [...template.spec.volumes, ...claims];
       const metadata = { name, namespace: SYSTEM_NAMESPACE };

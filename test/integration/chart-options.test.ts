@@ -159,7 +159,7 @@ describe('the migration Job', () => {
     }
   });
 
-  // Objects that the Job refers to must exist before the release.
+  // The Job runs before Helm creates the chart's other objects, so it cannot use them.
   it('does not refer to objects of the chart', async () => {
     const job = named(await render(...JOB), 'Job', 'standin-migrations');
     expect(job['spec']).toMatchObject({

@@ -46,7 +46,7 @@ interface PodSpec {
 }
 
 const podOf = (object: RenderedObject): PodSpec => (object['spec'] as { template: { spec: PodSpec } }).template.spec;
-/** Returns all pods, including those of the Job that the operator creates. */
+/** Returns the specs of all pods, including those of the Job that the operator creates. */
 const podsOf = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
   [...objects.filter(({ kind }) => WORKLOADS.has(kind)), drainJobOf(objects, SYSTEM_NAMESPACE)].map(podOf);
 const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(CHART_COMPONENTS, name);
@@ -70,7 +70,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     expect({ code, messages: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, messages: null });
   });
 
-  // Shows template changes with unintended effects. `npm test -- chart-render -u` rewrites the files.
+  // Shows every effect of a change to the templates, including unintended ones. `npm test -- chart-render -u` rewrites the files.
   it('renders the golden file', async () => {
     const rendered = await renderChart({ chartCase, set: ['crds.enabled=false'] });
     await expect(rendered).toMatchFileSnapshot(path.join(CHARTS, `standin/golden/${chartCase}.yaml`));

@@ -6,8 +6,8 @@ import { DEGRADED_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-
 import { queryOf } from '../harness/clickhouse-query.ts';
 
 /**
- * Tests features of a ClickHouse cluster with more than one replica. The project `clickhouse-cluster` also runs the other log tests
- * on such a cluster.
+ * Tests features of a ClickHouse cluster with more than one replica. The Vitest project `clickhouse-cluster` also runs the other
+ * tests of the log on such a cluster.
  */
 
 let clickHouse: TestClickHouse;

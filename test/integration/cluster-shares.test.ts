@@ -11,7 +11,9 @@ import { DASHBOARD_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** Tests share links in a cluster with the dashboard's own permissions, which allow it to read Projects and Shares. */
+/**
+ * Tests share links in a cluster with the permissions of the dashboard's ServiceAccount, which include reading Projects and Shares.
+ */
 describe("a cluster's Shares", () => {
   const stopping = new AbortController();
   let cluster: Cluster;

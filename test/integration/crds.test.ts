@@ -378,7 +378,7 @@ describe('kubectl', () => {
     expect(stderr).toBe('');
     const { values: theirs, over } = JSON.parse(stdout) as { values: unknown[]; over: unknown };
     const ours = parseManifest(text).documents[0]?.value as { values: unknown[]; over: unknown };
-    // 0o17 is the YAML 1.2 syntax for octal numbers, which no manifest needs.
+    // The comparison excludes 0o17, the YAML 1.2 syntax for octal numbers, which no manifest needs.
     const octal = scalars.indexOf('0o17');
     expect(ours.values.toSpliced(octal, 1)).toEqual(theirs.toSpliced(octal, 1));
     expect(ours.over).toEqual(over);

@@ -149,7 +149,7 @@ describe('each step', { retry: 0 }, () => {
       expect(stdout.trim().split('\n')).toHaveLength(objects.length);
     };
     await accept(await build('platform/namespaces'));
-    // Applies the objects like Argo CD, then like Flux.
+    // Applies the rendered chart like Argo CD, in a dry run, then installs the chart like Flux.
     await accept(objectsOf(await render()), '--dry-run=server');
     const install = await helm(['install', ...withValues, '--kubeconfig', cluster.kubeconfigPath]);
     expect(install.code, install.stderr).toBe(0);
@@ -177,7 +177,7 @@ describe('each step', { retry: 0 }, () => {
     const { code, stdout, stderr } = await dryRun(objects);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trim().split('\n')).toHaveLength(objects.length);
-    // Proves that the checks above can fail. kubectl names each kind once.
+    // Proves that the checks above can fail. kubectl reports an unknown field once per kind.
     const theirs = objects.filter(({ apiVersion }) => /argoproj|toolkit/.test(apiVersion));
     const misspelled = theirs.map((object) => ({ ...object, spec: { ...(object['spec'] as object), sorce: {} } }));
     const refused = (await dryRun(misspelled)).stderr.match(/unknown field "sorce"/g);
@@ -195,7 +195,7 @@ describe('each step', { retry: 0 }, () => {
     expect(accounts).toHaveLength(1);
     expect(await refusedTo(accounts)).toMatch(/cannot (get|patch) resource "mockaccounts"/);
     expect(await refusedTo(await build('platform/namespaces'))).toMatch(/cannot (get|patch) resource "namespaces"/);
-    // Flux deletes the objects that the folder no longer contains, so it needs this permission.
+    // Flux uses the team's ServiceAccount to delete the objects that the folder no longer contains.
     for (const resource of ['mockprojects', 'mockendpoints']) {
       const can = await cluster.kubectl([
         'auth',

@@ -25,16 +25,16 @@ import { RestrictedContainer, runToEnd, terminate, USER } from '../harness/restr
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Tests the images without a node. Every process runs in a container with the permissions of a chart pod and uses a real API
+ * Tests the images without a node. The processes run in containers with the privileges of the chart's pods, and use a real API
  * server. The tests build on each other, in order.
  */
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const QUICKSTART = path.join(ROOT, 'crds/examples/quickstart');
 const GOLDEN = path.join(ROOT, 'charts/standin/golden');
-/** The maximum unpacked size. Node itself accounts for four fifths of the image. */
+/** The maximum unpacked size of the image standin. Node itself accounts for four fifths of the image. */
 const STANDIN_BYTES_MAX = 260e6;
-/** The terminationGracePeriodSeconds of operator and dashboard in the chart. */
+/** The terminationGracePeriodSeconds of operator and dashboard in the chart, in milliseconds. */
 const GRACE_PERIOD_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
 const BUILD_TIMEOUT_MS = 20 * 60_000;
@@ -97,7 +97,10 @@ const withKubeconfig = async (container: RestrictedContainer, serviceAccount: st
   return container.withBindMounts([{ source: file, target: '/etc/standin/kubeconfig', mode: 'ro' }]);
 };
 
-/** Runs the engine with the image's arguments on another port (it uses the host network) and a login mounted as in the chart. */
+/**
+ * Returns a container that runs the engine as the chart does, with a mounted login, but on a free port, because it uses the host's
+ * network.
+ */
 const engineContainer = async (port: string): Promise<RestrictedContainer> => {
   const login = path.join(folder, 'login');
   await mkdir(login, { recursive: true });

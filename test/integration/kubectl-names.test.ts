@@ -12,7 +12,7 @@ const MANIFESTS = path.join(ROOT, 'crds/manifests');
 
 let cluster: OwnCluster;
 let namespace: string;
-/** The uid of each object. The objects were created before the CRDs were upgraded. */
+/** The uid of the object of each kind that was created before the CRDs were upgraded. */
 const uids = new Map<Kind, string>();
 
 const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
@@ -91,7 +91,7 @@ beforeAll(async () => {
     accept: (singulars) => KINDS.every((kind) => singulars.split(' ').includes(kind.toLowerCase())),
     timeoutMs: 30_000,
   });
-  // kubectl's cache of the API's resources still has the old names.
+  // kubectl's cache of the API's resources still has the old names. `--cached=false` refreshes the cache.
   await eventually('the discovery of the new names', async () => kubectl('api-resources', '--cached=false'), {
     accept: (table) => KINDS.every((kind) => table.includes(RESOURCES[kind].shortNames.join(','))),
     timeoutMs: 30_000,

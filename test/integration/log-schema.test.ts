@@ -7,7 +7,7 @@ import { freePort } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** Tests tables of other versions with the real engine. */
+/** Tests log tables that are older or newer than this version of Standin, with the real engine. */
 
 let clickHouse: TestClickHouse;
 let client: ClickHouseClient;
@@ -32,7 +32,7 @@ beforeEach(() => {
 afterEach(() => store.close());
 
 const run = (query: string) => client.command({ query });
-/** Removes an applied migration, so that the tables are older than this version. */
+/** Removes the record of an applied migration, so that the tables appear to be older than this version. */
 const forget = async (number: number): Promise<void> => {
   await run(`CREATE TABLE ${database}.kept AS ${database}.migrations`);
   await run(`INSERT INTO ${database}.kept SELECT * FROM ${database}.migrations WHERE number != ${number}`);

@@ -9,7 +9,7 @@ import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { queryOf } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** A statement with the values of ClickHouse's X-ClickHouse-Summary. */
+/** A statement, and how much it read according to the response header X-ClickHouse-Summary. */
 interface Statement {
   readonly sql: string;
   readonly readRows: number;

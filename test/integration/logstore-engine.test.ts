@@ -270,7 +270,7 @@ describe('waiting for the next insert', () => {
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
     expect(await waiting).toBe(200);
     expect((await wait(before)).status).toBe(200);
-    // The mark is from an engine that is no longer running.
+    // A mark from an engine that is no longer running ends the wait, too.
     expect((await wait('another-1')).status).toBe(200);
     await store.close();
   });

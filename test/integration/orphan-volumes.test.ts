@@ -86,7 +86,7 @@ const scale = async (replicas: number): Promise<void> => {
 const isGateway = ({ labels }: Listed['items'][number]['metadata']): boolean =>
   labels?.['app.kubernetes.io/component'] === 'gateway';
 
-/** Reports the end of a Job's pods, like a kubelet. */
+/** Sets the phase of a Job's pods, like a kubelet whose containers have ended. */
 const endPodsOf = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<void> => {
   const pods = await eventually(`a pod of ${job}`, () => list('pods'), {
     ...EVENTUALLY,
@@ -136,7 +136,7 @@ afterEach(async () => {
   await client.close();
   await deleteNamespace(cluster, namespace);
   await rm(path.dirname(template), { recursive: true });
-  // The chart's permissions are sufficient for the controller.
+  // Checks that the chart's permissions are sufficient for the controller.
   expect(lines.splice(0).filter((line) => line.includes('"status":403'))).toEqual([]);
 });
 

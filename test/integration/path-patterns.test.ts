@@ -26,10 +26,13 @@ const patternSet: fc.Arbitrary<PatternSet> = fc.record({
   paths: fc.array(path, { minLength: 3, maxLength: 6 }),
 });
 
-/** ServeMux redirects `/a` to `/a/` if it has the pattern `/a/{rest...}`. Standin never redirects. */
+/**
+ * The result of test/cluster/servemux for a path that ServeMux redirects: `/a` to `/a/`, if it has the pattern `/a/{rest...}`.
+ * Standin never redirects, so the test does not compare these paths.
+ */
 const REDIRECT = -2;
 
-/** Returns the index of the pattern that matches each path, or -1. */
+/** Returns, for each path, the index of the pattern that Standin chooses, or -1 if no pattern matches. */
 const choicesOf = ({ patterns, paths }: PatternSet): number[] => {
   const table = new PatternTable<number>();
   for (const [index, text] of patterns.entries()) {
@@ -55,7 +58,8 @@ test(`${SETS} sets of patterns choose as Go's net/http.ServeMux, which accepts t
     expect(found, JSON.stringify(set)).toEqual(expected);
   }
 
-  // Otherwise, the sets might test nothing: ServeMux rejects patterns of which neither is more specific.
+  // Checks that enough sets are compared, because ServeMux rejects a set in which two patterns conflict and neither is more
+  // specific.
   const decided = compared.flatMap(({ set, expected }) => expected.map((choice) => set.patterns[choice] ?? 'none'));
   expect(compared.length).toBeGreaterThan(SETS / 4);
   expect(decided.filter((text) => text === 'none').length).toBeGreaterThan(SETS / 4);

@@ -9,8 +9,8 @@ import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 
 /**
- * Tests the deletion of requests from the real ClickHouse engine and, in the project `clickhouse-cluster`, from a cluster of two
- * replicas.
+ * Tests the deletion of requests from the real ClickHouse engine and, in the Vitest project `clickhouse-cluster`, from a cluster of
+ * two replicas.
  */
 
 let clickHouse: TestClickHouse;
@@ -33,7 +33,7 @@ const NOW_MS = Date.now();
 const DAY_MS = 86_400_000;
 
 let projects = 0;
-/** Returns a new project, because each test has its own project. */
+/** Returns functions that create filters and rows for a new project, because each test has its own project. */
 const newProject = () => {
   const projectUid = `project-${projects++}`;
   const own = { projectUid, namespace: 'default', project: 'shop', accountUid: projectUid };

@@ -137,7 +137,7 @@ test('writes the ledger at most once a second while five gateways use up a quota
   await simulation.stop();
 });
 
-/** The length of an outage that is longer than the failover to another operator. */
+/** The length of the operator's outage. It is longer than the failover to another operator. */
 const OUTAGE_MS = 20_000;
 const SEEN_MS = 2 * LIMITS.quotaReportMs;
 

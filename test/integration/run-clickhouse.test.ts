@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 const MAIN = path.join(import.meta.dirname, '../../packages/engine/src/main.ts');
 
-// Starts the engine without the IPC channel by which it recognizes a parent process.
+// Starts the engine without an IPC channel, so that it does not depend on a parent process as it does in `standin dev`.
 const start = async (...args: readonly string[]) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
   const data = path.join(folder, 'data');

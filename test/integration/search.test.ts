@@ -475,7 +475,7 @@ describe('indexes', () => {
     );
     expect([...plan.matchAll(/Name: (\w+)/g)].map(([, name]) => name).sort()).toEqual(names);
     const [, read, all] = [...plan.matchAll(/Granules: (\d+)\/(\d+)/g)].at(-1) ?? [];
-    // A bloom filter has a false-positive rate of one percent.
+    // A bloom filter may report a missing id as present, with a probability of one percent.
     expect(Number(read)).toBeLessThanOrEqual(names.includes('id_bloom') ? Number(all) / 2 : 0);
   });
 });

@@ -328,7 +328,7 @@ describe.for([
     await eventually('the removal', () => !listener.objects.has(keyOf(account('removed'))));
     expect(quotaOf(known(account('kept')))).toBe(1);
     expect(listener.log).not.toContain('remove kept');
-    // The source still reports changes of this object.
+    // Checks that the source still reports changes of an object that the outage did not affect.
     await driver.write([account('kept', 9)]);
     await knownQuota(account('kept'), 9);
   });

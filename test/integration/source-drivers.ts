@@ -19,7 +19,7 @@ export interface Manifest extends ObjectRef {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** A source, and the actions of users and the environment on it. */
+/** A source, and functions that act on it like its users and its environment. */
 export interface SourceDriver {
   /** A source with the operator's permissions. */
   readonly source: ResourceSource;
@@ -31,9 +31,9 @@ export interface SourceDriver {
   remove(ref: ObjectRef): Promise<void>;
   /** Writes a Secret that a user provides. */
   writeSecret(namespace: string, name: string, data: Readonly<Record<string, Buffer>>): Promise<void>;
-  /** Makes the source's input unavailable for a time, and applies the changes in `meanwhile`. */
+  /** Makes the source's input unavailable for a time, and applies these changes during that time or directly after it. */
   outage(meanwhile: { write: readonly Manifest[]; remove: readonly ObjectRef[] }): Promise<void>;
-  /** Removes the objects of the last test and opens a new source. */
+  /** Removes the objects of the previous test and opens a new source. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }

@@ -177,8 +177,8 @@ test('a tenant can forward to its own pods, but not to ClickHouse or the operato
   }
   expect((await call('own'))[0]).toBe(502);
 
-  // The gateway cannot see which addresses are behind a Service's address, so here the password and the certificates protect
-  // ClickHouse and the operator. The node programs the rules for a Service's address shortly after the Service is created.
+  // The gateway cannot see which addresses are behind a Service's address. Here, the password and the certificates protect
+  // ClickHouse and the operator. The node sets up the rules for a Service's address shortly after the Service is created.
   await expect
     .poll(() => call('mixed'), { timeout: 30_000 })
     .toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
@@ -325,7 +325,10 @@ test('helm uninstall leaves only what docs/install.md lists', NO_RETRY, async ()
   await stand.helm('uninstall', '--wait');
   const kinds = await stand.kubectl('api-resources', '--verbs=list', '-o', 'name', '--namespaced=true');
   const listed = kinds.split('\n').filter((kind) => !/^(events|pods\.metrics|endpoints$)/.test(kind));
-  /** Returns the remaining objects. Includes only one object per kind for objects with generated names. */
+  /**
+   * Returns the names of the remaining objects. Generated parts of names are replaced with `…`, and each such name is listed only
+   * once.
+   */
   const left = async (): Promise<readonly string[]> => {
     const names = (await stand.system('get', listed.join(','), '-o', 'name', '--ignore-not-found')).split('\n');
     const known = names

@@ -19,7 +19,7 @@ const WAIT_MS = 150_000;
 /** The log as readers see it, with only the latest version of each id. */
 const READ = '(SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id)';
 
-/** The columns of a log row that tests compare with the sent request. */
+/** The columns of a log row that tests read. */
 export interface StoredRow {
   readonly id: string;
   readonly body: string;

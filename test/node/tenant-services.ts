@@ -33,7 +33,10 @@ const endpoint = (name: string, serviceRef: object) =>
     },
   });
 
-/** Returns an account, a project, and endpoints that forward to the tenant's Services. The Service of `own` is created later. */
+/**
+ * Returns the tenant's namespace, account and project, its Services, and endpoints that forward to them. The Service `own` is
+ * created later.
+ */
 export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): readonly object[] => [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: TENANT } },
   object('standin.dev/v1alpha1', 'Account', 'default', { spec: {} }),
@@ -43,7 +46,8 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   alias('api', 'kubernetes.default.svc.cluster.local'),
   service('by-hand', { ports: [{ port: 8123 }] }),
   addresses('by-hand', clickhouse, 8123),
-  // Only tenants who may write EndpointSlices can create such a slice, which adds an address to those of the selected pods.
+  // Only tenants who may write EndpointSlices can create those of `mixed` and `stream`, which add an address to those of the
+  // selected pods.
   service('mixed', { selector: { app: 'none' }, ports: [{ port: 8123 }] }),
   addresses('mixed', clickhouse, 8123),
   service('stream', { selector: { app: 'none' }, ports: [{ port: 9443 }] }),
@@ -57,7 +61,7 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   endpoint('stream', { name: 'stream', port: 9443, scheme: 'https' }),
 ];
 
-/** Returns a valid Service with a pod that responds. */
+/** Returns the Service `own` with its pod, which responds with `pod`. */
 export const ownService = (image: string): readonly object[] => [
   {
     apiVersion: 'v1',
@@ -76,7 +80,10 @@ export const ownService = (image: string): readonly object[] => [
   service('own', { selector: { app: 'own' }, ports: [{ port: 80, targetPort: POD_PORT }] }),
 ];
 
-/** Sends a request to a TLS server without a client certificate. Returns the response, the error code, or `closed`. */
+/**
+ * Sends a request without a client certificate to a TLS server. Returns the first part of the response, the error code, or
+ * `closed`.
+ */
 export const helloWithoutCertificate = (host: string, port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false });

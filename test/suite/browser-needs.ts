@@ -12,7 +12,7 @@ export const findBrowserNeeds = (filters: readonly string[]): Promise<readonly s
   findFilesThatNeed(BROWSER_MODULE, filters);
 
 /**
- * Checks for a browser, and installs Debian's Chromium if this process runs as root. Resolves with instructions if there is no
+ * Checks for a browser. If there is none, installs Debian's Chromium as root. Resolves with instructions if there is still no
  * browser.
  */
 export const prepareBrowser = async (report: (line: string) => void): Promise<string | undefined> => {

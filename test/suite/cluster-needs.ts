@@ -22,8 +22,8 @@ const KUBECTL_MODULE = 'test/cluster/kubectl.ts';
 const TEST_FILES = 'test/{integration,e2e,node,torture}/**/*.test.ts';
 
 /**
- * Returns paths, relative to the root of the checkout, of the test files that vitest's `filters` select. Without filters, all test
- * files are considered.
+ * Returns the needs of the test files that vitest's `filters` select, as paths relative to the root of the checkout. Without
+ * filters, all test files are selected.
  */
 export const findClusterNeeds = async (filters: readonly string[]): Promise<ClusterNeeds> => {
   const shared: string[] = [];
@@ -57,8 +57,8 @@ const selectedTestFiles = async (filters: readonly string[]): Promise<readonly s
 };
 
 /**
- * Returns the modules in test/ that a file loads. The search ends at the shared cluster, which itself loads the module for own
- * clusters.
+ * Returns the file and all modules of the checkout that it loads by relative paths, directly or indirectly. Does not follow the
+ * imports of the shared cluster's module, because that module itself loads OWN_MODULE.
  */
 const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
   if (seen.has(file)) return seen;

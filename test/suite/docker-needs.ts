@@ -13,8 +13,8 @@ export const findDockerNeeds = (filters: readonly string[]): Promise<readonly st
   findFilesThatNeed(IMAGES_MODULE, filters);
 
 /**
- * Starts the Docker engine and builds the images. Resolves with the engine, or with instructions if there is no engine. The tests
- * report a failed build.
+ * Starts the Docker engine and builds the images. Resolves with the engine, even if a build fails, because the tests then report
+ * the failure. Resolves with instructions if this machine cannot run the engine or lacks a base image.
  */
 export const prepareImages = async (report: (line: string) => void): Promise<DockerEngine | string> => {
   let engine: DockerEngine | undefined;

@@ -3,7 +3,7 @@ import ts from 'typescript';
 export interface ModuleImport {
   /** The specifier as written in the code, such as `../cluster/kubeconfig.ts`, `@standin/contract` or `node:fs`. */
   readonly specifier: string;
-  /** True for imports that are erased at run time. */
+  /** True for `import type` and `export type`, which load nothing at run time. */
   readonly isTypeOnly: boolean;
 }
 

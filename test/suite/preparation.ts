@@ -48,11 +48,13 @@ export const filesThatWait = ({ cluster, node, docker }: Needs): readonly string
   ...new Set([...cluster.shared, ...cluster.own, ...cluster.helm, ...cluster.kubectl, ...node, ...docker]),
 ];
 
-/** Returns whether programs must be built first, which takes minutes. Returns false if a build is impossible. */
+/** Returns whether the cluster program must be built first, which takes minutes. Returns false if a build is impossible. */
 export const takesMinutes = async ({ cluster }: Needs, useContainers: boolean): Promise<boolean> =>
   needsProgram(cluster, useContainers).length > 0 && (await lacksGoProgram('cluster'));
 
-/** Prepares everything that Kubernetes, Helm, a node and the images need. */
+/**
+ * Prepares everything that Kubernetes, Helm, a node and the images need. Resolves with the test files for which that is impossible.
+ */
 export const preparePrograms = async (needs: Needs, useContainers: boolean, report: Progress): Promise<Prepared> => {
   const clusters = await prepareClusters(needs.cluster, useContainers, report);
   const notRun = [...clusters, ...(await prepareTool(without(needs.node, clusters), () => prepareNodeTests(report)))];
@@ -62,7 +64,10 @@ export const preparePrograms = async (needs: Needs, useContainers: boolean, repo
   return typeof engine === 'string' ? { notRun: [...notRun, { files: images, reason: engine }] } : { notRun, engine };
 };
 
-/** Prepares a browser and builds the dashboard, because the build time would otherwise count towards a test. */
+/**
+ * Prepares a browser and builds the dashboard, because the build time would otherwise count towards a test. Resolves with the test
+ * files that cannot run.
+ */
 export const prepareDashboard = async ({ browser }: Needs): Promise<readonly NotRun[]> => {
   if (browser.length === 0) return [];
   const reason = await prepareBrowser(console.log);

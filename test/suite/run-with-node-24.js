@@ -1,4 +1,4 @@
-// Plain JavaScript, because it runs with the system's Node.
+// This file is JavaScript because it runs with the system's Node, which may not run TypeScript.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
@@ -13,7 +13,7 @@ export const runWithNode24 = (file) => {
     env,
     stdio: 'inherit',
   });
-  // Keeps this process running until the child ends. Ctrl-C in a terminal also reaches the child directly.
+  // Passes signals on, and keeps this process running until the child ends. Ctrl-C in a terminal also reaches the child directly.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`${error.message}\n`);

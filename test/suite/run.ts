@@ -1,8 +1,7 @@
 /**
- * `npm test` checks the requirements on this machine, builds the cluster program and helm if they are not cached, then runs all
- * static checks and all unit, integration, end-to-end and torture tests. Arguments go to vitest. For example, `npm test -- gateway`
- * runs the test files with `gateway` in their path. With `--containers`, Kubernetes and ClickHouse run from Docker images instead
- * of this repository's programs.
+ * `npm test` checks the requirements on this machine, builds missing programs and the images, and runs all static checks and all
+ * tests. Arguments go to vitest. For example, `npm test -- gateway` runs the test files with `gateway` in their path. With
+ * `--containers`, Kubernetes and ClickHouse run from Docker images instead of this repository's programs.
  */
 import { CONTAINERS_VARIABLE } from '../harness/environment.ts';
 import {

@@ -28,7 +28,7 @@ const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
  * of a command.
  */
 const COMPILE_CACHE = path.join(ROOT, 'node_modules/.cache/standin-tests');
-/** The whole suite takes half of this time. A longer run has hung. */
+/** About twice the time that the whole suite takes. A run that takes longer has hung. */
 const TIMEOUT_MS = 60 * 60_000;
 const KILL_AFTER_MS = 10_000;
 

@@ -8,7 +8,10 @@ import { isLongRun, loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { RawClient } from './raw-client.ts';
 import { forward, Stand } from './stand.ts';
 
-/** Torture tests 1, 2 and 5: a gateway is killed at random moments, including while ClickHouse is unavailable. */
+/**
+ * Torture tests 1, 2 and 5: a gateway is killed under load and while it waits for an upstream. In some of the tests, ClickHouse is
+ * unavailable.
+ */
 
 const RATE_PER_SECOND = 200;
 const KILLS = isLongRun() ? 200 : 3;

@@ -8,7 +8,10 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Torture tests 6 to 12: however inserts fail, every answered request is stored once, and no request is rejected. */
+/**
+ * Torture tests 6 to 12: however inserts fail, every answered request is stored once. A row that ClickHouse never accepts is
+ * quarantined.
+ */
 
 const RATE_PER_SECOND = 200;
 const LOAD_MS = 1_500;
@@ -35,7 +38,7 @@ const refusal = (code: number, text: string): InsertFault => ({
   message: `Code: ${code}. DB::Exception: ${text}`,
 });
 
-/** Each fault affects every other insert, or, with `always`, all inserts during the load. */
+/** Each fault applies to every other request to ClickHouse during the load, or, with `always`, to every request. */
 const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] = [
   ['hangs (6)', { kind: 'hang' }, false],
   ['loses acknowledgements after the commit (7)', { kind: 'reset after commit' }, false],
@@ -68,7 +71,7 @@ test.each(FAULTS)(
 test('8: a segment that is sent again after ClickHouse has forgotten its token appears once', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 100 });
   let turn = 0;
-  // The same bytes get a different token, as on a server that has forgotten the first insert.
+  // The proxy gives the first insert a different token, so ClickHouse does not recognize the repeated insert as a duplicate.
   clickhouse.fault = () => (turn++ % 2 === 0 ? { kind: 'reset after commit', forgets: true } : { kind: 'none' });
   await oracle.load(RATE_PER_SECOND, delay(loadMs(LOAD_MS)));
   clickhouse.fault = () => ({ kind: 'none' });

@@ -12,7 +12,10 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask, RawClient } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Torture tests 4, 13 to 17, 19 and 20: disk, volume, client and signal faults on a gateway under load. */
+/**
+ * Torture tests 4, 13 to 17, 19 and 20: a gateway with disk faults, damaged or restored records, clients that abort, pauses, and
+ * shutdowns.
+ */
 
 const RATE_PER_SECOND = 200;
 /** The maximum peak memory of a gateway. It covers the requests in flight and the process itself. */
@@ -42,7 +45,7 @@ afterAll(async () => {
 
 const spoolDir = (): string => path.join(stand.directory, 'gateway', 'spool');
 
-/** Limits the size of the gateway's files from now on. Larger writes fail, as on a full disk. */
+/** Limits the size of each file of the gateway from now on. Writes beyond this size fail, as on a full disk. */
 const limitFiles = (bytes: number | 'unlimited'): void => {
   execFileSync('prlimit', ['--pid', String(stand.gateway.pid), `--fsize=${bytes}:unlimited`]);
 };
@@ -208,7 +211,7 @@ test('20: a gateway stopped under load loses nothing and leaves undelivered reco
 
 test('4: standin drain delivers the records of a gateway that never comes back, and empties its folder', async () => {
   await leaveRecordsOnDisk();
-  // Test 15 left this folder. Removing the folder stands for the administrator's cleanup.
+  // Test 15 left this folder. The test removes the folder, as an administrator would, so that `--expect-empty` finds nothing left.
   await rm(path.join(spoolDir(), 'quarantine'), { recursive: true, force: true });
   const drain = (...args: readonly string[]): RunningProcess =>
     startProcess({
@@ -225,7 +228,7 @@ test('4: standin drain delivers the records of a gateway that never comes back, 
   expect(late.logTail().at(-1)).toMatch(/^\d+ rows? delivered/);
   await oracle.verifyStored();
   expect(await segments()).toEqual([]);
-  // These runs cover the volume of a gateway that never started, and a volume that does not exist.
+  // The first folder is missing on an existing volume, as if the gateway had never started. The second volume does not exist.
   expect((await drain(path.join(spoolDir(), 'none')).ended()).code).toBe(0);
   expect((await drain(path.join(spoolDir(), 'none/at/all')).ended()).code).toBe(1);
 }, 120_000);

@@ -16,7 +16,10 @@ import { installStandin } from '../harness/install-standin.ts';
 
 const RATE_PER_SECOND = 200;
 const PROBE_INTERVAL_MS = 100;
-/** A drain time that is long enough for new connections to stop and for every open connection to get a response. */
+/**
+ * How long a stopping gateway accepts requests. The Service stops sending new connections in this time, and every open connection
+ * gets a response.
+ */
 const DRAIN_MS = 2_000;
 const DRAIN_TIMEOUT_MS = 5_000;
 
@@ -55,7 +58,7 @@ const isReady = async ({ adminUrl }: DeployedGateway): Promise<boolean> => {
   }
 };
 
-/** Sends new connections in turn to the gateways that were ready at the last probe, like kubelet and kube-proxy. */
+/** Starts a proxy that, like a Service, sends new connections only to gateways that were ready at the last probe, in turn. */
 const startService = async (gateways: readonly DeployedGateway[]) => {
   let ready: readonly DeployedGateway[] = gateways;
   let next = 0;

@@ -11,12 +11,13 @@ import { isLongRun } from './oracle.ts';
 import { QuotaStand, type QuotaResponse } from './quota-stand.ts';
 
 /**
- * Torture tests 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine.
+ * Torture tests 18, 21, 23, 24 and 26: the monthly quota, with two operators and five gateways as processes, a real API server and
+ * the real ClickHouse engine.
  */
 
 let stand: QuotaStand;
 let folder: string;
-/** While this file exists, the leader freezes just before it writes a ledger. */
+/** If this file exists, the leader removes it and freezes just before its next ledger write. */
 let trap: string;
 
 const QUOTA = 10_000;
@@ -28,10 +29,7 @@ const EFFECT_MS_MAX = 2_000;
 const FROZEN_MS = isLongRun() ? 60_000 : 0;
 /** The length of an API server outage. It is longer than an operator can lead without an API server. */
 const OUTAGE_MS = isLongRun() ? 600_000 : 20_000;
-/**
- * The number of requests in a volley. It exceeds the number of permits that a gateway holds, which cover ten minutes at its recent
- * rate.
- */
+/** The number of requests in a volley. During the outage, the volleys together need more permits than the gateway holds. */
 const VOLLEY = 200;
 const VOLLEY_MS = OUTAGE_MS / 200;
 
@@ -184,7 +182,7 @@ describe('quota enforcement', () => {
       accept: ({ size }) => size > 0,
       timeoutMs: 40_000,
     });
-    // This gateway had no permit yet. The other operator grants this permit.
+    // This gateway has no permit, so the other operator must grant it one.
     await stand.untilAccepted(stand.gateway(4), 40_000);
     old.process.signal('SIGCONT');
     await eventually('the result of the delayed write', () => Promise.resolve(old.process.log().join('\n')), {

@@ -9,8 +9,9 @@ import { isLongRun } from './oracle.ts';
 import { QuotaStand } from './quota-stand.ts';
 
 /**
- * Torture test 22: the operator repeatedly dies between its ledger write and the response. The ledger then contains granted blocks
- * that no gateway has. The last time, the three gateways die too, so no gateway can report that the blocks never arrived.
+ * Torture test 22: the operator repeatedly dies between its ledger write and its response to the gateway. The ledger then contains
+ * granted blocks of permits that no gateway has. The last time, the three gateways die too, so no gateway can report that the
+ * blocks never arrived.
  */
 
 const KILLS = isLongRun() ? 100 : 5;
@@ -35,7 +36,7 @@ test(
     const [operator] = operators;
     assert(operator);
 
-    /** Kills the operator after its ledger write. Returns the blocks that it wrote. */
+    /** Makes the operator die after its next ledger write. Returns the ids of the blocks that this write added. */
     const killBetween = async (): Promise<readonly string[]> => {
       const before = new Set((await stand.ledger()).blocks.map(({ id }) => id));
       await writeFile(trap, '');
@@ -51,7 +52,7 @@ test(
     await stand.setQuotaEverywhere(QUOTA);
     for (const gateway of gateways) await stand.untilAccepted(gateway);
     for (let kill = 1; kill < KILLS; kill++) {
-      // Lowers the quota by one, so that gateways return their permits and must request more.
+      // Lowers the quota by one, which makes gateways return their permits and request new ones.
       await stand.setQuotaEverywhere(QUOTA - kill);
       const leaked = await killBetween();
       expect(leaked).not.toEqual([]);

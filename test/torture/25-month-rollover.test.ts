@@ -9,8 +9,8 @@ import { QuotaStand } from './quota-stand.ts';
 
 /**
  * Torture test 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s
- * ahead. Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another
- * account has a large quota and gets requests all the time.
+ * ahead. Then all clocks are set back to an hour before the end of the month, and a new leader starts. One account uses up its
+ * quota in each month. Another account has a large quota and gets requests all the time.
  */
 
 const SKEWS_MS = [-90_000, 0, 90_000];
@@ -23,11 +23,14 @@ const DAY_MS = 24 * HOUR_MS;
  */
 const SETTLED_MS = 1_500;
 
-/** The boundary between the two months. It is far enough ahead that nothing was counted before the clocks were set. */
+/** The boundary between the two months. It is at least a day ahead, so the real time does not reach it during the test. */
 const MONTH_END_MS = periodEndMs(periodOf(Date.now() + DAY_MS));
 const [BEFORE, AFTER] = [periodOf(MONTH_END_MS - 1), periodOf(MONTH_END_MS)];
 
-/** Creates an account, a project and an endpoint `plenty` with a large quota. */
+/**
+ * Creates an account with a large quota, a project and an endpoint, all named `plenty`. Returns the path and the key for its
+ * requests.
+ */
 const addPlenty = async ({ tenant }: QuotaStand): Promise<{ path: string; key: string }> => {
   await tenant.apply('Account', 'plenty', { plan: 'Free', monthlyQuota: 1_000_000 });
   await tenant.apply('Project', 'plenty', { displayName: 'Plenty', accountRef: { name: 'plenty' } });
@@ -49,7 +52,9 @@ test('25: each row counts once, in the month of its permit, when the month ends 
   });
   const [operator] = stand.deployment.operators;
   assert(operator);
-  /** Sets the time since the end of the month according to the operator's clock. A negative value is a time before the end. */
+  /**
+   * Sets the operator's clock to this time after the end of the month (negative: before), and each gateway's clock with its skew.
+   */
   const setClocks = async (fromEndMs: number): Promise<void> => {
     const offsetMs = MONTH_END_MS + fromEndMs - Date.now();
     await operatorClock.set(offsetMs);

@@ -14,7 +14,7 @@ import { acceptedAfter, startKeyLoad } from './key-load.ts';
 
 /**
  * Torture tests 27 and 28: an API key is regenerated while gateways are under load, disconnected or frozen, and while the operator
- * dies between each pair of steps. The processes and the API server are real.
+ * dies between any two steps. The processes and the API server are real.
  */
 
 let cluster: OwnCluster;
@@ -29,7 +29,7 @@ const GATEWAYS = 5;
  * configuration.
  */
 const LENIENT = 3;
-/** This gateway also uses a proxy, but rejects requests after `STALE_MS`. */
+/** This gateway also uses a proxy, but rejects requests after `STALE_MS` without contact with the operator. */
 const STRICT = 4;
 const STALE_MS = 3_000;
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
@@ -81,7 +81,10 @@ const createPods = async (indexes: readonly number[]): Promise<void> => {
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 };
 const CLAIM = 'data-gateway-0';
-/** Creates the claim as the StatefulSet would, without the finalizer of a controller that does not run here. */
+/**
+ * Creates the volume claim of gateway 0 as the StatefulSet would. Removes its finalizer, because the controller that would remove
+ * it on deletion does not run here.
+ */
 const createClaim = async (): Promise<void> => {
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
   const metadata = { name: CLAIM, namespace: SYSTEM_NAMESPACE };
@@ -130,11 +133,11 @@ describe('27: a key regeneration under load', () => {
     const name = await regenerate();
     const { status } = await untilWaitingFor(name, LENIENT);
     expect(status).toMatchObject({ phase: 'Running', acknowledged: `${GATEWAYS - 1}/${GATEWAYS}` });
-    // New endpoints no longer wait for this gateway. The regeneration waits for the gateway as long as the pod exists.
+    // The readiness of new endpoints no longer depends on this gateway. The regeneration waits for it as long as its pod exists.
     await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
     await tenant.mock('later', '"later"');
     await tenant.untilReason('Endpoint', 'later', 'Ready');
-    // This gateway still accepts the old key, so the object must not report Completed.
+    // This gateway still accepts the old key, so the KeyRegeneration must not report Completed.
     expect((await post(gateway(LENIENT), path, old)).status).toBe(200);
     expect((await untilWaitingFor(name, LENIENT)).status).toMatchObject({ phase: 'Running' });
     await proxies.get(LENIENT)?.restore();
@@ -210,7 +213,7 @@ describe('27: a key regeneration under load', () => {
     await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
     expect((await untilWaitingFor(name, 0)).status).toMatchObject({ phase: 'Running' });
     await cluster.kubectl(['delete', 'pod', 'gateway-0', '-n', SYSTEM_NAMESPACE, '--grace-period=0', '--force']);
-    // The operator checks the object several times within this wait.
+    // The operator checks the KeyRegeneration several times within this wait.
     await delay(5_000);
     expect((await untilWaitingFor(name, 0)).status).toMatchObject({ phase: 'Running' });
     await cluster.kubectl(['delete', 'pvc', CLAIM, '-n', SYSTEM_NAMESPACE]);
@@ -229,7 +232,7 @@ const LEASE = resourcePath({
 describe('28: the operator dies during a regeneration', () => {
   const operator = () => deployment.operators[0];
   const kill = () => operator()?.process.kill('SIGKILL');
-  /** Restarts the operator and releases its lease, so that it leads immediately instead of waiting until the lease expires. */
+  /** Releases the dead operator's lease and restarts the operator, which then leads without waiting until the lease expires. */
   const restart = async (): Promise<void> => {
     await tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await operator()?.process.restart();

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
-/** Torture test 29: each request with an invalid key gets a 401 that reveals nothing, and leaves no row. */
+/**
+ * Torture test 29: each request without its project's active key gets a 401 and leaves no row. The response is the same for all
+ * keys that are not active.
+ */
 
 let stand: Stand;
 beforeAll(async () => {
@@ -24,7 +27,7 @@ const send = async (client: RawClient, keyLines: readonly string[]) => {
 /** Returns a key in the format that the operator generates, with the given checksum. */
 const generated = (checksum: string): string => `standin_${randomBytes(40).toString('hex').slice(0, 43)}${checksum}`;
 
-/** Keys that are not active. All of them get the same response. */
+/** Values of the key header that are not an active key. */
 const INVALID: readonly (readonly [name: string, key: () => string])[] = [
   ['an unknown key', () => `sk_${randomBytes(16).toString('hex')}`],
   ['a well-formed key', () => generated('0AbCdE')],
@@ -69,7 +72,7 @@ describe('an invalid key', () => {
     using client = await RawClient.connect(stand.port);
     const kinds = INVALID.slice(0, 5);
     const took = new Map<string, number[]>(kinds.map(([name]) => [name, []]));
-    // The rounds are interleaved, so that changes in the machine's load affect all keys alike.
+    // Each round sends every kind of key, so that changes in the machine's load affect all kinds alike.
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const [name, key] of kinds) {
         const lines = [`x-api-key: ${key()}`];

@@ -3,7 +3,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture test 31: targets and methods that ask a proxy to connect to another server. */
+/** Torture test 31: targets, methods, Hosts and upgrades with which a client asks a proxy to connect to another server. */
 
 let stand: Stand;
 /** The server that the requests name. Nothing may ever connect to it. */
@@ -63,7 +63,7 @@ test.each(CASES)('rejects %s', async (...[, requestLine, headers, status, code])
     text.replaceAll('NAMED', `127.0.0.1:${named.port}`).replaceAll('TARGET', stand.target('/a'));
   using client = await RawClient.connect(stand.port);
   client.send(`${fill(requestLine)} HTTP/1.1\r\n${fill(headers)}\r\nx-api-key: ${stand.own.key}\r\n\r\n`);
-  // A response to HEAD has no body, regardless of its Content-Length.
+  // Reads only the head, because a response to HEAD has no body, regardless of its Content-Length.
   const text = await (async () => {
     await expect.poll(() => client.pending.toString('latin1'), { timeout: 5_000 }).toContain('\r\n\r\n');
     return client.pending.toString('latin1');

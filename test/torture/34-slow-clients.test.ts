@@ -5,20 +5,20 @@ import { forward, json, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 34: clients that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many clients and needs `ulimit
- * -n` >= 12,000.
+ * Torture test 34: clients that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many clients that stall while
+ * sending, and needs `ulimit -n` >= 12,000.
  */
 
 const LONG = process.env['STANDIN_TEST_TORTURE'] === 'long';
 const STALLED = LONG ? 5_000 : 500;
 /**
  * The number of clients that do not read. Each client makes the gateway hold up to 10 MiB of captured response. If the total
- * exceeds the gateway's budget, all clients get a 503.
+ * exceeded the gateway's budget, new requests would get a 503.
  */
 const NOT_READING = 20;
 /** More bytes than the socket buffers on both sides can hold. */
 const LARGE_BYTES = 32 * 1024 * 1024;
-/** The time by which a connection may outlive its limit, because the gateway checks its connections every one to two seconds. */
+/** The time by which a connection may outlive its limit. The gateway checks its connections once per second. */
 const SLACK_MS = 2_000;
 const CONNECT_AT_ONCE = 200;
 
@@ -52,7 +52,7 @@ afterAll(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** Opens many connections, a few hundred at a time so that no SYN is dropped. */
+/** Opens many connections and passes each to `first`. Opens only `CONNECT_AT_ONCE` at a time, so that no SYN is dropped. */
 const connectMany = async (count: number, first: (client: RawClient) => void): Promise<RawClient[]> => {
   const clients: RawClient[] = [];
   while (clients.length < count) {
@@ -64,7 +64,7 @@ const connectMany = async (count: number, first: (client: RawClient) => void): P
   return clients;
 };
 
-/** Returns the 99th percentile of a well-behaved client's latency over `forMs`, in milliseconds. */
+/** Returns the 99th percentile of the latency of eight well-behaved clients over `forMs`, in milliseconds. */
 const normalClientsP99 = async (forMs: number): Promise<number> => {
   const waits: number[] = [];
   const until = performance.now() + forMs;
@@ -105,7 +105,8 @@ describe(`${STALLED} clients that stall in their heads, as many in their bodies,
       markers.push(marker);
     });
     const openedMs = performance.now() - opened;
-    // Sends a byte occasionally. The head timeout covers the whole head, not the time between two bytes.
+    // Some clients keep sending single bytes. The timeouts cover the whole head and the whole request, not the time between two
+    // bytes.
     const drip = setInterval(() => {
       for (const client of heads.slice(0, 50)) client.send('x');
       for (const client of bodies.slice(0, 50)) client.send('x');
@@ -126,7 +127,8 @@ describe(`${STALLED} clients that stall in their heads, as many in their bodies,
       client[Symbol.dispose]();
     }
 
-    // A client that does not read cannot see the end, so the test checks the upstream side of the connection.
+    // A client that does not read cannot see that its connection has been closed, so the test checks the upstream side of the
+    // connection.
     await expect.poll(() => upstream.open(), { timeout: LIMITS.responseStallTimeoutMs + SLACK_MS + 5_000 }).toBe(0);
     for (const client of readers) client[Symbol.dispose]();
     for (const marker of markers) stand.accept(marker);
@@ -136,7 +138,7 @@ describe(`${STALLED} clients that stall in their heads, as many in their bodies,
       `slow clients: heads cut ≤ ${Math.round(headsMs)} ms, bodies ≤ ${Math.round(bodiesMs)} ms (opened within ${Math.round(openedMs)} ms); ` +
         `other clients' p99 ${quietBefore.toFixed(1)} ms before, ${busyP99.toFixed(1)} ms during, ${quietAfter.toFixed(1)} ms after`,
     );
-    // The minimum of 50 ms allows for noise on a machine that runs other tests at the same time.
+    // A limit of at least 50 ms allows for noise on a machine that runs other tests at the same time.
     expect(busyP99).toBeLessThan(Math.max(2 * Math.max(quietBefore, quietAfter), 50));
     await stand.verify();
   });

@@ -7,8 +7,8 @@ import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 35: whatever an upstream does wrong, the client gets a correct response, the log contains it, and the gateway
- * survives.
+ * Torture test 35: if an upstream misbehaves, the client gets a 502, a 504, or a response that is recognizably incomplete. The log
+ * contains the exchange, and the gateway survives.
  */
 
 let stand: Stand;
@@ -23,7 +23,10 @@ afterAll(async () => {
 });
 
 let serial = 0;
-/** Publishes a new endpoint that forwards to `url`. Returns a request to it, and its marker, whose row `verify` expects. */
+/**
+ * Publishes a new endpoint that forwards to `url`. Returns the bytes of a request to it and the marker of the request, and makes
+ * `verify` expect the row.
+ */
 const forwardTo = async (url: string, timeoutMs = 5_000): Promise<{ marker: string; bytes: string }> => {
   serial += 1;
   const slug = `/up-${serial}`;

@@ -19,7 +19,7 @@ const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).hr
 
 let secret: Upstream;
 beforeAll(async () => {
-  // Every response closes its connection, so that the name is looked up again for each request (TTL 0).
+  // Every response closes its connection, so that the name is looked up again for each request, as if its TTL were 0.
   secret = await startUpstream((socket, { target }) => {
     const redirect = target.startsWith('/redirect')
       ? '302 Found\r\nlocation: http://169.254.169.254/latest/'
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => secret[Symbol.asyncDispose]());
 
-/** Captures a request to the quickstart's endpoint. */
+/** Calls the quickstart's endpoint. Returns the captured request. */
 const captureOne = async (dev: DevRun): Promise<LogEntry> => {
   await call(dev, '/v1/orders', { body: '{}' });
   const [entry] = await eventually('the log', () => readLog(dev.data), { accept: ({ length }) => length > 0 });

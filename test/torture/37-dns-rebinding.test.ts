@@ -28,7 +28,7 @@ const DNS: Record<string, string[][]> = {
 let stand: Stand;
 let upstream: Upstream;
 beforeAll(async () => {
-  // Every response closes its connection, so that the name is looked up again for each request (TTL 0).
+  // Every response closes its connection, so that the name is looked up again for each request, as if its TTL were 0.
   upstream = await startUpstream((socket, { target }) => {
     const redirect = target.startsWith('/redirect')
       ? '302 Found\r\nlocation: http://169.254.169.254/latest/'

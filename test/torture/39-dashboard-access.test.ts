@@ -34,7 +34,7 @@ let own: string;
 let foreign: string;
 let viewer: Person;
 let editor: Person;
-/** The ids of a log row of each project. */
+/** The ids of two log rows: one of the users' own project, and one of the foreign project. */
 let ownRow: string;
 let foreignRow: string;
 
@@ -104,7 +104,7 @@ const ask = async (
 const as = ({ token }: Person): Record<string, string> => ({ authorization: `Bearer ${token}` });
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Returns every URL of a project that the dashboard serves, with the names and the row of that project. */
+/** Returns every URL under `/p/:namespace` that the dashboard serves, with this namespace, the names in it and this row. */
 const projectPaths = (namespace: string, row: string): readonly string[] => {
   interface Entry {
     readonly path?: string;
@@ -134,7 +134,8 @@ describe('another namespace', () => {
       for (const url of [path, path.replace('?', '.data?')]) {
         const { status, body } = await ask(url, { headers: { ...as(viewer), accept: 'text/html' } });
         expect(body, url).not.toContain(SECRET);
-        // A data request combines several routes. Its status is 200 or 207, and it contains the error from each route.
+        // The response to a data request combines several routes. Its status is 200 or 207, and its body contains the error of each
+        // route.
         if (!url.includes('.data?')) expect(status, url).toBeGreaterThanOrEqual(400);
       }
     }
@@ -254,7 +255,7 @@ describe('a page on another site', () => {
   const form = (action: string, enctype: string, fields: string): string =>
     `<form method="post" action="${dashboard.url}${action}" enctype="${enctype}">${fields}</form><script>document.forms[0].submit()</script>`;
 
-  // Browsers also send the session to other ports of the same host, because cookies ignore ports.
+  // From a page on another port of the dashboard's host, browsers send the session cookie, because cookies ignore ports.
   const HOSTS = ['127.0.0.1', 'localhost'];
   const TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 

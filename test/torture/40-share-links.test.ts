@@ -47,7 +47,7 @@ afterAll(async () => {
   await run.process.kill();
 });
 
-/** Inserts a row as if it had been captured. */
+/** Inserts a row as if it had been captured. Returns its id. */
 const capture = async (changes: Partial<LogRow> = {}, project = 'shop'): Promise<string> => {
   const row = newLogRow({ project, projectUid: uids.get(project) ?? '', ...changes });
   const rows = encodeRow(row);
@@ -60,7 +60,7 @@ interface Link {
   readonly url: string;
 }
 
-/** Writes a Share without the dashboard, into the folder in which `standin dev` stores Shares. */
+/** Writes a Share without the dashboard, into the folder in which `standin dev` stores Shares. Returns its link. */
 const writeShare = async (name: string, spec: object): Promise<string> => {
   const token = randomBytes(32).toString('base64url');
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
@@ -75,7 +75,7 @@ const writeShare = async (name: string, spec: object): Promise<string> => {
 };
 
 let links = 0;
-/** Creates a link to this entry. Without `redact`, the default rules apply. */
+/** Creates a link to this captured request. Without `redact`, the default rules apply. */
 const share = async (requestId: string, redact?: object): Promise<Link> => {
   const name = `link-${(links += 1)}`;
   return { name, url: await writeShare(name, { requestId, ...(redact !== undefined && { redact }) }) };
@@ -145,7 +145,7 @@ describe('40: a share link', () => {
     expect(guessed.status).toBe(404);
     for (const { status, headers, body } of empty)
       expect({ status, headers, body }).toEqual({ status: 404, headers: guessed.headers, body: guessed.body });
-    // Timers may fire slightly early.
+    // The dashboard sends these responses after at least 250 ms, but timers may fire slightly early.
     for (const { ms } of [guessed, ...empty]) expect(ms).toBeGreaterThan(245);
   });
 

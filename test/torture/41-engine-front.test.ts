@@ -40,7 +40,7 @@ interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** URL parameters besides the query. */
   readonly search?: Readonly<Record<string, string>>;
-  /** The rows of an insert, whose query is in the URL. */
+  /** The rows of an insert. If they are set, the statement is in the URL. */
   readonly body?: string;
 }
 
@@ -96,7 +96,7 @@ describe('without the password', () => {
     const { password } = await readLogin(first.data);
     await first.process.kill('SIGKILL');
     const { manifests, data } = first;
-    // The files of the killed run remain, and affect neither the logs nor the next run.
+    // The files of the killed run remain, and affect neither `standin logs` nor the next run.
     expect(await readLog(data)).toEqual([]);
     const second = await startDev({ folders: { manifests, data } });
     const address = await readLogin(data);
@@ -132,7 +132,7 @@ describe('the password', () => {
   });
 });
 
-/** Returns the process and all its descendants. */
+/** Returns the ids of the process and all its descendants. */
 const processTree = async (root: number): Promise<readonly number[]> => {
   const parents = new Map<number, number>();
   for (const name of await readdir('/proc')) {

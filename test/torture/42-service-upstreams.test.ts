@@ -19,7 +19,10 @@ const HOSTS = Object.fromEntries(
     (name) => [name, [[POD]]],
   ),
 );
-/** A limit that is longer than three attempts of one second each. The endpoint's own timeout is 30 s. */
+/**
+ * The maximum time until a request fails when DNS does not respond. It covers three DNS queries with a timeout of one second each.
+ * The endpoint's own timeout is 30 s.
+ */
 const SILENT_MS_MAX = 8_000;
 
 let dns: DnsServer;

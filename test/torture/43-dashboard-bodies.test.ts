@@ -39,7 +39,10 @@ const MIB = 1024 * 1024;
  * that Node has not collected yet takes tens of MiB.
  */
 const GROWTH_MIB_MAX = 80;
-/** The maximum growth with incomplete bodies, which are held in memory. It is several times the limit for their total size. */
+/**
+ * The maximum growth with incomplete bodies, which the dashboard holds in memory. It is several times the dashboard's limit for
+ * their total size.
+ */
 const HELD_GROWTH_MIB_MAX = 150;
 const HEALTH_MS_MAX = 2_000;
 
@@ -140,7 +143,10 @@ const open = ({ method = 'POST', path, isChunked, headers = {} }: Flood, bytes: 
   return socket;
 };
 
-/** Resolves at the next event. Unlike `once`, does not reject, because a connection may be cut. */
+/**
+ * Resolves at the next event. Unlike `once` of node:events, it does not reject on an error, because the server may cut the
+ * connection.
+ */
 const next = (socket: Socket, event: 'close' | 'data' | 'drain'): Promise<void> =>
   new Promise((resolve) => void socket.once(event, () => resolve()));
 
@@ -148,8 +154,8 @@ const PART = Buffer.alloc(64 * 1024, 'a');
 const CHUNK = Buffer.concat([Buffer.from(`${PART.length.toString(16)}\r\n`), PART, Buffer.from('\r\n')]);
 
 /**
- * Sends a body, by default of 200 MB, as fast as the server reads it, until its end or until the server closes the connection.
- * Resolves with the response's status.
+ * Sends a body, by default of 200 MB, as fast as the server reads it. Stops early if the server closes the connection. Resolves
+ * with the status of the response.
  */
 const flood = async (options: Flood, bytes = FLOOD_BYTES): Promise<number> => {
   const socket = open(options, bytes);
@@ -232,7 +238,7 @@ describe("a signed-in user's form", { timeout: 120_000 }, () => {
   });
 
   test('accepts the largest valid endpoint', async () => {
-    // Every byte of the body takes three bytes in the form.
+    // In the form, each byte of the body is percent-encoded and takes three bytes.
     const body = `"${'€'.repeat((LIMITS.mockBodyBytesMax - 2) / 3)}"`;
     const headers = Array.from({ length: LIMITS.mockHeadersMax }, (_, index) => [
       [`spec.json.headers[${index}].name`, `x-${index}`],
@@ -296,7 +302,7 @@ describe('incomplete bodies', { timeout: 120_000 }, () => {
 describe('live update streams', { timeout: 120_000 }, () => {
   const COUNT = 20;
   const REFUSAL = `Live updates are paused because you have ${COUNT} live pages open. Close some of them.`;
-  /** Returns the first event of a new stream. */
+  /** Returns the first event of a new stream. Then closes the stream, unless the caller has passed a `signal` to close it. */
   const firstOf = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
     const leave = new AbortController();
     const url = `${dashboard.url}/events?namespace=${namespace}`;

@@ -21,7 +21,7 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 const CPU_MS_MAX = 2_000;
 const TICKS_PER_SECOND = 100;
 
-/** 160 kB of parts without an empty line, so that none has a head. */
+/** 160 kB of parts. No part has an empty line, so no part has a head. */
 const MULTIPART = '--b\r\nx\r\n'.repeat(20_000);
 /** Returns 194 kB of objects of 27 members, nested about as deeply as can be compared. The argument is the innermost value. */
 const nestedJson = (innermost: number): string => {
@@ -68,7 +68,7 @@ const capture = async (slug: string, type: string, body: string): Promise<string
 };
 
 /**
- * Returns the CPU time of all threads of `standin dev` so far in milliseconds, user and system, which are fields 14 and 15 of
+ * Returns the user and system CPU time of `standin dev` so far, in milliseconds. These times are fields 14 and 15 of
  * proc_pid_stat(5).
  */
 const cpuMs = async (): Promise<number> => {
@@ -133,7 +133,9 @@ describe('44: two responses with nested JSON', () => {
 });
 
 describe('44: a manifest with many keys', () => {
-  /** Returns the output and the CPU time of the command and its children, as the shell prints it. */
+  /**
+   * Returns the output and the CPU time of the command and its children. The shell prints this time in the last line of `times`.
+   */
   const validate = async (text: string): Promise<{ readonly output: string; readonly ms: number }> => {
     const file = path.join(await createTempFolder('validate'), 'manifest.yaml');
     await writeFile(file, text);

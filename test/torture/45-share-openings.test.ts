@@ -15,7 +15,9 @@ import { watchEventLoop, type EventLoopWatch } from '../harness/watch-event-loop
 import { HOSTILE_BODIES, type HostileBody } from './hostile-bodies.ts';
 import { isLongRun } from './oracle.ts';
 
-/** Torture test 45: captured bodies of 10 MiB that are most expensive to read, opened by many clients at once, on every page. */
+/**
+ * Torture test 45: captured bodies of 10 MiB that are most expensive to read, opened by many clients at once, and on every page.
+ */
 
 /** The maximum CPU time for which the event loop may be blocked. */
 const BLOCKED_MS_MAX = 100;
@@ -24,7 +26,7 @@ const OPENINGS = 20;
 let run: DashboardRun;
 let store: LogStore;
 let watch: EventLoopWatch;
-/** The fields of a real request, whose project and endpoint exist. */
+/** The ids of an existing project and endpoint, from a real request. */
 let real: Pick<LogRow, 'projectUid' | 'endpoint' | 'endpointUid'>;
 
 const API = '/api/v1/namespaces/default/projects/shop';
@@ -219,7 +221,7 @@ describe('45: every page and route that reads a captured body', () => {
     300_000,
   );
 
-  /** Writes a replay result whose response differs only in its last byte. */
+  /** Writes a replay result whose response differs from the captured one only in the last byte. */
   const sendAgain = async (requestId: string, { headers, bytes }: HostileBody): Promise<void> => {
     const responseBody = Buffer.from(bytes);
     responseBody.writeUInt8(0x20, responseBody.length - 1);

@@ -11,7 +11,7 @@ const ROLE = resourcePath({
 });
 
 /**
- * Removes a permission from the operator, so that the operator stops at exactly the step that needs the permission. Returns a
+ * Removes a permission from the operator, so that the operator fails at exactly the step that needs the permission. Returns a
  * function that restores the permission.
  */
 export const denyOperator = async (

@@ -3,10 +3,10 @@ import { isIP } from 'node:net';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * This module is loaded into a process under test before the process's own code (`node --import`). It answers DNS queries as the
- * test defines. STANDIN_TEST_DNS is JSON that maps each name to a list of answers. Each answer is a list of addresses, and the last
- * answer repeats. STANDIN_TEST_DNS_SERVER, such as `127.0.0.1:5353`, replaces the servers in /etc/resolv.conf, which the gateway
- * queries for Services.
+ * This module is loaded into a process under test before the process's own code (`node --import`). It replaces `dns.lookup`.
+ * STANDIN_TEST_DNS is JSON that maps each name to a list of answers, one per lookup. Each answer is a list of addresses, and the
+ * last answer repeats. STANDIN_TEST_DNS_SERVER, such as `127.0.0.1:5353`, replaces the servers of /etc/resolv.conf, which the
+ * gateway queries directly for the names of Services.
  */
 
 const table = JSON.parse(process.env['STANDIN_TEST_DNS'] ?? '{}') as Record<string, string[][]>;

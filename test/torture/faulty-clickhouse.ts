@@ -10,10 +10,10 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A fault during an insert. */
+/** What happens to an insert. */
 export type InsertFault =
   | { readonly kind: 'none' }
-  /** Connections are cut before any bytes are read. */
+  /** The connection of any request is reset before its body is read. */
   | { readonly kind: 'down' }
   /** The insert is received but never gets a response. */
   | { readonly kind: 'hang' }
@@ -27,7 +27,7 @@ export type InsertFault =
   | { readonly kind: 'refuse'; readonly code: number; readonly message: string }
   /** The status is 200, and the exception is only in a header. */
   | { readonly kind: 'exception with 200' }
-  /** The insert is always rejected if its body contains these bytes. */
+  /** An insert whose body contains these bytes is rejected. */
   | { readonly kind: 'poison'; readonly bytes: string };
 
 /** A proxy between the gateways and ClickHouse. */

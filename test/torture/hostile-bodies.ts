@@ -15,7 +15,9 @@ const of = (type: string, bytes: Buffer, ...more: readonly (readonly [string, st
 const repeated = (text: string): Buffer => Buffer.alloc(BODY_BYTES, text);
 const JSON_TYPE = 'application/json';
 
-/** Bodies of the largest stored size, each most expensive for one of its readers. */
+/**
+ * Bodies of about the largest stored size, except the compressed one. Each is expensive for one of the functions that read bodies.
+ */
 export const HOSTILE_BODIES: Readonly<Record<string, HostileBody>> = {
   'zero bytes': of(JSON_TYPE, Buffer.alloc(BODY_BYTES)),
   'escaped zeros': of(JSON_TYPE, Buffer.from(`"${'\\u0000'.repeat(BODY_BYTES / 6 - 2)}"`)),

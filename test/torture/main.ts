@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 /**
- * `npm run torture -- [--minutes N] [--seed N] [FILE…]` runs the long form. Every oracle loads its gateway for N minutes (default
- * 1). Gateways are killed 200 times, and an operator is killed 100 times. Without `--seed`, the seed is new. The seed is printed.
+ * `npm run torture -- [--minutes N] [--seed N] [FILE…]` runs the long form. An oracle loads its gateway for N minutes (default 1),
+ * or until the gateway has been killed 200 times. An operator is killed 100 times. Without `--seed`, each oracle has a new seed.
+ * The seeds are printed.
  */
 
 const { values, positionals } = parseArgs({

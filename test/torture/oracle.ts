@@ -45,14 +45,15 @@ const sha256 = (bytes: Uint8Array | string): string =>
 
 /**
  * Sends requests at a rate that does not depend on the responses, and knows what the log must contain. The oracle is never killed.
- * For each request that was answered and not rejected, it writes the sent and received bytes to a separate file. The log must
- * contain these requests. A rejected request must not be in the log. A request without a response may be in the log once.
+ * For each request that was answered and not rejected, it appends a line with the hashes of what it sent and received to a file.
+ * The log must contain these requests. A rejected request must not be in the log. A request without a response may be in the log
+ * once.
  */
 export class Oracle implements AsyncDisposable {
   readonly #stand: Stand;
   readonly #random: () => number;
   readonly #seed: number;
-  /** The prefix of all markers. It differs in each run of a test. */
+  /** The prefix of all markers, which are the queries that identify requests. It differs in each run of a test. */
   readonly #prefix: string;
   readonly #upstream: Server;
   readonly #record: number;
@@ -108,7 +109,7 @@ export class Oracle implements AsyncDisposable {
   async load(perSecond: number, until: Promise<unknown>): Promise<void> {
     const state = { isOver: false };
     const over = until.finally(() => (state.isOver = true));
-    // An error of `until` is reported at the end.
+    // If `until` fails, the error is thrown at the end, by `await over`.
     over.catch(() => undefined);
     const startedAt = performance.now();
     for (let due = 0; !state.isOver; due++) {
@@ -134,8 +135,8 @@ export class Oracle implements AsyncDisposable {
   }
 
   /**
-   * Checks the log. After the faults end, a new request gets a response. Within a minute, every answered request is in the log
-   * once, byte for byte. No rejected or unsent request is in the log.
+   * Call this after the faults have ended. Checks that a new request gets a response, that every answered request is in the log
+   * once, byte for byte, within a minute, and that the log contains no rejected or unsent request.
    */
   async verify(): Promise<void> {
     await this.ask();
@@ -177,7 +178,7 @@ export class Oracle implements AsyncDisposable {
 
   async #send(): Promise<void> {
     const client = this.#idleClient() ?? (await RawClient.connect(this.#stand.port).catch(() => undefined));
-    // The gateway accepts no connections.
+    // The gateway accepts no connections, so no request was sent.
     if (client === undefined) return;
     const { marker, bytes } = this.#next();
     client.send(bytes);
@@ -206,7 +207,7 @@ export class Oracle implements AsyncDisposable {
     this.#answered.set(marker, noted);
   }
 
-  /** Returns a request to one of the endpoints with random bytes and repeated headers in mixed case. */
+  /** Returns a request to one of the endpoints, with a random body and repeated headers in mixed case. */
   #next(): { readonly marker: string; readonly bytes: Buffer } {
     const random = this.#random;
     const marker = `${this.#prefix}${(this.#serial += 1)}`;

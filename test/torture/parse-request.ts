@@ -9,8 +9,8 @@ export interface SeenRequest {
 }
 
 /**
- * Returns the first complete request in `bytes`. Only Content-Length frames a request, because the gateway never sends chunked
- * requests.
+ * Returns the first complete request in `bytes` and the index after it, or `undefined` if no request is complete. Only
+ * Content-Length frames a request, because the gateway never sends chunked requests.
  */
 export const parseRequest = (bytes: Buffer): { request: SeenRequest; end: number } | undefined => {
   const headEnd = bytes.indexOf('\r\n\r\n');

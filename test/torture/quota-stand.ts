@@ -51,7 +51,7 @@ export class QuotaStand implements AsyncDisposable {
   readonly query: Query;
   readonly deployment: Deployment;
   readonly tenant: Tenant;
-  /** The path and the key of the account's requests. */
+  /** The path and the key for requests that count against the account. */
   readonly path: string;
   readonly key: string;
   /** The number of requests that got a 200. */
@@ -168,13 +168,13 @@ export class QuotaStand implements AsyncDisposable {
     return found;
   }
 
-  /** Restarts an operator and releases its lease, so that it leads immediately instead of waiting until the lease expires. */
+  /** Releases the dead operator's lease and restarts the operator, which then leads without waiting until the lease expires. */
   async restartOperator({ process }: DeployedOperator): Promise<void> {
     await this.tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await process.restart();
   }
 
-  /** Returns the current ledger in the operator's namespace. */
+  /** Returns an account's current quota ledger. */
   async ledger(account = 'team'): Promise<Ledger> {
     const { metadata } = await this.tenant.get('Account', account);
     const stored = await ledgerConfigMaps(this.tenant.client, SYSTEM_NAMESPACE).read(metadata.uid);

@@ -70,8 +70,8 @@ const readBody = (bytes: Buffer, head: Head, ended: boolean): Framed | undefined
 };
 
 /**
- * Returns the first complete response in `bytes` and its end. If there is none, returns the expected number of bytes, if it is
- * known.
+ * Returns the first complete response in `bytes` and the index after it. If no response is complete, returns the total number of
+ * bytes that the first one needs, or `undefined` if this number is not known.
  */
 const parseAnswer = (
   bytes: Buffer,
@@ -97,7 +97,10 @@ const parseAnswer = (
 /** One connection. The test controls each byte. */
 export class RawClient implements Disposable {
   readonly socket: Socket;
-  /** Received bytes that have not been returned yet, in pieces. Large responses arrive in thousands of pieces. */
+  /**
+   * Received bytes that have not been returned yet. They are joined only when they are read, because large responses arrive in
+   * thousands of pieces.
+   */
   #pieces: Buffer[] = [];
   #length = 0;
   /** The next parse waits until this many bytes have arrived. */
@@ -125,7 +128,7 @@ export class RawClient implements Disposable {
     return new RawClient(socket);
   }
 
-  /** Returns the received bytes that are not part of a returned response. */
+  /** Returns the received bytes after the responses that `answer` has returned. */
   get pending(): Buffer {
     const [only = Buffer.alloc(0), ...more] = this.#pieces;
     if (more.length === 0) return only;

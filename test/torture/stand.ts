@@ -67,7 +67,8 @@ export const forward = (url: string, more: Partial<ForwardActionConfig> = {}): F
 
 /**
  * A real gateway process with the real embedded ClickHouse, configured over the real config stream. The test controls clients and
- * upstreams. `accept` and `verify` check that every accepted request is in the log once, and that the log contains nothing else.
+ * upstreams. The test calls `accept` for each accepted request. `verify` then checks that each is in the log once, and that the log
+ * contains nothing else.
  */
 export class Stand implements AsyncDisposable {
   readonly port: number;
@@ -76,7 +77,7 @@ export class Stand implements AsyncDisposable {
   readonly directory: string;
   readonly clickhouse: EngineAddress;
   readonly enginePid: number;
-  /** Runs a statement on the engine itself. */
+  /** Runs a statement directly on the engine, not through `StandOptions.clickhouse`. */
   readonly query: Query;
   readonly gateway: RunningProcess;
   readonly store: LogStore;
@@ -171,7 +172,10 @@ export class Stand implements AsyncDisposable {
     return this.tenants[0];
   }
 
-  /** Adds endpoints to the first tenant's project. Resolves with the rejected endpoints when the gateway has acknowledged all. */
+  /**
+   * Adds endpoints to the first tenant's project. Resolves when the gateway has acknowledged all of them, with the reason for each
+   * rejected endpoint.
+   */
   async publish(...specs: readonly EndpointSpec[]): Promise<ReadonlyMap<string, string>> {
     const objects = specs.map((spec): EndpointConfig => {
       const name = `${(spec.method ?? 'GET').toLowerCase()}${spec.slug.replaceAll('/', '-')}`;
@@ -189,7 +193,7 @@ export class Stand implements AsyncDisposable {
     return this.#stream.publishAndAwait(objects);
   }
 
-  /** Returns a query that is unique to one request and identifies its row. */
+  /** Returns a query string that is unique to one request and identifies its row. */
   marker(): string {
     this.#serial += 1;
     return `n=${this.#serial}`;
@@ -212,8 +216,8 @@ export class Stand implements AsyncDisposable {
   }
 
   /**
-   * Checks that every accepted request has exactly one row, and that no project has any other row. A final request proves that the
-   * gateway still responds and that all rows before its own are in the log.
+   * Checks that every accepted request has exactly one row, and that no project has any other row. Sends a final request, whose row
+   * proves that the gateway still responds and that all earlier rows are in the log. Returns up to 1,000 entries, oldest first.
    */
   async verify(): Promise<readonly LogEntry[]> {
     const marker = this.marker();

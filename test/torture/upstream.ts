@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { parseRequest, type SeenRequest } from './parse-request.ts';
 
-/** Handles a complete request. */
+/** What the upstream does when it has received a complete request. */
 export type Behaviour = (socket: Socket, request: SeenRequest) => void;
 
 export interface Upstream extends AsyncDisposable {
@@ -10,7 +10,10 @@ export interface Upstream extends AsyncDisposable {
   readonly url: string;
   /** Requests in the order received, each framed by its Content-Length, as by a strict server. */
   readonly requests: readonly SeenRequest[];
-  /** Returns the bytes that belong to no request. If there are any, a connection is desynchronized. */
+  /**
+   * Returns the bytes that belong to no complete request. If there are any, the gateway and this server disagree about where a
+   * request ends.
+   */
   leftovers(): Buffer;
   /** Returns the number of connections accepted so far. */
   connections(): number;
@@ -60,6 +63,6 @@ export const startUpstream = async (
   };
 };
 
-/** Returns a complete response with a body. */
+/** Returns a complete response with status 200. `head` contains additional header lines. */
 export const answerOf = (body: string, head = ''): string =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${Buffer.byteLength(body, 'latin1')}\r\n\r\n${body}`;

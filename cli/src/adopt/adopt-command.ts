@@ -30,8 +30,8 @@ const refOf = (kind: ObjectRef['kind'], text: string, namespace: string): Object
 };
 
 /**
- * Returns whether the object exists. If the object still exists, the operator would give it and the new object the same identity,
- * and serve only one of the two.
+ * Returns whether the object exists. An identity can be moved only from an object that no longer exists. Otherwise, two objects
+ * would have the same identity, and the operator would serve only one of them.
  */
 const exists = async (client: KubeClient, { kind, namespace, name }: ObjectRef): Promise<boolean> => {
   const { asSourceError, isNotFound, resourcePath } = await import('@standin/kube');

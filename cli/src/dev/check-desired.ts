@@ -61,8 +61,8 @@ const verdictOf = (desired: DesiredObject, { objects, settings, before }: CheckD
 };
 
 /**
- * Returns whether the check needs the object. Of the Endpoints, it needs only those in the same project, because there may be
- * thousands of others.
+ * Returns whether the check needs the object. It needs other Endpoints only to check an Endpoint, and then only those in the same
+ * project, because there may be thousands of others.
  */
 const concerns = ({ kind, metadata, spec }: ResourceObject, desired: DesiredObject): boolean => {
   if (kind !== 'Endpoint') return true;

@@ -37,8 +37,8 @@ const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
 const ENTRIES = ['acts', 'clickhouse', 'gateway', 'operator', 'running.json', 'secrets', 'state', 'tls'];
 
 /**
- * Creates the folder for the log, keys and state. Returns its absolute path. Rejects with a `PlainError` if the folder is not
- * writable.
+ * Creates the folder for the log, keys and state. Returns its absolute path. Rejects with a `PlainError` if the folder cannot be
+ * created, read or written.
  */
 export const prepareDataDir = async (name: string): Promise<string> => {
   const dataDir = path.resolve(name);

@@ -58,8 +58,8 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
 };
 
 /**
- * The order of examples. A mock comes before an upstream, because the upstream may not be running. DELETE comes last, because its
- * response shows nothing.
+ * Methods in the order of preference for the example. DELETE comes last, because its response shows nothing. All mocks come before
+ * endpoints that forward, because their upstream may not be running.
  */
 const TRY_FIRST = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
 const rank = ({ method, action }: EndpointConfig): number =>

@@ -64,7 +64,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
-      // Makes V8 limit its heap, which saves memory on the user's own machine.
+      // Makes V8 use less memory at the cost of speed, because the process runs on the user's own machine.
       setFlagsFromString('--optimize-for-size');
       // Loaded on demand, because the other commands need neither the operator nor the gateway.
       const { runDev } = await import('./run-dev.ts');

@@ -15,7 +15,7 @@ const notice = (object: string, state: ObjectNotice['state'], message = ''): Obj
   where: '',
 });
 
-/** Records each call as one word. */
+/** Creates an output that records each call as text in `shown`. */
 const recording = (): { readonly shown: string[]; readonly output: DevOutput } => {
   const shown: string[] = [];
   const output: Partial<DevOutput> = {

@@ -67,8 +67,8 @@ export interface DevOutput {
 const HELD_REQUESTS_MAX = 10_000;
 
 /**
- * Holds events back until `ready`, which includes the ready objects. Earlier problems, notices about objects that are not ready,
- * and captured requests follow it. Requests that were rejected earlier are not shown.
+ * Holds notices, problems and captured requests back until `ready`, which lists the ready objects. Earlier problems, notices about
+ * objects that are not ready, and captured requests follow `ready`. Requests that were rejected earlier are not shown.
  */
 export const holdUntilReady = (output: DevOutput): DevOutput => {
   let isReady = false;
@@ -155,7 +155,7 @@ export const onlyChanges = (
 
 const fileOf = ({ where }: SourceProblem): string => where.replace(/:\d+$/, '');
 
-/** Writes NDJSON. The first event is `ready`. */
+/** Writes NDJSON. With `holdUntilReady`, the first event is `ready`. */
 export const jsonOutput = (out: Output): DevOutput => {
   const write = (event: object): void => out.json(event);
   return {

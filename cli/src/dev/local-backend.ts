@@ -76,7 +76,7 @@ const namedLog = (
       ? found
       : undefined;
   return {
-    // Histograms, previews and replay results are empty, because they require a project that exists.
+    // Histograms, distinct values, previews and replay results are empty, because they require a project that exists.
     ...projectLog(store, { namespace: '', name: '', uid: NO_UID }),
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     count: (filter) => store.count({ ...filter, ...scope }),

@@ -22,7 +22,7 @@ const titleOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${nam
  * reports its location and what to change.
  */
 export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message: string) => string) => {
-  /** The last reported or last known state of each object. */
+  /** The last known state of each object, by uid. */
   const states = new Map<string, string>();
   return {
     onStatus: ({ uid, ref, ready, conditions, wrote }: StatusWritten): void => {

@@ -40,7 +40,7 @@ const TOKEN_BYTES = 32;
 /** Runs `standin dev` on this machine until a signal arrives. Rejects with a `PlainError` if it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
   const stop = awaitStop();
-  // The output may lose its reader, as with `standin dev | head`.
+  // Stops if nothing reads the output any longer, as with `standin dev | head`.
   stdout.onError(() => stop.request());
   const { colour, data } = options;
   const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });

@@ -40,7 +40,7 @@ import { localBackend, localShares } from './local-backend.ts';
 import { lineOfField, objectNotices } from './object-notices.ts';
 import { observeSource } from './observe-source.ts';
 
-/** The source of Accounts, Projects and Endpoints. */
+/** The source of the resources: a directory of manifests or a cluster. */
 export type ResourcesFrom =
   { readonly kind: 'directory'; readonly dir: string } | { readonly kind: 'cluster'; readonly kubeconfig: string };
 
@@ -166,8 +166,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
 };
 
 /**
- * Returns the log as the destination for this process's gateway. Calls `announce` with each request received after `since` as
- * soon as ClickHouse has stored it. Rows left by an earlier process are older.
+ * Returns the log as the destination for this process's gateway. Calls `announce` with each request received after `since` as soon
+ * as ClickHouse has stored it. Rows left by an earlier process are older, so they are not announced.
  */
 const announceRows = (store: LogStore, since: Date, announce: (request: RequestEvent) => void): LogSink => ({
   migrate: () => store.migrate(),

@@ -25,7 +25,7 @@ export const keyClient = (api: ApiClient) => ({
     try {
       await api.ask(request, keyRegenerationSchema);
     } catch (error) {
-      // The response to an earlier attempt was lost.
+      // A conflict means that an earlier attempt has created the object, but its response was lost.
       if (!isServerError(error, 409)) throw error;
     }
   },

@@ -12,7 +12,7 @@ describe('the outcome of a regeneration', () => {
     ['LimitReached', 3, 'Failed'],
     ['ManagedElsewhere', 4, 'Failed'],
     ['Invalid', 1, 'Failed'],
-    // Conditions as earlier versions wrote them.
+    // Earlier versions wrote the condition Complete for a rejection, too.
     ['LimitReached', 3, 'Complete'],
   ])('is a rejection for %s, with exit code %d and a reason, from %s', (reason, exitCode, type) => {
     const conditions = [condition('Accepted', reason, 'why'), condition(type, 'Failed', 'why')];

@@ -77,7 +77,7 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
     },
     followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),
     followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
-    // Every response shows whether the project is missing.
+    // There is nothing to check in advance, because every response shows whether the project is missing.
     checkProject: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };

@@ -43,7 +43,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     await follow(reading, new Date(Math.max(lookBack, oldestKnown, options.since?.getTime() ?? 0)), known);
   });
 
-/** Lists new entries, or those since a time, until a signal arrives. */
+/** Lists new entries until a signal arrives, starting with those since the time in `--since`, if any. */
 export const tailNewest = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
     const since = options.since ?? new Date();
@@ -63,7 +63,8 @@ const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   if (options.clickhouseUrl !== undefined) return openStoreReader(options, choice);
   const api = openServer(options) ?? (await findLocal(options.data));
   if (api !== undefined) return openApiReader(api, choice);
-  // While its cluster is unreachable, `standin dev` is still starting, but its engine already holds the data folder.
+  // A `standin dev` that is still starting, for example because its cluster is unreachable, serves no JSON API yet, but its engine
+  // already uses the data folder.
   const starting = await findRunning(path.resolve(options.data));
   if (starting === undefined) return openStoreReader(options, choice);
   const { url: clickhouseUrl, username: clickhouseUser, password: clickhousePassword } = starting.clickhouse;
@@ -85,7 +86,7 @@ const withReader = async (options: ReadLogOptions, read: (reading: Reading) => P
       await reader.close();
     }
   } finally {
-    // The signal handlers would keep the process alive.
+    // Otherwise, the channel to the parent process could keep this process running.
     stop.done();
   }
 };

@@ -59,7 +59,7 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
 /**
  * Returns the identity of the project with this namespace and name. If several projects have had this namespace and name, returns
  * the identity with the newest request, so that the requests of an earlier owner are not shown. If the namespace or the name is
- * missing, returns every project, because a user with access to ClickHouse may read the whole log. The namespace or name that is
+ * missing, returns `EVERY_PROJECT`, because a user with access to ClickHouse may read the whole log. The namespace or name that is
  * given then only filters the requests.
  */
 const projectUidOf = async (
@@ -106,7 +106,7 @@ export const checkProject = async (
   hasRows: () => Promise<boolean>,
 ): Promise<void> => {
   const dataDir = path.resolve(data);
-  // With a cluster, the folder still describes the directory that it was used with before.
+  // If `standin dev` uses a cluster, the projects recorded in the folder are those of an earlier directory.
   if ((await readRunFile(dataDir))?.from === 'cluster') return;
   // A failed read is not a reason to reject a name.
   const known = await recordedProjects(dataDir).catch(() => undefined);

@@ -21,7 +21,7 @@ export const purgeClient = (api: ApiClient) => ({
     try {
       await api.ask({ method: 'POST', path: `${project}/purges`, body: { name, ...request } }, purgeSchema);
     } catch (error) {
-      // The response to an earlier attempt was lost.
+      // A conflict means that an earlier attempt has created the object, but its response was lost.
       if (!(error instanceof ServerError && error.status === 409)) throw error;
     }
   },

@@ -55,7 +55,7 @@ interface Counted {
   readonly choice: ProjectChoice;
 }
 
-/** Returns a text about how many requests match now. Users who may delete requests are not necessarily allowed to read them. */
+/** Returns text about how many requests match now. Users who may delete requests are not necessarily allowed to read them. */
 const matching = async (client: PurgeClient, project: string, { request, choice }: Counted): Promise<string> => {
   try {
     const count = await client.count(project, choice, request);

@@ -8,7 +8,10 @@ import { replayMany } from './run-replay.ts';
 // The command unreferences the channel to its parent process, which here is the test runner.
 afterEach(() => process.channel?.ref());
 
-/** Replays one request with an API whose Replay has these statuses, one per read. Without a status, it does not exist. */
+/**
+ * Replays one request with an API whose Replay has these statuses, one per read. The Replay does not exist while the status is
+ * undefined, or after the last status.
+ */
 const replay = (statuses: readonly (ReplayStatus | undefined)[], onFirstRead: () => void = () => undefined) => {
   const left = [...statuses];
   const answer = ({ method = 'GET', path }: ApiRequest): unknown => {

@@ -108,7 +108,7 @@ it('reports an interrupted response', async () => {
   await expect(read()).rejects.toMatchObject({ status: 0, isPassing: true });
 });
 
-// Otherwise, a server could fill the CLI's memory with its response.
+// Without a limit, a server could fill the CLI's memory with its response.
 it.each([200, 403])('aborts an endless response with status %d', async (status) => {
   await using server = await serve((_, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });

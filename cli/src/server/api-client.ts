@@ -33,7 +33,7 @@ export interface ApiClient {
   lines(request: ApiRequest): Promise<{ readonly headers: Headers; readonly lines: AsyncIterable<string> }>;
 }
 
-/** Set if the server is `standin dev`. */
+/** Properties of a server that is `standin dev`. */
 interface LocalServer {
   /** Whether the server has pages. False if it was started with --no-dashboard, or if its dashboard could not be built. */
   readonly hasPages: boolean;
@@ -100,7 +100,7 @@ export const ANSWER_LIMITS: AnswerLimits = {
 interface ClientOptions {
   /** Called when the server requires a token. */
   readonly findToken: FindToken;
-  /** A token that is sent with the first request. */
+  /** A token that is sent from the first request, even if the server does not require one. */
   readonly given: string | undefined;
   readonly limits: AnswerLimits;
   readonly local?: LocalServer;

@@ -72,8 +72,8 @@ export const findLocal = async (data: string): Promise<ApiClient | undefined> =>
   const dataDir = path.resolve(data);
   const run = await readRunFile(dataDir);
   if (run?.api === undefined) return undefined;
-  // A killed process leaves its run file behind, and another process may be using its port. ClickHouse may be unavailable while the
-  // process runs.
+  // A killed process leaves its run file behind, and another process may be using its port. The run file counts only if its process
+  // or its ClickHouse is running, because ClickHouse may be unavailable while the process runs.
   const isOurs = isAlive(run.pid) || (await findRunning(dataDir)) !== undefined;
   return isOurs && (await isServed(run.api)) ? localClient(dataDir, run.api) : undefined;
 };

@@ -78,7 +78,7 @@ const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, is
   if (!(await isConfirmed(question, otherwise))) throw new PlainError(`the token was not sent to ${host}`);
 };
 
-/** The TCP sockets on this machine (https://docs.kernel.org/networking/proc_net_tcp.html). */
+/** The files in which Linux lists the TCP sockets on this machine (https://docs.kernel.org/networking/proc_net_tcp.html). */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const LISTENING = '0A';
 const ROOT_UID = 0;

@@ -110,7 +110,7 @@ describe('a request to standin dev for a project', () => {
 
 describe('a request that is looked up in all projects', () => {
   const REFUSALS = { shop: { status: 404, code: 'request_not_found' }, billing: { status: 403, code: 'forbidden' } };
-  /** An API with these projects. None of them has the request. */
+  /** Creates an API with these projects, none of which has the request. */
   const apiOf = (...names: readonly (keyof typeof REFUSALS)[]): ApiClient => {
     const items = names.map((name) => ({ namespace: 'default', name }));
     const ask = ({ path: asked }: ApiRequest) => {

@@ -60,8 +60,8 @@ export const chooseProject = async (api: ApiClient, { namespace, project }: Proj
 };
 
 /**
- * Finds a captured request in any project. Resolves with undefined if no project has it. Rejects with a `PlainError` if no project
- * has it whose log the user can read, and there are others.
+ * Finds a captured request in any project. Resolves with undefined if no project has it. Rejects with a `PlainError` if the request
+ * was not found but some logs cannot be read by the user.
  */
 export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry | undefined> => {
   const projects = api.local === undefined ? await listProjects(api) : [{ namespace: ANY_NAME, name: ANY_NAME }];

@@ -11,7 +11,7 @@ import { stdout } from '../terminal.ts';
 export interface DrainOptions extends ClickHouseOptions {
   /** A gateway counts as stopped if it has not written anything for this long. */
   readonly quietSeconds: number;
-  /** Whether the command fails if any rows are left. */
+  /** Whether the command fails if anything is left, or if the operator could not be notified. */
   readonly expectEmpty: boolean;
   readonly migrate: boolean;
   /** Comma-separated config stream URLs. */
@@ -21,8 +21,8 @@ export interface DrainOptions extends ClickHouseOptions {
 }
 
 /**
- * Runs `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal arrives before the end, or
- * `expectEmpty` is set and rows are left.
+ * Runs `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal arrives before the end, or a condition
+ * of `expectEmpty` is not met.
  */
 export const drain = async (dir: string, options: DrainOptions): Promise<void> => {
   const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database, cluster } = options;

@@ -19,7 +19,7 @@ export interface EndpointFormProps {
   /** The manifest for `values`. */
   readonly yaml: string;
   readonly previewUrl: string;
-  /** The URL of the project, with which the URLs of all its endpoints start. */
+  /** The URL of the project, which all URLs of its endpoints start with. Undefined if the operator has not accepted the project. */
   readonly projectUrl: string | undefined;
   readonly existing?: { readonly endpoint: string; readonly generation: number };
   readonly isSaving: boolean;

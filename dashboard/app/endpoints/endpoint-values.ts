@@ -10,8 +10,8 @@ export interface HeaderValues {
 }
 
 /**
- * The text fields of an endpoint form. All except `headers` and `upstream` are named after their paths in the object, so that the
- * path in a validation error identifies the field.
+ * The values of an endpoint form. All except `headers` and `upstream` are named after their paths in the object, so that the path
+ * in a validation error identifies the field.
  */
 export interface EndpointValues {
   readonly 'metadata.name': string;
@@ -53,7 +53,7 @@ export const EMPTY_ENDPOINT: EndpointValues = {
   'spec.forward.timeout': '',
 };
 
-/** Returns the names of all fields that can have an error. */
+/** Returns the paths that errors can be assigned to: those of the fields, and those of the groups that contain them. */
 export const endpointFields = ({ headers }: EndpointValues): string[] => [
   ...Object.keys(EMPTY_ENDPOINT).filter((name) => name !== 'headers' && name !== 'upstream'),
   'spec.json.headers',
@@ -92,8 +92,8 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
 const optional = <T>(name: string, value: T | ''): Record<string, T> => (value === '' ? {} : { [name]: value });
 
 /**
- * Returns the `json` block. If mocking is not the current action, keeps the block unless it is empty, so that users can switch back
- * by changing `action`.
+ * Returns the `json` field of the spec, which describes the mock. If the action is not `JSON`, returns the field only if it is not
+ * empty, so that users can switch back to the mock by changing `action`.
  */
 const mockOf = (values: EndpointValues): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;

@@ -3,14 +3,14 @@ import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
 import { endpointSpec, endpointStatus } from '../../src/resources/specs.ts';
 import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
 
-/** An endpoint as shown in lists. */
+/** An endpoint as shown on pages. */
 export interface EndpointView {
   readonly endpoint: string;
   readonly title: string;
   readonly method: string;
   readonly slug: string;
   readonly action: string;
-  /** The mock's status, such as 201, or the upstream. */
+  /** What responds to requests: a mock with a status, or an upstream, shown as a URL or as a Service's `name:port/path`. */
   readonly answer:
     { readonly kind: 'mock'; readonly status: number } | { readonly kind: 'upstream'; readonly to: string };
   readonly url: string | undefined;

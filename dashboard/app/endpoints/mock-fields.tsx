@@ -12,7 +12,7 @@ export interface FieldsProps {
   readonly errorsOf: (name: string) => readonly string[];
 }
 
-/** Tells the form about a change that does not fire an input event. */
+/** Fires an input event, so that the form updates its preview. The removal of a row does not fire one. */
 const announceChange = (target: HTMLElement): void => {
   const form = target.closest('form');
   // Wait until React has removed the row.

@@ -8,7 +8,7 @@ import type { FieldsProps } from './mock-fields.tsx';
 export interface RouteFieldsProps extends FieldsProps {
   /** False if the object exists. The name of an existing object cannot change. */
   readonly isNew: boolean;
-  /** The URL of the project, with which the URLs of all its endpoints start. */
+  /** The URL of the project, which all URLs of its endpoints start with. Undefined if the operator has not accepted the project. */
   readonly projectUrl: string | undefined;
 }
 

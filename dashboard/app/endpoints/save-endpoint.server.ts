@@ -15,14 +15,14 @@ import {
 } from '../ui/save-form.server.ts';
 import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
 
-/** The submitted values and the object that they describe. */
+/** The submitted values, the object that they describe, and the generation that the object must have when it is saved. */
 export interface EndpointDraft {
   readonly values: EndpointValues;
   readonly object: DesiredObject;
   readonly expected: ExpectedGeneration;
 }
 
-/** Reads a submitted form. `before` is the endpoint that is being edited. */
+/** Reads a submitted form. `before` is the endpoint that is being edited, or undefined for a new endpoint. */
 export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
   const values = readEndpointValues(form);
   const existing = before && { metadata: desiredOf(before).metadata, body: endpointSpec(before).json?.body };
@@ -34,7 +34,8 @@ export const draftOf = (form: FormData, params: ProjectName, before: ResourceObj
 };
 
 /**
- * Writes the draft, or only validates it if `dryRun` is true. Rejects the draft if a GitOps tool manages the endpoint (`before`).
+ * Writes the draft, or only validates it if `dryRun` is true. If a GitOps tool manages the endpoint (`before`), returns that as an
+ * error.
  */
 export const applyDraft = async (
   { resources }: Backend,
@@ -45,7 +46,8 @@ export const applyDraft = async (
   const managed = managedForm(before);
   if (managed !== undefined) return managed;
   const toErrors = (problems: readonly Problem[]): FormErrors => errorsOf(problems, endpointFields(values));
-  // An object without a name cannot be validated. If the display name is missing too, report only the missing display name.
+  // The API server cannot validate an object without a name. If the display name is missing too, omit the problem with the name,
+  // because the name is derived from the display name.
   if (object.metadata.name === '') {
     const parsed = parseObject(object);
     const problems = parsed.ok ? [] : parsed.problems;

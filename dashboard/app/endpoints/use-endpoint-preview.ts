@@ -22,7 +22,7 @@ export const useEndpointPreview = (url: string, yaml: string, errors: FormErrors
   const [last, setLast] = useState(errors);
   if (errors !== last) {
     setLast(errors);
-    // The response to a submission replaces the preview, which is older. Its request may even have failed.
+    // The response to a submission is newer than the preview, so it replaces the preview.
     if (errors !== undefined) {
       setPreview({ yaml, errors });
       setTouched(NONE);

@@ -72,7 +72,10 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   );
 };
 
-/** Shows how much of the body was captured and how much of it is on the page. */
+/**
+ * Shows how much of a truncated body was captured, and how much of the captured part is on the page if the page does not show all
+ * of it.
+ */
 const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly body: BodyView }) => (
   <>
     {bytesCaptured < bytes && (

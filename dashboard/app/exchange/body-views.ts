@@ -23,8 +23,8 @@ export const mediaType = (contentType: string): string => (contentType.split(';'
 const charsetOf = (contentType: string): string | undefined => /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
 
 /**
- * Decodes text in the charset of its content type. Returns undefined if the charset is missing or unknown, or the bytes do not
- * match it.
+ * Decodes text in the charset of its content type. Returns undefined if the charset is missing or unknown, or if the bytes are not
+ * valid in that charset.
  */
 const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefined => {
   const charset = charsetOf(contentType);
@@ -39,7 +39,10 @@ const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefi
 export const bodyBytes = ({ body, bodyEncoding }: Pick<BodyView, 'body' | 'bodyEncoding'>): Uint8Array =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** Returns the part of the body that is on the page as text. Returns undefined if that part is not text. */
+/**
+ * Decodes the part of the body that is on the page. Returns undefined if it is neither UTF-8 nor in the charset of its content
+ * type.
+ */
 export const bodyText = (view: BodyView): string | undefined =>
   view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType);
 
@@ -50,7 +53,7 @@ const isJsonType = (type: string): boolean => type.endsWith('/json') || type.end
  */
 export const isBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
 
-/** Returns the views that a body supports, best first. Returns no views if there is no body. */
+/** Returns the views that a body supports, best first. Returns no views if the captured body is empty. */
 export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   if (view.bytesShown === 0) return [];
   const type = mediaType(view.contentType);
@@ -82,7 +85,7 @@ const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i;
 
 const decodeComponent = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
-  // Throwing an exception for each of many pairs would be slow.
+  // Avoids most exceptions of `decodeURIComponent`, because throwing one for each of many pairs would be slow.
   if (BROKEN_ESCAPE.test(spaced)) return spaced;
   try {
     return decodeURIComponent(spaced);

@@ -2,9 +2,9 @@ import { textStream } from '../../src/pages/text-stream.ts';
 
 const headersOf = (name: string, contentType: string): Readonly<Record<string, string>> => ({
   'content-type': contentType,
-  // The dashboard chooses the name. Characters that would need quoting are replaced.
+  // The name is never from captured data. Characters that would need quoting are replaced.
   'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
-  // This policy applies in addition to the one in `securityHeaders`, which also contain `nosniff`.
+  // Browsers apply this policy in addition to the one in `securityHeaders`. Those headers also contain `nosniff`.
   'content-security-policy': "sandbox; default-src 'none'",
 });
 

@@ -2,7 +2,7 @@ import type { HeaderPair } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import type { EncodedBody } from '@standin/exchange/formats';
 
-/** The maximum size of a body on a page. Users can download the whole body. */
+/** The maximum number of bytes of a body on a page. Users can download the whole captured body. */
 export const BODY_SHOWN_BYTES_MAX = 256 * 1024;
 
 export const BODY_PARTS = ['request', 'response'] as const;
@@ -13,11 +13,11 @@ export type BodyPart = (typeof BODY_PARTS)[number];
 export interface BodyView extends EncodedBody {
   /** The Content-Type header as sent. Empty if it was missing. */
   readonly contentType: string;
-  /** The size of the whole body. */
+  /** The size of the whole body, in bytes. */
   readonly bytes: number;
   /** The number of bytes in the log. Less than `bytes` if the capture was truncated. */
   readonly bytesCaptured: number;
-  /** The number of bytes in `body`. Less than `bytesCaptured` if the body is longer than `BODY_SHOWN_BYTES_MAX`. */
+  /** The number of bytes that `body` encodes. Less than `bytesCaptured` if more than `BODY_SHOWN_BYTES_MAX` bytes were captured. */
   readonly bytesShown: number;
 }
 

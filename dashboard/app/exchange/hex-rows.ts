@@ -10,7 +10,7 @@ export interface HexRow {
 const hexOf = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
 const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f;
 
-/** Formats the 16 bytes of a row, counted from 0, like `hexdump -C`. */
+/** Formats one row, which has up to 16 bytes, like `hexdump -C`. `row` counts from 0. */
 export const hexRow = (bytes: Uint8Array, row: number): HexRow => {
   const start = row * HEX_ROW_BYTES;
   const part = [...bytes.subarray(start, start + HEX_ROW_BYTES)];

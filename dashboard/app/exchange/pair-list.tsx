@@ -20,7 +20,7 @@ export interface PairListProps {
   readonly note?: (name: string) => string | undefined;
 }
 
-/** Lists names and values as received, including case, order and repetitions. Each value has a copy button. */
+/** Lists names and values without changing their case, order or repetitions. Each value has a copy button. */
 export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, aside, note }: PairListProps) => {
   const id = `pairs-${title.toLowerCase().replace(/\W+/g, '-')}`;
   return (

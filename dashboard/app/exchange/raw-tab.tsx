@@ -9,7 +9,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 import { SectionHeading } from './section-heading.tsx';
 
-/** Shows the request as raw text. Omits a binary body. The chunk framing of the body and the API key are not in the log. */
+/** Shows the request as raw text. Omits a binary body. The log contains neither the API key nor the chunk framing of the body. */
 export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
   const { body } = view.request;
   const isText = body.bodyEncoding === 'utf8';

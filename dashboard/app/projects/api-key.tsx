@@ -19,8 +19,8 @@ export interface ApiKeyProps {
   readonly issuedAt: string | undefined;
   readonly isOwnSecret: boolean;
   /**
-   * Information about regenerations of the key. Undefined if the account has its own Secret, because then the key cannot be
-   * regenerated.
+   * Information about regenerations of the key. Undefined if the Account names a Secret of the user, because Standin cannot
+   * regenerate the key in that Secret.
    */
   readonly regenerations: KeyRegenerationView | undefined;
   readonly plan: string | undefined;
@@ -83,7 +83,7 @@ const KeyRow = () => {
   );
 };
 
-/** Shows the key that callers authenticate with, and the account's plan and quota. */
+/** Shows the key that callers authenticate with, masked until the user reveals it, and the account's plan and quota. */
 export const ApiKey = (props: ApiKeyProps) => {
   const {
     namespace,

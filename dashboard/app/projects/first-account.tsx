@@ -33,8 +33,8 @@ export interface FirstAccountProps {
 }
 
 /**
- * Explains that a project needs an account. The page shows this if there is no account. Local users can create an account here. On
- * a cluster, the platform team manages accounts.
+ * Shown if there is no account. Explains that a project needs one. Local users can create an account here. On a cluster, the
+ * platform team manages accounts.
  */
 export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
   <>

@@ -27,7 +27,7 @@ const Requests = ({ project: { requests }, isLogUnavailable }: ProjectCardProps)
   );
 };
 
-/** Shows a project's URL, the state of its endpoints, and its requests. */
+/** Shows a project's URL, the number of ready endpoints, the recent requests, and the quota. */
 export const ProjectCard = ({ project, isLogUnavailable }: ProjectCardProps) => {
   const { namespace, title, uri, url, readiness, endpoints, account, plan, quota, owner } = project;
   return (

@@ -2,7 +2,7 @@ import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin
 import type { ProjectSpec } from '@standin/crds';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 
-/** The text fields of a project form. Each is named after its path in the object. */
+/** The values of a project form. Each is named after its path in the object. */
 export interface ProjectValues {
   readonly 'spec.displayName': string;
   readonly 'metadata.name': string;

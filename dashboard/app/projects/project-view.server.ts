@@ -17,7 +17,7 @@ export interface ProjectView {
   readonly endpoints: { readonly ready: number; readonly total: number };
   readonly account: string;
   readonly plan: string | undefined;
-  /** Maximum number of accepted requests per month. Undefined if there is no limit or the account is unknown. */
+  /** Maximum number of accepted requests per month. Undefined if there is no limit or the account was not found. */
   readonly quota: number | undefined;
   readonly retentionDays: number | undefined;
   readonly owner: Owner | undefined;

@@ -27,7 +27,7 @@ const ANY: PurgeValues = { q: '', from: '', to: '', requests: 'All' };
 /** A placeholder, because the user enters the reason only in the confirmation. */
 const ANY_REASON = '-';
 
-/** Form field names by their paths in the object. */
+/** The names of the form fields, by their paths in a Purge. */
 const FIELDS: Readonly<Record<string, keyof PurgeValues>> = {
   'spec.filter.search': 'q',
   'spec.filter.from': 'from',
@@ -35,7 +35,7 @@ const FIELDS: Readonly<Record<string, keyof PurgeValues>> = {
   'spec.requests': 'requests',
 };
 
-/** Replaces the API server's message about an invalid time, because the form also accepts relative times. */
+/** Replaces the schema's message about an invalid time, because the form also accepts relative times. */
 const NOT_A_TIME = 'must be a time, such as 2026-11-21T09:00:00Z, or 2h for two hours ago';
 
 const inForm = (problem: Problem): Problem =>

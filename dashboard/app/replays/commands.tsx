@@ -2,7 +2,7 @@ import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import type { ReplayCommands } from './replay-commands.server.ts';
 
-/** Shows commands that start the same replay without the dashboard. */
+/** Shows the manifest of a replay, and commands that start a copy of the replay without the dashboard. */
 export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
   <details className="group rounded border border-line">
     <summary className="px-3 py-2 font-medium">Command line</summary>

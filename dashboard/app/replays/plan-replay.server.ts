@@ -28,7 +28,7 @@ export interface PlannedRequest extends Pick<
 export interface ReplayPlanView {
   /** The number of requests that the replay would send, which is at most `LIMITS.replayRequestsMax`. */
   readonly count: number;
-  /** The number of other matching requests, which exceed the maximum of a replay. */
+  /** The number of matching requests beyond `LIMITS.replayRequestsMax`, which the replay would not send. */
   readonly more: number;
   readonly seconds: number;
   /** The oldest requests, which are sent first. */

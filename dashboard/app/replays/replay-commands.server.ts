@@ -23,14 +23,14 @@ interface WrittenSpec {
   readonly order?: string;
 }
 
-/** Commands that start the same replay without the dashboard. */
+/** The manifest of a replay, and commands that start a copy of the replay without the dashboard. */
 export interface ReplayCommands {
   readonly yaml: string;
   /** A `kubectl create -f -` command. The name is generated, so that each run creates a new replay. */
   readonly kubectl: string;
   /**
-   * A command that starts with `standin`. Undefined if a command line cannot contain the edits, because they are too large, are not
-   * text, contain control characters, or have a body that starts with `@`.
+   * A command that starts with `standin`. Undefined if the command would be too long or contain control characters, or if its flags
+   * cannot express the edits: a binary body, a body that starts with `@`, or a header value outside printable ASCII.
    */
   readonly standin: string | undefined;
 }
@@ -91,7 +91,7 @@ const standinCommand = (namespace: string, spec: WrittenSpec): string | undefine
 export const replayCommands = (object: DesiredObject): ReplayCommands => {
   const { metadata } = object;
   const written = object.spec as WrittenSpec;
-  // Omits the requested state, because a new replay always starts running.
+  // Omits the requested state, so that the copy starts even if this replay is suspended or cancelled.
   const spec = Object.fromEntries(Object.entries(written).filter(([field]) => field !== 'state'));
   const named = { ...object, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
   // kubectl needs a cluster, regardless of the dashboard's mode.

@@ -170,7 +170,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
           isEdited={isEdited}
         />
       </section>
-      {/* Sticky, so that the button is always visible. It has the initial focus: without edits, users only press Enter. */}
+      {/* Sticky, so that the button is always visible. The button has the initial focus: without edits, users only press Enter. */}
       <div
         data-sticky-actions
         className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"

@@ -2,7 +2,7 @@ import { LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/c
 import { replayObject, type ReplayIdentity } from '../../src/replays/replay-object.ts';
 import { filledLines, lineFeeds } from '../ui/text-lines.ts';
 
-/** The captured request that fills the replay form. Strings from the wire are latin1. */
+/** The captured request that fills the replay form. The target and the headers are latin1, as in `LogEntry`. */
 export interface CapturedView {
   readonly id: string;
   readonly method: string;
@@ -15,8 +15,8 @@ export interface CapturedView {
 }
 
 /**
- * The text fields of a replay form. Each is named after its path in the object, so that the path in a validation error identifies
- * the field.
+ * The values of a replay form. Each is named after its path in the object, so that the path in a validation error identifies the
+ * field.
  */
 export interface ReplayValues {
   readonly 'spec.edit.method': string;
@@ -79,12 +79,13 @@ export const readReplayValues = (form: FormData): ReplayValues =>
     (Object.entries(EMPTY) as [keyof ReplayValues, string][]).map(([name, unset]) => {
       const value = form.get(name);
       const text = typeof value === 'string' ? lineFeeds(value) : unset;
-      // The body is not trimmed, because it is sent byte for byte. The headers are not, because errors name their lines.
+      // The body is not trimmed, because it is sent byte for byte. The headers are not trimmed either, because errors contain line
+      // numbers.
       return [name, name === 'spec.edit.body' || name === 'spec.edit.headers' ? text : text.trim()];
     }),
   ) as unknown as ReplayValues;
 
-/** Returns the edited parts. Returns undefined if the request is unchanged. */
+/** Returns `spec.edit` of the Replay, which contains only the changed parts. Returns undefined if the request is unchanged. */
 export const editOf = (values: ReplayValues, captured: CapturedView): Record<string, unknown> | undefined => {
   const before = replayValuesOf(captured);
   const differs = (name: keyof ReplayValues): boolean => values[name] !== before[name];
@@ -129,7 +130,7 @@ export interface BulkValues {
   readonly order: string;
 }
 
-/** Form field names by their paths in the object. */
+/** The names of the form fields, by their paths in a Replay. */
 export const BULK_FIELDS: Readonly<Record<string, keyof BulkValues>> = {
   'spec.filter.search': 'q',
   'spec.filter.from': 'from',

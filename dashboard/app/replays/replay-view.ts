@@ -18,7 +18,7 @@ export interface ReplayView {
   /** The requested state, such as `Suspended`. */
   readonly state: string;
   readonly phase: ReplayPhase;
-  /** The number of requests. Undefined if they have not been counted yet. */
+  /** The number of requests to send. Undefined if the operator has not counted them yet. */
   readonly planned: number | undefined;
   readonly sent: number;
   readonly failed: number;

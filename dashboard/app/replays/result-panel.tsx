@@ -14,7 +14,7 @@ export interface ResultPanelProps {
   readonly params: ProjectName;
   /** `Endpoint`, `Upstream` or `URL`. */
   readonly target: string;
-  /** The Replay whose edits the next replay copies. */
+  /** The name of the Replay whose edits and target the link "Edit and replay" copies. Undefined if the link copies none. */
   readonly like: string | undefined;
   readonly result: ResultView;
   readonly zone: TimeProps['zone'];
@@ -82,7 +82,7 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
   );
 };
 
-/** Shows the result of one request next to the captured response. */
+/** Shows the result of one replayed request, and how it differs from the captured response. */
 export const ResultPanel = (props: ResultPanelProps) => {
   const { result, zone } = props;
   const { status, method, url, sentAt, durationMs, error, captured, diff } = result;

@@ -10,7 +10,7 @@ export interface ResultTableProps {
   readonly params: ReplayName;
   readonly replay: ReplayView;
   readonly results: readonly ReplaySummary[];
-  /** Shows only results with this status. 0 selects those without a response. */
+  /** Shows only results with this status. 0 selects those without a response. Undefined selects all results. */
   readonly status: number | undefined;
   readonly isCut: boolean;
 }

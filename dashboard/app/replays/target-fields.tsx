@@ -3,7 +3,7 @@ import { Input } from '../ui/input.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
 
 export interface TargetFieldsProps {
-  /** Form field names. */
+  /** The names of the form fields. */
   readonly names: { readonly kind: string; readonly url: string };
   readonly kind: string;
   readonly url: string;

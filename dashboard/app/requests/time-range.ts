@@ -37,7 +37,7 @@ const instant = (text: string | undefined, now: Date): Date | undefined => {
   return at === undefined || Number.isNaN(at.getTime()) ? undefined : at;
 };
 
-/** Reads the URL parameters. Ignores invalid times, so a mistyped URL shows more requests but never an error. */
+/** Reads the URL parameters. Ignores invalid times, so a mistyped URL may show too many requests but never an error. */
 export const readTimeRange = (from: string | null, to: string | null): TimeRange => {
   const now = new Date();
   const known = (text: string | null): string | undefined =>

@@ -6,7 +6,7 @@ export type TrafficRow = Pick<
   'id' | 'receivedAt' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'bodyBytes' | 'endpoint' | 'outcome'
 >;
 
-/** The last row of a page. The next page starts after it. */
+/** The position of the last row of a page. The next page starts after this row. */
 export type RowCursor = Pick<TrafficRow, 'id' | 'receivedAt'>;
 
 export const toTrafficRow = (summary: LogSummary): TrafficRow => {

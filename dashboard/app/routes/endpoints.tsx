@@ -13,7 +13,7 @@ import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Input } from '../ui/input.tsx';
 
-/** The maximum number of rows, so that the page renders within a frame or two. Users can find other endpoints with the filter. */
+/** The maximum number of rows, so that the page renders without a noticeable delay. The filter finds the other endpoints. */
 const ROWS_MAX = 500;
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {

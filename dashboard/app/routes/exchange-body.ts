@@ -7,8 +7,8 @@ import { notFound } from '../../src/pages/failures.ts';
 import { exchangeParams } from './params.server.ts';
 
 /**
- * Returns a captured body, byte for byte. `?item=N` selects a part of a multipart body. `?as=image` sets the content type of the
- * image, so that pages can show it.
+ * Returns the captured body that `?part=request` or `?part=response` selects, byte for byte. `?item=N` selects a part of a
+ * multipart body. `?as=image` sets the content type of the image, so that pages can show it.
  */
 export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);

@@ -12,7 +12,7 @@ import { textStream } from '../../src/pages/text-stream.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Returns an exchange as text for the clipboard: `?as=curl`, `fetch` or `har`. */
+/** Returns text for the clipboard: the request as a command (`?as=curl`) or code (`?as=fetch`), or the exchange (`?as=har`). */
 export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);

@@ -8,7 +8,7 @@ import { readExchange } from '../exchange/read-exchange.server.ts';
 import { notFound } from '../../src/pages/failures.ts';
 import { exchangeParams } from './params.server.ts';
 
-/** Returns an exchange as a file, which is the raw request with `?as=http` and an HTTP archive with `?as=har`. */
+/** Returns a file: the raw request for `?as=http`, or the request and the response as an HTTP archive for `?as=har`. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const format = new URL(request.url).searchParams.get('as');

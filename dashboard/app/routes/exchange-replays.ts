@@ -6,7 +6,7 @@ import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 /** The maximum number of replays on the page. Requests are rarely replayed more often. */
 const SHOWN_MAX = 50;
 
-/** Returns the replays of one captured request, for a tab of its panel. */
+/** Returns the replays of one captured request, for the Replays tab. */
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const log = await openLog(backend, names);

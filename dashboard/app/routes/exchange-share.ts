@@ -6,7 +6,10 @@ import { createShareFrom, loadShareDialog, previewShare } from '../shares/share-
 export const loader = async ({ params, context }: LoaderFunctionArgs) =>
   Response.json(await loadShareDialog(context, exchangeParams(params)));
 
-/** Handles the dialog's form. `intent=preview` writes nothing. `intent=create` creates the link and returns it only once. */
+/**
+ * Handles the dialog's form. `intent=create` creates the link and returns it, and the link cannot be retrieved later. Any other
+ * intent returns a preview and writes nothing.
+ */
 export const action = async ({ request, params, context }: ActionFunctionArgs) => {
   const form = await request.formData();
   const names = exchangeParams(params);

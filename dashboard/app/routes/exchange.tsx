@@ -17,7 +17,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return { params: names, view: await readExchange(backend, names, loadExchange) };
 };
 
-/** Skips the reload when the user switches tabs or body views, because captured data does not change. */
+/** Skips the reload when only the query changes. The query selects the tab and the body view, and captured data does not change. */
 export const shouldRevalidate: ShouldRevalidateFunction = ({ currentUrl, nextUrl, defaultShouldRevalidate }) =>
   currentUrl.pathname === nextUrl.pathname && currentUrl.search !== nextUrl.search ? false : defaultShouldRevalidate;
 

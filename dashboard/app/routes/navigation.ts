@@ -3,7 +3,7 @@ import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { endpointSpec, projectSpec } from '../../src/resources/specs.ts';
 import type { NavigationTargets } from '../shell/navigation-targets.ts';
 
-/** The maximum number of projects, and of endpoints, that the palette filters. Users do not scroll through more. */
+/** The maximum number of projects, and of endpoints, in the palette and the project switcher. Users do not scroll through more. */
 const TARGETS_MAX = 1_000;
 
 export const loader = async ({ request, context: { backend } }: LoaderFunctionArgs) => {

@@ -69,7 +69,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   };
 };
 
-/** Pauses, resumes or cancels the replay. The state is the only field of its spec that can change. */
+/** Pauses, resumes or cancels the replay by changing `spec.state`. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = replayParams(params);
   const form = await request.formData();

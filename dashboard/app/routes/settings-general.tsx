@@ -95,7 +95,7 @@ const GeneralSettings = () => {
   return (
     <div className="flex flex-col gap-8">
       {owner === undefined ? (
-        // The location's key changes after a save, so that the form then edits the saved version.
+        // A save changes the key of the location, so a new form opens with the saved version.
         <EditProject
           key={key}
           loaded={loaded}

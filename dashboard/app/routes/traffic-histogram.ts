@@ -4,7 +4,7 @@ import { projectParams } from './params.server.ts';
 import { readHistogram } from '../../src/requests/read-histogram.ts';
 import { respondOrUnavailable, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
-/** The time limit for the response, which is longer than the 10 s that ClickHouse may take for a query. */
+/** The time limit for the response, which is longer than the 10 s that ClickHouse may take to count requests. */
 const ANSWER_MS_MAX = 15_000;
 
 /** Returns the data for the chart above the list: the requests over time, the number of matches, and the total. */

@@ -7,7 +7,9 @@ const ROWS_DEFAULT = 200;
 /** The maximum number of rows on a page. Pages grow when users scroll far. */
 const ROWS_MAX = 5_000;
 
-/** Returns an older page of the list. `before` is the time and the id of the last row of the previous page, separated by `~`. */
+/**
+ * Returns a page of the list, newest first. `before` is the time and the id of the last row of the previous page, separated by `~`.
+ */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const filter = trafficFilterOrFail(searchParams, new Date());

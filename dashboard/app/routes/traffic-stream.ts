@@ -6,8 +6,8 @@ import { trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
 /**
- * Streams the tail, which is the requests that arrive while the page is open. Sends `rows` with new requests, and `unavailable`
- * while the log is not responding. The tail is complete from `since`.
+ * Streams the requests that the search in the URL selects, as they arrive. The `rows` events contain all such requests received
+ * since `since`. The `unavailable` events report that the log cannot be read.
  */
 export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;

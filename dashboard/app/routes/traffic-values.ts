@@ -7,7 +7,7 @@ import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 
 const VALUES_MAX = 50;
 
-/** Returns a field's values in the selected time range, as suggestions for the search box. */
+/** Returns a field's values that start with `prefix` in the selected time range, as suggestions for the search box. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const { since, until } = resolveRange(readTimeRange(searchParams.get('from'), searchParams.get('to')), new Date());

@@ -46,8 +46,8 @@ interface ShareFormProps extends ShareDialogProps {
 const PREVIEW_DELAY_MS = 300;
 
 /**
- * Updates the preview when the rules change. Outdated responses are dropped. After a check, `fields` contains the errors in the
- * rules.
+ * Updates the preview when the rules change. Outdated responses are dropped. After each response, `fields` contains the errors in
+ * the rules.
  */
 const usePreview = (url: string, first: ShareDialogData['preview']) => {
   const [preview, setPreview] = useState(first);

@@ -6,10 +6,12 @@ import { MethodName, StatusBadge } from '../ui/badge.tsx';
 
 /** The text that the server inserts for a removed value. */
 const REDACTED = '[redacted]';
-/** The maximum number of highlights in one text. A sender can repeat `[redacted]` 26,000 times in the shown part of a body. */
+/**
+ * The maximum number of highlights in one text. Without it, a sender could make a page slow by repeating `[redacted]` in a body.
+ */
 const MARKS_MAX = 500;
 
-/** Highlights the places where a value was removed. */
+/** Highlights each `[redacted]`, up to `MARKS_MAX`. */
 const Marked = ({ text }: { readonly text: string }) => {
   const parts = text.split(REDACTED, MARKS_MAX + 1);
   const rest = text.slice(parts.join(REDACTED).length);

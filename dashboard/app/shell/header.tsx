@@ -48,7 +48,7 @@ export interface HeaderProps {
   readonly user: string | undefined;
 }
 
-/** The palette and the help are loaded after the page, because the page can be shown without them. */
+/** The command palette and the shortcut help are loaded after the page, because the page can be shown without them. */
 const loadPalette = () => import('./command-palette.tsx');
 const loadHelp = () => import('./shortcut-help.tsx');
 const CommandPalette = lazy(() => loadPalette().then((module) => ({ default: module.CommandPalette })));
@@ -67,7 +67,7 @@ const useLoadAfterPage = (): void => {
   }, []);
 };
 
-/** Listens for ⌘K and Ctrl+K. They work even if single-key shortcuts are turned off. */
+/** Listens for ⌘K and Ctrl+K, which work even if single-key shortcuts are turned off. */
 const usePaletteKey = (open: () => void): void => {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {

@@ -14,7 +14,8 @@ export type LiveState = 'live' | 'reconnecting';
 
 /**
  * Reloads the page's data whenever a resource in the namespace changes. Without a namespace, changes in all namespaces count.
- * Hidden tabs do not listen, because browsers share six connections per host between all tabs.
+ * Hidden tabs do not listen, because browsers share six connections per host between all tabs. Returns the state of the stream of
+ * changes.
  */
 export const useLiveResources = (namespace?: string): LiveState => {
   const { revalidate, state: reloading } = useRevalidator();

@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react';
 import { paths } from '../paths.ts';
 
-/** The targets of the palette and the project switcher, from `routes/navigation.ts`. */
+/** The projects and endpoints that the command palette and the project switcher list. `routes/navigation.ts` returns them. */
 export interface NavigationTargets {
   readonly projects: readonly { readonly namespace: string; readonly project: string; readonly title: string }[];
   readonly endpoints: readonly { readonly endpoint: string; readonly title: string; readonly route: string }[];

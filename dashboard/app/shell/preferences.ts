@@ -43,6 +43,6 @@ export const changePreferences = (before: Preferences, changes: URLSearchParams)
 export const preferencesCookie = (preferences: Preferences): string =>
   `${COOKIE}=${new URLSearchParams({ ...preferences }).toString()}; Path=/; Max-Age=${MAX_AGE_S}; SameSite=Strict; HttpOnly`;
 
-/** Returns the user's preferences from the root loader. */
+/** Returns the user's preferences from the root loader, or the defaults if the loader failed. */
 export const usePreferences = (): Preferences =>
   useRouteLoaderData<{ preferences: Preferences } | undefined>('root')?.preferences ?? readPreferences(null);

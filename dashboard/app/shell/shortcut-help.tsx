@@ -2,7 +2,7 @@ import { useRegisteredShortcuts } from './shortcuts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 
-/** The OpenAPI document. It is not in `paths`, because it is not a route of the pages. */
+/** The OpenAPI document. It is not in `paths`, because it is not a Remix route. */
 const API_DOCUMENT = '/api/v1/openapi.json';
 
 export interface ShortcutHelpProps {

@@ -58,7 +58,7 @@ export const useShortcuts = (list: readonly Shortcut[]): void => {
   }, [identity]);
 };
 
-/** The maximum time between the two keys of `g e`. */
+/** The maximum time between two keys in sequence, such as `g e`. */
 const SEQUENCE_MS_MAX = 1_000;
 
 const isTyping = (target: EventTarget | null): boolean =>

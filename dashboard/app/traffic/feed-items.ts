@@ -1,9 +1,12 @@
 import { compareRows, type RowCursor, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** An item of the list, which is a request or a gap between requests. */
+/** An item of the list: a request, or a gap between requests. */
 export type FeedItem =
   | { readonly kind: 'row'; readonly row: TrafficRow }
-  /** `count` requests were skipped directly below `below`, because too many arrived at once. */
+  /**
+   * `count` requests directly below the row `below` are not in the list, because too many arrived at once or while the list was
+   * paused.
+   */
   | { readonly kind: 'gap'; readonly below: RowCursor; readonly count: number };
 
 const cursorOf = (item: FeedItem): RowCursor => (item.kind === 'row' ? item.row : item.below);

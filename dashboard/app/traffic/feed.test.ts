@@ -98,7 +98,7 @@ describe('a paused feed', () => {
     feed.resume();
     const { items } = feed.state();
     expect(items.find(({ kind }) => kind === 'gap')).toMatchObject({ count: 501 });
-    // No request was added or lost. The first row is on an older page.
+    // The gap counts exactly the requests that are not shown. Row 0 was dropped from the list and is on an older page.
     expect(countItems(items)).toBe(total);
     expect(feed.state().hasOlder).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { capWithGap, countItems, endOf, mergeItems, type FeedItem } from './feed-items.ts';
 import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** Rows that the tail, which is the stream of new requests, delivers together. */
+/** Rows that the tail delivers together. The tail is the stream of new requests. */
 export interface RowBatch {
   /** The rows, newest first. */
   readonly rows: readonly TrafficRow[];
@@ -26,16 +26,16 @@ export interface FeedState {
 export const FEED_LIMITS = {
   /** The maximum number of rows while the list follows new requests. Older rows can be loaded again. */
   followedRowsMax: 2_000,
-  /** The maximum number of waiting rows while the tail is paused. Further requests are only counted. */
+  /** The maximum number of waiting rows while the tail is paused. If more requests wait, the oldest of them are only counted. */
   waitingRowsMax: 2_000,
   /** The maximum number of remembered ids. Remembered ids prevent a request that is sent twice from being shown twice. */
   knownIdsMax: 100_000,
 } as const;
 
 /**
- * The requests on the screen. Except for visible gaps, they are a contiguous section of the log, from the newest request back to
- * the start of the next page. New requests are added on top. While the tail is paused, new requests wait, so that nothing moves
- * while a user is reading.
+ * The requests in the list. Except for visible gaps, they are all matching requests from the newest one back to the start of the
+ * next page. New requests are added on top. While the tail is paused, new requests wait, so that nothing moves while a user is
+ * reading.
  */
 export class TrafficFeed {
   readonly #listeners = new Set<() => void>();

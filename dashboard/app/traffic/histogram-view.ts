@@ -2,12 +2,12 @@ import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { formatCount, formatInstant, type Zone } from '../requests/traffic-row.ts';
 
 /**
- * Status classes in the order of the counts in a bucket. `none` means no response. A copy of `STATUS_CLASSES` in the log store,
- * which browsers do not load.
+ * Status classes in the order of the counts in a bucket, which is one bar of the chart. `none` means no response. A copy of
+ * `STATUS_CLASSES`, because browsers do not load the log store that exports it.
  */
 export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
-/** A range of adjacent buckets. */
+/** A range of adjacent buckets, including `first` and `last`. A bucket is one bar of the chart. */
 export interface Brush {
   readonly first: number;
   readonly last: number;

@@ -10,7 +10,7 @@ interface HistogramProps extends BrushOptions {
 const HEIGHT = 48;
 const BAR = 8;
 const GAP = 1;
-/** The minimum height of a part, which is two pixels as a fraction of the chart's height. */
+/** The minimum height of a part of a bar, which is two pixels as a fraction of the chart's height. */
 const VISIBLE_MIN = 2 / HEIGHT;
 
 const FILLS: Readonly<Record<string, string>> = {
@@ -45,8 +45,8 @@ const Bars = ({ view }: { readonly view: RequestHistogram }) => {
 };
 
 /**
- * Shows the data of the chart, without empty buckets, as a table that only screen readers present. The class is on a box around the
- * table, which limits the width of the table.
+ * Shows the data of the chart, without empty buckets, as a table that only screen readers present. The class `sr-only` is on a box
+ * around the table, so that the box limits the width of the table.
  */
 const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
   <div className="sr-only">

@@ -19,7 +19,8 @@ export interface OpenRequestProps {
 }
 
 /**
- * Returns the request that is part of the page's data or was loaded later. The previous request stays until the next one is loaded.
+ * Returns the open request from the page's data or, if it is not there, loads it. While it is loading, returns the request that was
+ * loaded last, or undefined if none was.
  */
 const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {
   const fetcher = useFetcher<Selection>();
@@ -68,7 +69,7 @@ export const OpenRequest = (props: OpenRequestProps) => (
         <X aria-hidden />
       </IconButton>
     </div>
-    {/* Rendered after hydration. This page updates at once, and a lazy component must not update before it is hydrated. */}
+    {/* Rendered after hydration. This page updates immediately, and a lazy component must not update before it is hydrated. */}
     {useHydrated() ? (
       <Suspense fallback={<Loading />}>
         <Contents {...props} />

@@ -7,7 +7,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import type { Option } from './use-completion.ts';
 import { useSearchText, type SearchTextOptions } from './use-search-text.ts';
 
-/** Repeats the text behind the field, invisible except for the mark under the error. */
+/** Repeats the text on top of the field, invisible except for the mark under the error. */
 const Underline = ({ text, problem, scroll }: { text: string; problem: FilterProblem; scroll: number }) => {
   const marked = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -75,8 +75,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
 };
 
 /**
- * The search box. Enter starts the search. If the search has an error, the error is marked at its position, and the list does not
- * change.
+ * The search box. Enter starts the search. If the search has an error, the wrong part is underlined, and the list does not change.
  */
 export const SearchBox = (props: SearchTextOptions) => {
   const { params, range, inputRef, onSearch } = props;

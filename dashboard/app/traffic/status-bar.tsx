@@ -96,7 +96,7 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
   );
 };
 
-/** Shows whether the list follows new requests, the number of requests, and the actions for all requests. */
+/** Shows whether the list follows new requests, the number of requests, and the actions for all matching requests. */
 export const StatusBar = (props: StatusBarProps) => {
   const { params, q, range } = props.data;
   const isAnyChosen = q !== '' || range.from !== undefined || range.to !== undefined;

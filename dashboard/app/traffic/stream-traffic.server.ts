@@ -6,17 +6,17 @@ import type { RowBatch } from './feed.ts';
 import { unavailableMessage, NO_RESPONSE, type Unavailable } from '../requests/read-traffic.server.ts';
 import { compareRows, toTrafficRow } from '../requests/traffic-row.ts';
 
-/** The shortest interval between two queries. A new request can wait this long before it is read. */
+/** The shortest interval between two checks for new requests. A new request can wait at least this long before it is read. */
 const POLL_MS = 150;
 /** Requests found within this time are sent together. */
 const TOGETHER_MS = 20;
 const TICK_MS = 1_000;
 /**
- * The maximum silence. Browsers close a stream that is silent for much longer. A log that does not respond within this time is
- * considered unavailable.
+ * The silence after which the next tick sends an event. The page reopens a stream that is silent for 12 s. A log that does not
+ * respond within this time is considered unavailable.
  */
 const SILENCE_MS = 5_000;
-/** The maximum number of rows in a batch. Further requests are only counted, because users cannot read 20,000 lines a second. */
+/** The maximum number of rows in a batch. Older requests are only counted, because users cannot read so many rows at once. */
 const BATCH_ROWS_MAX = 5_000;
 
 export interface StreamOptions {
@@ -26,7 +26,10 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates a batch, newest first. Requests over the limit are only counted, and the batch contains the time of the oldest one. */
+/**
+ * Creates a batch, newest first. The oldest requests over the limit are only counted, and the batch contains the receive time of
+ * the oldest request.
+ */
 const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
   const rows = summaries.map(toTrafficRow).sort(compareRows);
   const oldest = rows.at(-1);
@@ -60,8 +63,8 @@ class Reporter {
   }
 
   /**
-   * Waits for a query, so that `tick` can report a query that takes too long. Records that the log is available if the query
-   * succeeds.
+   * Waits for a query, so that `tick` can report a query that takes too long. If the query succeeds, records that the log is
+   * available.
    */
   async watch<T>(query: Promise<T>): Promise<T> {
     this.#askedAt = performance.now();

@@ -13,7 +13,7 @@ export interface GapRowProps {
   readonly url: string;
 }
 
-/** Reports requests that arrived too fast to be listed. */
+/** A row in place of requests that are not in the list. It shows their number and links to them. */
 export const GapRow = ({ count, rowIndex, density, url }: GapRowProps) => (
   <div
     role="row"

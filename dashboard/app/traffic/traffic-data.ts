@@ -5,7 +5,7 @@ import type { ExchangeView } from '../exchange/exchange-view.ts';
 import type { RowPage } from '../requests/traffic-row.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
-/** The data for one list. Each load creates a new object, which starts a new feed. */
+/** The data for one list. Each load creates a new object, which starts a new `TrafficFeed`. */
 export interface TrafficData {
   readonly params: ProjectName;
   readonly q: string;

@@ -136,7 +136,7 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
 );
 
 /**
- * Explains why there are no rows: there are no requests yet, the tail is paused, or nothing matches. Shows nothing if the log is
+ * Explains why there are no rows: the list is paused, there are no requests yet, or nothing matches. Shows nothing if the log is
  * unavailable or the search is invalid, because the page reports that elsewhere.
  */
 export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (

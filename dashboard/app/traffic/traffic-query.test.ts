@@ -5,7 +5,7 @@ import { isSameList, readTrafficQuery, trafficParams } from './traffic-query.ts'
 const project = { namespace: 'default', project: 'shop' };
 const search = (query: string): URLSearchParams => new URLSearchParams(query);
 
-// A page reload must restore everything in the URL.
+// The URL contains the whole state, so that a reload restores it.
 it.each([
   '',
   'q=status%3A5xx',

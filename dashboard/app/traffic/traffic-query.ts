@@ -5,7 +5,7 @@ export interface TrafficQuery {
   /** The search as typed by the user. */
   readonly q: string;
   readonly range: TimeRange;
-  /** True if the user has stopped the tail. */
+  /** True if the user has stopped the tail, which is the stream of new requests. */
   readonly isPaused: boolean;
   /** The id of the open request. */
   readonly sel: string | undefined;

@@ -32,7 +32,7 @@ import { useTrafficStream } from './use-traffic-stream.ts';
 
 const RETRY_MS = 3_000;
 
-/** Returns the feed for this list. Each list has its own feed. */
+/** Returns the feed and its state. Each load of the data starts a new feed. While a request is open, the feed is paused. */
 const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   const start = () => ({ data, feed: new TrafficFeed(data.page, isStopped) });
   const [current, setCurrent] = useState(start);
@@ -57,7 +57,7 @@ const useRetry = (isUnavailable: boolean): void => {
   }, [isUnavailable, revalidate, state]);
 };
 
-/** Adds one millisecond, because receive times have microseconds and the range must include the row. */
+/** Returns the exclusive end of a range that includes the row. Adds one millisecond, because receive times have microseconds. */
 const justAfter = (receivedAt: string): Date => new Date(Date.parse(receivedAt) + 1);
 
 const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {

@@ -64,12 +64,12 @@ const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField
 
 export interface TrafficTableRowProps extends CellProps {
   readonly id: string;
-  /** The number of the row, which starts at 1 and counts the header. */
+  /** The number of the row in the table. The header is row 1. */
   readonly rowIndex: number;
   readonly density: Density;
   readonly isActive: boolean;
   readonly isOpen: boolean;
-  /** The cell that shows its filter actions. */
+  /** The cell that shows the actions for its value. */
   readonly field: CellField | undefined;
   readonly onFilter: ValueActionsProps['onFilter'];
 }

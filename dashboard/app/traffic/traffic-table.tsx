@@ -70,8 +70,8 @@ const useHover = () => {
 };
 
 /**
- * Pauses the tail when the user scrolls away from the newest request, resumes it when they scroll back, and loads the next page
- * near the end.
+ * Loads the next page near the end. Returns a scroll handler, which pauses the list when the user scrolls away from the newest
+ * request, and resumes it when the user scrolls back.
  */
 const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) => {
   const { feed, state, gridRef, older } = props;
@@ -93,8 +93,9 @@ const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) =>
 };
 
 /**
- * Shows the list. Only visible rows are rendered. The list is a single tab stop, and the arrow keys, `j` and `k` move between rows.
- * Rows are in the normal flow and are shifted together, because the CSP forbids style attributes in the server's HTML.
+ * Shows the list. Renders only the rows in and near the visible area. The list is a single tab stop, and the arrow keys, `j` and
+ * `k` move between rows. Rows are in the normal flow and are shifted together, because the content security policy forbids style
+ * attributes in the server's HTML.
  */
 export const TrafficTable = (props: TrafficTableProps) => {
   const { state, density, gridRef, older, openId, onOpen } = props;
@@ -107,7 +108,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
     estimateSize: () => rowHeight,
     getItemKey: (index) => keyOf(items[index] as FeedItem),
     overscan: OVERSCAN,
-    // The header stays above the rows.
+    // The rows begin below the header, which stays visible.
     scrollMargin: HEADER_PX,
     scrollPaddingStart: HEADER_PX,
     initialRect: { width: 0, height: (SERVER_ROWS - OVERSCAN) * rowHeight },

@@ -9,7 +9,7 @@ export interface BrushOptions {
   readonly onZoomOut: () => void;
 }
 
-/** The bucket at the cursor, and the bucket where the selection started. */
+/** The selection starts at the bucket `anchor` and ends at the bucket `cursor`. A bucket is one bar of the chart. */
 interface Selected {
   readonly anchor: number;
   readonly cursor: number;

@@ -8,7 +8,7 @@ import type { TimeRange } from '../requests/time-range.ts';
 export interface Option {
   readonly text: string;
   readonly hint: string;
-  /** True for a value, which completes its condition. False for a field. */
+  /** True for a value, which completes its condition. False for a field or a header name. */
   readonly isWhole: boolean;
   readonly from: number;
   readonly to: number;

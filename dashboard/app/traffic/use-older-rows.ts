@@ -11,8 +11,8 @@ const PAGE_MIN = 200;
 const PAGE_MAX = 5_000;
 
 /**
- * Returns a function that loads the next page, and its state. Pages grow with the number of loaded rows, so that users who scroll
- * far wait less often.
+ * Returns a function that loads the next page, and the state of that load. Pages grow with the number of loaded rows, so that users
+ * who scroll far wait less often.
  */
 export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: TrafficData) => {
   const [last, setLast] = useState<{ readonly feed: TrafficFeed; readonly state: OlderState }>();

@@ -48,7 +48,9 @@ const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
   return undefined;
 };
 
-/** Handles moving, opening and filtering with the keyboard. The focus stays on the list, which references the active row. */
+/**
+ * Handles the keys of the list. The focus stays on the list, whose `aria-activedescendant` is the active row or its active cell.
+ */
 export const useTableKeys = (options: TableKeysOptions) => {
   const { feed, state, openId, gridRef, onOpen, onClose, onReplay, onFilter, onTogglePause, scrollTo } = options;
   const { items } = state;

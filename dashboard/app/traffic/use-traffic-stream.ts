@@ -15,16 +15,18 @@ export type Connection =
 export interface StreamOptions {
   readonly params: ProjectName;
   readonly q: string;
-  /** The start of the list if it has no older pages, in RFC 3339. */
+  /** The start of the time range, in RFC 3339. Undefined if the range has no start. */
   readonly since: string | undefined;
-  /** False if the list has no tail, because it ends in the past or could not be loaded. */
+  /**
+   * False if the list does not receive new requests: its time range has an end, its search is invalid, or it could not be loaded.
+   */
   readonly isLive: boolean;
 }
 
 const RETRY_MS = 1_000;
 /** The retry delay after `refused`. It is longer than usual, because the user must first close another page. */
 const REFUSED_RETRY_MS = 15_000;
-/** The silence after which the stream is reopened. The server sends an event at least every five seconds. */
+/** The silence after which the stream is reopened. The server sends an event at least every six seconds. */
 const SILENCE_MS_MAX = 12_000;
 /** A new connection looks back this far, because rows can arrive late and gateway clocks differ. Duplicates are dropped. */
 const LOOK_BACK_MS = 60_000;
@@ -47,8 +49,8 @@ interface TailListener {
 }
 
 /**
- * Listens to the tail until the returned function is called. Opens a new EventSource after each failure, because browsers stop
- * reconnecting after a response that is not a stream.
+ * Listens to the stream of new requests until the returned function is called. Opens a new EventSource after each failure, because
+ * browsers stop reconnecting after a response that is not a stream.
  */
 const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() => void) => {
   let source: EventSource | undefined;

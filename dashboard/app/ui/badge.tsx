@@ -2,7 +2,7 @@ import { Ban, CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-r
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
-/** The colour of a state. The dashboard uses only the colours of the HTTP status classes. */
+/** The colour of a state, which is that of an HTTP status class or, for `none`, that of a missing response. */
 export type Tone = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
 
 const TONES: Readonly<Record<Tone, string>> = {

@@ -102,12 +102,12 @@ export interface CodeViewProps {
 }
 
 /**
- * The number of characters to show until the editor appears. They fill the screen and are fast to lay out. The server's HTML
- * contains the whole text.
+ * The maximum number of characters to show until the editor appears. So many fill the screen and are fast to lay out. The server's
+ * HTML contains the whole text.
  */
 const SHOWN_BEFORE_MAX = 16_384;
 
-/** Shows text to read and copy. It is focusable, so that it can be scrolled with the keyboard. */
+/** Shows text to read and copy. The text is focusable, so that users can scroll it with the keyboard. */
 export const CodeView = ({ label, text, language }: CodeViewProps) => {
   const { frame, editor, isOpen, isMissing } = useCodeMirror((parent, openEditor) =>
     openEditor({

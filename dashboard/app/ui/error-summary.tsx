@@ -4,7 +4,7 @@ import { Notice } from './notice.tsx';
 
 export interface ErrorSummaryProps {
   readonly errors: FormErrors | undefined;
-  /** What did not happen because of the errors. */
+  /** What the errors prevented, such as `Not sent`. */
   readonly outcome?: string;
 }
 

@@ -3,7 +3,7 @@ import { createContext, useContext } from 'react';
 const NonceContext = createContext<string | undefined>(undefined);
 
 export const NonceProvider = NonceContext.Provider;
-/** Returns the nonce of this response on the server. Returns undefined in the browser. */
+/** On the server, returns the nonce of the response. In the browser, returns undefined. */
 export const useNonce = (): string | undefined => useContext(NonceContext);
 
 /** Returns the page's nonce, for styles that libraries add later. Browsers hide the attribute but not the property. */

@@ -15,7 +15,7 @@ export interface NoticeProps {
   readonly alert?: boolean;
 }
 
-/** A notice above the part of the page that it describes. */
+/** A message in a box with an icon: information, a restriction or an error. */
 export const Notice = ({ look, children, alert = false }: NoticeProps) => (
   <div
     {...(alert && { role: 'alert' })}

@@ -3,7 +3,7 @@ import { Notice } from './notice.tsx';
 
 export interface OutdatedNoticeProps {
   readonly what: 'endpoint' | 'project';
-  /** The generation of the saved version. */
+  /** The generation that is currently saved. */
   readonly generation: number;
   /** The last rejected save. Each rejection moves the focus to the notice, so that users do not overlook it. */
   readonly refusal: object | undefined;

@@ -16,7 +16,7 @@ export interface SavedForm {
 
 export const refusedForm = (errors: FormErrors): SavedForm => ({ object: undefined, errors, isConflict: false });
 
-/** Returns a rejection if a GitOps tool manages the object. */
+/** Returns a rejection if a GitOps tool manages the object, otherwise undefined. */
 export const managedForm = (before: ResourceObject | undefined): SavedForm | undefined => {
   const owner = before && ownerOf(before);
   return owner && refusedForm({ fields: {}, form: [ownershipReason(owner)] });

@@ -3,7 +3,9 @@ import { useSubmit } from '../remix.ts';
 
 const PAUSE_MS = 300;
 
-/** Returns a function that submits a form when the user pauses. */
+/**
+ * Returns a function to call on each input. It submits the form when the user pauses, without a new entry in the browser history.
+ */
 export const useSubmitWhileTyping = (): ((form: HTMLFormElement) => void) => {
   const submit = useSubmit();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -31,8 +31,8 @@ export const checkToken = async ({ client }: ClusterUser): Promise<TokenCheck> =
 };
 
 /**
- * Returns the expiry in the token, in milliseconds since 1970, or undefined if the token contains no expiry. The expiry is not
- * verified, because the API server decides.
+ * Returns the expiry in the token, in milliseconds since 1970, or undefined if the token contains no expiry. The token is not
+ * verified here, because the API server decides whether it is valid.
  */
 export const expiryOf = (token: string): number | undefined => {
   const payload = token.split('.')[1];

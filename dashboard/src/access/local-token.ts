@@ -10,7 +10,8 @@ export interface LocalToken {
   /** Returns whether the request contains the token, or the cookie that replaced it. */
   isSentBy(request: Pick<IncomingMessage, 'headers'>): boolean;
   /**
-   * Responds to `GET …?token=TOKEN` with the cookie and a redirect to the same page without the token. Passes other requests on.
+   * Responds to `GET …?token=TOKEN` with the cookie and a redirect to the same page without the token, or with 403 if the token is
+   * wrong. Passes other requests on.
    */
   readonly exchange: RequestHandler;
 }
@@ -33,8 +34,8 @@ const cookieName = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
   `standin-dev-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? '80'}`;
 
 export const localToken = (token: string): LocalToken => {
-  // Browsers send the cookie to every port of this host. It does not contain the token, so another program that receives it cannot
-  // call the API with it.
+  // Browsers send the cookie to every port of this host. The cookie does not contain the token, so another program that receives
+  // the cookie cannot use it to call the API.
   const cookie = createHmac('sha256', token).update('standin-dev-cookie').digest('base64url');
   return {
     isSentBy: (request) => {
@@ -67,7 +68,7 @@ export const localToken = (token: string): LocalToken => {
   };
 };
 
-/** Responds with the page for users who did not open the printed URL. */
+/** Responds with plain text that contains the reason and tells the user to open the printed URL. */
 export const refuseWithoutToken = (
   response: Parameters<RequestHandler>[1],
   status: 401 | 403,

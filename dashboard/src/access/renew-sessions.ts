@@ -4,7 +4,7 @@ import { expiryOf } from './check-token.ts';
 import type { Tokens } from './oidc.ts';
 import type { SessionData } from './session-cookie.ts';
 
-/** The result is remembered for this long, because browsers send several concurrent requests with the old cookie. */
+/** A renewal is remembered for this long, because browsers send several concurrent requests with the old cookie. */
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 1_000;
 
@@ -21,8 +21,8 @@ export interface RenewParts {
 }
 
 /**
- * Renews a session's token once for all requests with the old token, because a provider that rotates refresh tokens accepts each
- * one only once. Resolves to undefined if the token cannot be renewed.
+ * Renews a session's token once for all requests with the same refresh token, because a provider that rotates refresh tokens
+ * accepts each one only once. Resolves to undefined if the token cannot be renewed.
  */
 export const renewSessions = ({
   refresh,

@@ -51,7 +51,7 @@ export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCooki
   const partNames = Array.from({ length: PARTS_MAX }, (_, index) => partName(index));
   const set = (index: number, value: string, maxAgeS: number): string =>
     setCookie(partName(index), value, { maxAgeS, sameSite: 'Strict', isSecure });
-  /** Clears the parts that the browser still has, starting with `first`. */
+  /** Returns Set-Cookie values that clear the parts that the browser still has, starting with part `first`. */
   const clearFrom = (first: number, before: string | undefined): string[] => {
     const present = readCookies(before);
     return partNames.flatMap((part, index) => (index >= first && present.has(part) ? [set(index, '', 0)] : []));

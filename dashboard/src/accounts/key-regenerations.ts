@@ -10,7 +10,7 @@ import { NotFound } from '../resources/not-found.ts';
 const SHOWN_MS = 10 * 60_000;
 const NAME_BYTES = 4;
 
-/** The progress of an account's newest key regeneration, and how many regenerations are left. */
+/** The progress of an account's newest key regeneration, if it is younger than `SHOWN_MS`, and how many regenerations are left. */
 export interface KeyRegenerationView {
   /** Number of regenerations that are allowed now. */
   readonly left: number;
@@ -23,7 +23,7 @@ export interface KeyRegenerationView {
     | {
         readonly name: string;
         readonly phase: RegenerationPhase;
-        /** The proportion of gateways that have acknowledged the new key, such as `2/3`. */
+        /** How many of the gateways have acknowledged the new key, such as `2/3`. */
         readonly acknowledged: string | undefined;
         readonly message: string;
       }

@@ -1,6 +1,6 @@
 import type { DayUsage, EndpointUsage, Usage } from '@standin/logstore';
 
-/** An account's usage this month, as the page shows it. All days are in UTC. */
+/** An account's usage this month, as the page and the JSON API show it. All days are in UTC. */
 export interface UsageView {
   /** Such as `2026-11`. */
   readonly month: string;

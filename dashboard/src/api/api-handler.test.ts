@@ -161,7 +161,7 @@ describe('waits and streams', () => {
     await expect.poll(async () => (await fetch(`${api.shop}/requests:wait?timeout=0s`)).status).toBe(408);
   });
 
-  // Prevents a wait for a thousand requests of 10 MiB each from holding all of them in memory.
+  // A response with a thousand requests of 10 MiB each would not fit in memory.
   it.each([
     [200, 2],
     [408, 3],

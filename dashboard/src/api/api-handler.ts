@@ -49,7 +49,7 @@ const DOCUMENT_PATH = '/openapi.json';
 
 const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
-  // Browsers must never show captured data, neither in a frame nor as a page.
+  // If a browser shows a response with captured data, the data must not run scripts, load anything or appear in a frame.
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
@@ -102,7 +102,8 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
         if (problem === undefined) logger.error({ err: error, method, path: url.pathname }, 'api request failed');
         // A client that disconnected needs no response. The connection of a failed stream is already closed.
         if (response.headersSent || response.destroyed) return undefined;
-        // Tells the CLI which Service a port-forward leads to (ADR 016). Callers that use another host name do not get this header.
+        // Tells the CLI which Service a port-forward leads to (ADR 016). Only callers that use a loopback host name get this
+        // header.
         if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))
           response.setHeader(SERVICE_HEADER, service);
         return sendProblem(response, problem ?? new ApiProblem('internal'));
@@ -134,8 +135,8 @@ type Match =
   | { readonly kind: 'none' };
 
 /**
- * Converts a template such as `/projects/{project}/requests:wait` to an expression with one group per parameter. A parameter is one
- * path segment.
+ * Converts a template such as `/projects/{project}/requests:wait` to a regular expression with one group per parameter. A parameter
+ * is one path segment.
  */
 const expressionOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 

@@ -22,7 +22,10 @@ const WITH_BODY: readonly ApiProblemCode[] = [
 type JsonSchema = Readonly<Record<string, unknown>>;
 const REFERENCE = '#/components/schemas/';
 
-/** Removes the extensions that only a Kubernetes API server reads from the resource schemas. */
+/**
+ * A replacer for `JSON.stringify` that omits the `x-kubernetes-*` keys of resource schemas, which only a Kubernetes API server
+ * understands.
+ */
 const withoutExtensions = (key: string, value: unknown): unknown =>
   key.startsWith('x-kubernetes-') ? undefined : value;
 

@@ -9,7 +9,10 @@ export const API_LIMITS = {
   waitCountMax: 1_000,
   /** Shorter than the timeouts of common load balancers. */
   waitMsMax: 55_000,
-  /** Maximum number of concurrent waits and streams. While requests arrive, each one queries ClickHouse several times a second. */
+  /**
+   * Maximum number of concurrent waits and streams. While requests arrive, each wait or stream queries ClickHouse several times a
+   * second.
+   */
   readersMax: 100,
   bodyBytesMax: 1024 * 1024,
 } as const;

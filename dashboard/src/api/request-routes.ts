@@ -27,7 +27,7 @@ const SEARCHES = [...READS_LOG, 'search_invalid', 'search_too_slow'] as const;
 
 const NDJSON = 'application/x-ndjson';
 const EVENT_STREAM = 'text/event-stream';
-/** Header with the cursor of the next page, for responses that cannot contain it in their body. */
+/** Header with the cursor of the next page, which a list of lines (NDJSON) cannot contain in its body. */
 const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 
 interface FilterQuery {

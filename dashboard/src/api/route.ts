@@ -21,7 +21,7 @@ export type Answer =
       run(write: Write): Promise<void>;
     };
 
-/** Writes text. Resolves when the client can receive more. */
+/** Writes text. Resolves when the client can receive more or has disconnected. */
 export type Write = (text: string) => Promise<void>;
 
 /** Writes a value in pieces, so that other requests can run in between. */

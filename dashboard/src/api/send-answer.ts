@@ -8,7 +8,10 @@ const sendBytes = (response: ServerResponse, bytes: Uint8Array): void => {
   response.end(bytes);
 };
 
-/** Writes a response. Rejects if writing fails. If a stream has already begun, closes the connection first. */
+/**
+ * Writes a response. Rejects with the error of a stream's `run`. If the headers have already been sent, closes the connection
+ * first.
+ */
 export const sendAnswer = async (response: ServerResponse, answer: Answer): Promise<void> => {
   switch (answer.kind) {
     case 'json':

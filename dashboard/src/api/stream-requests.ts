@@ -20,7 +20,9 @@ const RETRY_MS = 1_000;
 /** How often an outage is reported while it lasts. The first report is immediate. */
 const PROBLEM_INTERVAL_MS = 30_000;
 
-/** The start of a stream, and the ClickHouse insert time up to which its client has received everything. */
+/**
+ * The start of a stream, and the ClickHouse insert time up to which its client has received everything, in milliseconds since 1970.
+ */
 interface Position {
   readonly sinceMs: number;
   readonly insertedMs: number;

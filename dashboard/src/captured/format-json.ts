@@ -1,5 +1,8 @@
 const INDENT = '  ';
-/** Limits the output. The sender chooses how deep values are nested, so indentation could turn a few bytes into a large page. */
+/**
+ * Maximum length of the result, in characters. The sender chooses how deep values are nested, so indentation could turn a few bytes
+ * into a large page.
+ */
 const FORMATTED_LENGTH_MAX = 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -18,7 +21,10 @@ const isSpace = (code: number): boolean =>
 const isStructure = (code: number): boolean =>
   code === COMMA || code === COLON || OPENING.has(code) || CLOSING.has(code);
 
-/** Returns the index after the string that starts here, or the end of truncated text. */
+/**
+ * Returns the index after the string that starts at `at`. If the text is truncated within the string, returns the length of the
+ * text.
+ */
 const behindString = (text: string, at: number): number => {
   for (let next = at + 1; next < text.length; next += 1) {
     const code = text.charCodeAt(next);

@@ -25,8 +25,8 @@ export type MockOfAnswer =
 /** Responses with these statuses never have a body (RFC 9110). */
 const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 /**
- * Headers that a mock omits. The gateway sets the length and the date, and the body is not compressed. `standin-rejected` would
- * make the response look like a rejection.
+ * Headers that a mock omits. The gateway sets the length and the date, and the mock's body is not compressed. `standin-rejected`
+ * would make the response look like a rejection.
  */
 const WRITTEN_BY_GATEWAY: ReadonlySet<string> = new Set([
   'content-length',
@@ -85,8 +85,9 @@ const bodyOf = ({ response }: LogEntry): Body => {
 };
 
 /**
- * Converts a captured response to a mock with the same status, headers and body. Decompresses the body. Omits headers that apply
- * only to the original connection or time, or exceed the limits. Returns the reason if the response cannot be a mock.
+ * Converts a captured response to a mock with the same status, headers and body. Decompresses the body. Omits hop-by-hop headers,
+ * headers in `WRITTEN_BY_GATEWAY`, repeated content types, and headers that exceed the limits. Returns the reason if the response
+ * cannot be a mock.
  */
 export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
   const { response, outcome, upstreamError } = entry;

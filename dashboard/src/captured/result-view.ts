@@ -5,7 +5,7 @@ import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
 import { decodeContent } from '../diff/decode-content.ts';
 import { diffAnswers } from '../diff/diff-answers.ts';
 
-/** Maximum number of body bytes to show on the page. The diff compares the whole body. */
+/** Maximum number of body bytes to show on the page. The diff does not have this limit. */
 const SHOWN_BYTES_MAX = 64 * 1024;
 
 /** The result of one replayed request, next to the captured request. */

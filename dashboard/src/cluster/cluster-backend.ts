@@ -10,7 +10,7 @@ import { LiveChanges } from './live-changes.ts';
 import type { ResourceIndex } from './resource-index.ts';
 
 export interface ClusterParts {
-  /** Provides the address of the API server. Its credentials are not used here. */
+  /** Provides the address of the API server. The credentials in this configuration are not used here. */
   readonly config: SharedConnectionConfig;
   readonly index: ResourceIndex;
   readonly store: LogStore;

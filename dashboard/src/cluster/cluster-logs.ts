@@ -28,7 +28,8 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
     (await reviews.may(user, { verb: 'get', resource: LOGS, namespace })) ||
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
   /**
-   * Checks the uid, because permissions refer to names, and an earlier project with the same name may have had a different owner.
+   * Returns whether the object still exists with this uid. Permissions refer to names, and an earlier object with the same name may
+   * have had a different owner.
    */
   const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
     (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { KubeClient, type SharedConnectionConfig } from '@standin/kube';
 import { anonymousConfig, tokenConfig } from '@standin/kube/kube-config';
 
-/** A signed-in user, as the API server knows them. */
+/** A user of the cluster, identified by a token that the API server may not have verified yet. */
 export interface ClusterUser {
   /** Derived from the token, so that data cached for one token is never used for another. */
   readonly id: string;
@@ -10,7 +10,7 @@ export interface ClusterUser {
   readonly client: KubeClient;
 }
 
-/** Allows one retry. A user is waiting, and the page can report what is unavailable. */
+/** Allows only one retry, because a user is waiting, and the page can report what is unavailable. */
 const ATTEMPTS_MAX = 2;
 const TIMEOUT_MS = 8_000;
 

@@ -11,7 +11,9 @@ interface Review {
   readonly spec: { readonly resourceAttributes: { readonly verb: string } };
 }
 
-/** A user who may get every project but may list none, and the largest number of calls that were open at the same time. */
+/**
+ * Returns a user who may get every project but may list none, and a function that returns the largest number of concurrent calls.
+ */
 const startUser = () => {
   let open = 0;
   let openMax = 0;

@@ -20,7 +20,8 @@ const ASKED_MAX = 500;
 
 /**
  * Returns the objects of a kind in all namespaces that the user may see. Most users may not list all namespaces. For these users,
- * queries each namespace where an access review allows it. Everything that is shown was read with the user's token.
+ * lists each namespace where an access review allows it. In the other namespaces, gets one by one the Projects that the user may
+ * get. All returned objects are read with the user's token.
  */
 export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonly ResourceObject[]> => {
   const { user, reviews, index } = parts;
@@ -39,7 +40,7 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
     const names = kind === 'Project' ? index.projects(namespace).slice(0, ASKED_MAX) : [];
     return { listed: [], named: names.map((name): ObjectRef => ({ kind, namespace, name })) };
   });
-  // After the lists and not during them, so that `CALLS_MAX` limits all calls together.
+  // Gets the projects after all lists have been read, so that `CALLS_MAX` limits all calls together.
   const named = await getNamedProjects(
     parts,
     found.flatMap(({ named }) => named),
@@ -61,7 +62,8 @@ const getNamedProjects = async (
 };
 
 /**
- * Returns the object, or undefined if it was deleted, or access to it was revoked, after the index and the access review were read.
+ * Returns the object. Returns undefined if the object was deleted after the index was read, or if access to it was revoked after
+ * the access review.
  */
 const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
   try {

@@ -86,7 +86,7 @@ export class LiveChanges {
       const handler = { put: changed, remove: changed };
       const reflector = new Reflector<KubeObject>({
         ...{ client, path, resource: kind, namespace, handler, logger },
-        // Pages read changed objects again.
+        // Names are sufficient, because pages read changed objects again.
         transform: nameOnly,
       });
       reflector.synced.then(
@@ -109,8 +109,8 @@ export class LiveChanges {
 }
 
 /**
- * Returns a logger for reflectors that ends the topic when the API server rejects the token. A reflector itself would retry
- * forever.
+ * Returns a logger for reflectors that calls `end` when a reflector logs that the API server has rejected the token. The reflector
+ * itself would retry forever.
  */
 const endOnUnauthorized = (logger: Logger, end: (error: SourceError) => void): KubeLogger => {
   const look = (fields: object): void => {

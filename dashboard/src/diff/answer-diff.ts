@@ -1,8 +1,8 @@
 import type { HeaderPair } from '@standin/contract';
 
 /**
- * The differences between two responses to the same request. Omits headers and body parts that are identical. All lists are
- * bounded.
+ * The differences between two responses to the same request. Omits identical headers and, except for a few lines around each
+ * change, identical parts of bodies. All lists are bounded.
  */
 export interface AnswerDiff {
   readonly status: { readonly before: number; readonly after: number };
@@ -25,7 +25,9 @@ export interface Answer {
   readonly bodyBytes: number;
 }
 
-/** The values of one header in order, in latin1. Empty if the header is absent. */
+/**
+ * A header whose values differ. `before` and `after` contain its values in order, in latin1, or are empty if the header is absent.
+ */
 export interface HeaderChange {
   /** Spelled as in `after`, or as in `before` if the header was removed. */
   readonly name: string;
@@ -51,11 +53,12 @@ export interface JsonChange {
   readonly after: string | undefined;
 }
 
+/** A line of a text diff. `before` and `after` are line numbers, which start at 1. */
 export type DiffLine =
   | { readonly kind: 'same'; readonly before: number; readonly after: number; readonly text: string }
   | { readonly kind: 'removed'; readonly before: number; readonly text: string }
   | { readonly kind: 'added'; readonly after: number; readonly text: string }
-  /** Number of identical lines. */
+  /** Number of identical lines that are not shown. */
   | { readonly kind: 'skipped'; readonly count: number };
 
 export interface BytesView {
@@ -64,7 +67,7 @@ export interface BytesView {
   readonly sha256: string | undefined;
 }
 
-/** Returns true if there is no difference that a user needs to look at. */
+/** Returns whether the responses are the same, apart from the duration, headers with `isPassing`, and the formatting of JSON. */
 export const isSameAnswer = ({ status, headers, body }: AnswerDiff): boolean =>
   status.before === status.after &&
   headers.every(({ isPassing }) => isPassing) &&

@@ -23,8 +23,8 @@ export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
     .filter((coding) => coding !== '' && coding !== 'identity');
 
 /**
- * Removes the content codings from a body. Returns undefined if a coding is unknown, the bytes do not match it, or the result would
- * exceed `bytesMax` bytes.
+ * Removes the content codings from a body. Returns undefined if there are too many codings, a coding is unknown, the bytes do not
+ * match it, or the decompressed bytes would exceed `bytesMax`. Returns a body without codings unchanged, even if it is longer.
  */
 export const decodeContent = (
   headers: readonly HeaderPair[],

@@ -5,7 +5,10 @@ import { diffHeaders } from './diff-headers.ts';
 import { diffJson } from './diff-json.ts';
 import { diffLines } from './diff-lines.ts';
 
-/** Larger bodies are compared as bytes, because their differences are too long to read on a page and take long to find. */
+/**
+ * Of larger bodies, only the size and the digest are shown, because their differences are too long to read on a page and take long
+ * to find.
+ */
 export const COMPARED_BYTES_MAX = 512 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

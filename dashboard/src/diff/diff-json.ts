@@ -14,7 +14,7 @@ interface Document {
  */
 const parse = (text: string): Document | undefined => {
   try {
-    // The tree parser accepts more than JSON allows.
+    // Throws an error if the text is not JSON, because the tree parser accepts more than JSON allows.
     JSON.parse(text);
     const root = parseTree(text);
     return root && { text, root };

@@ -26,8 +26,8 @@ const obstacleOf = async ({ resources }: Backend, before: ResourceObject, object
 };
 
 /**
- * Converts a captured response to its endpoint's mock. Transfers the row's bodies to a worker. Rejects with `SourceError` or
- * `WorkRefused`.
+ * Converts a captured response to its endpoint's mock. Transfers the row's long bodies to a worker, so they are empty afterwards.
+ * Rejects with `SourceError` or `WorkRefused`.
  */
 export const draftMock = async (
   { backend, workers }: { readonly backend: Backend; readonly workers: Workers },

@@ -16,7 +16,8 @@ export interface RemixBuild {
 }
 
 /**
- * turbo-stream recurses at each level. With fewer than 1,000 levels it can run out of stack, and then the page is cut off halfway.
+ * turbo-stream recurses at each level. Fewer than 1,000 levels can be enough to overflow its stack, and then the page is cut off
+ * halfway.
  */
 export const DEPTH_MAX = 100;
 /** Encoding takes about 2 µs per value, so a page with this many values takes about a second. */
@@ -52,7 +53,10 @@ const TOO_MUCH = {
 const isReadWhole = ({ body, headers }: Response): boolean =>
   body !== null && headers.get('content-type')?.startsWith('application/json') !== true;
 
-/** Calls a route and converts its errors to pages. Routes and the API call the same functions, which throw. */
+/**
+ * Calls a route and converts known errors to error pages. Routes call functions that throw errors and not pages, because the API
+ * calls the same functions.
+ */
 const answerOf = async (handle: RouteFunction, call: RouteCall): Promise<unknown> => {
   try {
     return await handle(call);

@@ -55,7 +55,7 @@ const refusedWork = ({ reason, message }: WorkRefused): Response =>
     : // Not a 503, because pages retry a request automatically after a 503, and this request would fail again.
       respond({ kind: 'Invalid', title: 'This request cannot be processed', message }, 422);
 
-/** Converts an error to an error page. Returns undefined for an unexpected error, which is logged. */
+/** Converts an error to an error page. Returns undefined for an unexpected error. */
 export const toFailure = (error: unknown): Response | undefined => {
   if (isNotFound(error)) return notFound(error.shown, REASONS[error.what]);
   if (isWorkRefused(error)) return refusedWork(error);

@@ -89,7 +89,7 @@ describe('a response', () => {
     const socket = connect(pages.port, '127.0.0.1').pause();
     socket.write('GET /export HTTP/1.1\r\nhost: x\r\n\r\n');
     await expect.poll(() => state.pulled, { timeout: 5_000 }).toBeGreaterThan(0);
-    // The kernel's and Node's buffers fill up first. Without backpressure, the number never stops growing.
+    // The kernel's and Node's buffers fill up first. Without backpressure, the number of bytes read never stops growing.
     let before = -1;
     await expect
       .poll(() => state.pulled === before || ((before = state.pulled), false), { interval: 200, timeout: 10_000 })

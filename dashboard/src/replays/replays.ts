@@ -9,7 +9,7 @@ import { NotFound } from '../resources/not-found.ts';
 
 const NAME_BYTES = 5;
 
-/** Returns a unique name. */
+/** Returns a name with a random part for a new Replay. */
 export const newReplayName = (): string => `replay-${randomBytes(NAME_BYTES).toString('hex')}`;
 
 /** Returns the spec of a Replay. An invalid spec is returned unchanged, so any field may be missing. */
@@ -44,7 +44,10 @@ export const listReplays = async (
 ): Promise<readonly ResourceObject[]> =>
   newestFirst((await resources.list('Replay', namespace)).filter((object) => isOf(object, project)));
 
-/** Pauses, resumes or cancels a replay. The state is the only field of its spec that can change. */
+/**
+ * Pauses, resumes or cancels a replay by changing its `spec.state`. Rejects with `Conflict` if the generation differs from
+ * `expected`.
+ */
 export const setReplayState = (
   { resources }: Backend,
   replay: ResourceObject,

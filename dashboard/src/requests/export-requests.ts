@@ -5,7 +5,7 @@ import type { ProjectLog } from '../backend.ts';
 import { jsonStream } from '../json-pieces.ts';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 
-/** Larger files are hard to open. Users can narrow the search or run `standin logs` to get the rest. */
+/** Larger files are hard to open. Users can narrow the search or the time range, or read the rest from the JSON API. */
 const EXPORT_ROWS_MAX = 100_000;
 const PAGE_ROWS = 500;
 

@@ -42,9 +42,9 @@ export interface RequestHistogram {
   readonly widthMs: number;
   /** Counts by bucket. Each bucket has one count per status class, in the order of `STATUS_CLASSES`. */
   readonly counts: readonly (readonly number[])[];
-  /** Requests that match the search. */
+  /** Number of requests that match the search. */
   readonly matched: number;
-  /** Requests in the time range. */
+  /** Number of requests in the time range. */
   readonly total: number;
   /** Whether `matched` and `counts` are estimated from a sample, because exact counts would take seconds. */
   readonly isEstimate: boolean;
@@ -55,7 +55,10 @@ export interface HistogramOptions {
   readonly mayEstimate: boolean;
 }
 
-/** Returns requests over time by status class, the number of matches, and the number of all requests in the range. */
+/**
+ * Returns the number of matching requests in each bucket by status class, their total number, and the number of all requests in the
+ * range.
+ */
 export const readHistogram = async (
   log: ProjectLog,
   filter: Filter,

@@ -22,7 +22,8 @@ export const waitForRequests = async (
   signal: AbortSignal,
 ): Promise<readonly LogSummary[]> => {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  // Following finds rows that ClickHouse inserts from now on, by its own clock. Listing finds earlier rows.
+  // Following finds the rows that ClickHouse has inserted since it inserted the newest request, by its own clock. Listing finds
+  // earlier rows.
   const [newest] = await log.summaries({ limit: 1 });
   const found = new Map<string, LogSummary>();
   const listed = await log.summaries({ search, since, after, order: 'oldest-first', limit: count });

@@ -41,7 +41,7 @@ export class AddressLimit {
   }
 
   /**
-   * Returns the milliseconds until the address may send its next request, or 0 if it may send one now. Counts nothing.
+   * Returns the milliseconds until the address may send its next request, or 0 if it may send one now. Does not count a request.
    *
    * @param now milliseconds of a monotonic clock
    */

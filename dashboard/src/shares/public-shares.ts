@@ -74,7 +74,7 @@ interface WorkingLink {
 
 /**
  * Returns whether the row belongs to the Share's project. A Share must never show another project's log, regardless of the request
- * and the identity that it specifies (ADR 024).
+ * id in its spec and the uid in its Project's status (ADR 024).
  */
 const isOf = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
   row.projectUid === projectUid && row.namespace === namespace && row.project === spec.projectRef.name;

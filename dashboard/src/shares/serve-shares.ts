@@ -9,11 +9,11 @@ import { isWorkRefused } from '../workers/work-refused.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
 /**
- * Limit for links that work. It allows for all users in one office behind one address. Each page takes a few milliseconds to
- * render.
+ * Limit per address for links that work. It allows for all users in one office behind one address. Each page takes a few
+ * milliseconds to render.
  */
 const HITS = { burst: 300, perSecond: 20, addressesMax: 10_000 };
-/** Limit for links that show nothing because they are mistyped, revoked or guessed. */
+/** Limit per address for links that show nothing because they are mistyped, revoked or guessed. */
 const MISSES = { burst: 60, perSecond: 1, addressesMax: 10_000 };
 /** Maximum number of concurrent lookups. Each queries the API server and ClickHouse. */
 const OPEN_MAX = 64;
@@ -22,7 +22,7 @@ const OPEN_MAX = 64;
  */
 const NOTHING_MS = 250;
 
-/** How long clients should wait before they retry an exchange that cannot be redacted in time. */
+/** How long clients should wait before they retry an exchange that takes too much time or memory to redact. */
 const HOPELESS_S = 600;
 
 export const SHARE_PATH = '/s/';
@@ -118,7 +118,7 @@ export const serveShares = ({
     }
     const share = await lookUp(request, response);
     if (share === 'refused') return false;
-    // Hits and misses have separate rate limits, so neither can exhaust the other.
+    // Hits and misses count separately. An address that has exhausted either limit is rejected above, before the lookup.
     const lateMs = (share === undefined ? misses : hits).take(address, now());
     if (lateMs > 0) {
       tooMany(response, lateMs);

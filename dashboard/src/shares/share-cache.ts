@@ -33,8 +33,8 @@ const bytesOf = ({ target, request, response }: SharedExchange): number =>
   );
 
 /**
- * Caches what links show, by token hash. Opening a link repeatedly or concurrently causes no further work. The cache does not
- * decide whether a link works, which is checked every time.
+ * Caches what links show, by token hash. If a link is opened repeatedly or concurrently, its exchange is redacted only once. The
+ * cache does not decide whether a link works, which is checked every time.
  */
 export class ShareCache {
   readonly #options: Required<ShareCacheOptions>;

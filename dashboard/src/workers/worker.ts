@@ -10,7 +10,7 @@ export interface Work {
   readonly started: Int32Array<SharedArrayBuffer>;
 }
 
-/** Runs a task. Each worker calls this function. */
+/** Runs a task. Piscina calls this function in a worker. */
 export const perform = ({ name, input, started }: Work): unknown => {
   Atomics.store(started, 0, 1);
   Atomics.notify(started, 0);

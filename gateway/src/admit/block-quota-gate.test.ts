@@ -140,7 +140,7 @@ test('growing traffic makes the gate request more permits before half of a block
   trickle(99, 2, 1e9);
   vi.advanceTimersByTime(LIMITS.quotaReportMs);
   const { want, answer } = permitRequest();
-  // The demand is 100 requests in two seconds.
+  // The demand is 100 requests in two seconds, and a block covers 300 times as long.
   expect(want).toBeGreaterThan(100 * 300 * 0.95);
   answer(grant(20_000, 'b2'));
   await settled();

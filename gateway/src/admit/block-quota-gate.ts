@@ -31,7 +31,7 @@ export interface BlockQuotaGateOptions {
 type Exhausted = Extract<PermitAnswer, { kind: 'exhausted' }>;
 type Waiter = (outcome: Permit | Refusal) => void;
 
-/** The state of one account. */
+/** The permits of one account, and its requests that wait for permits. */
 interface State {
   readonly uid: string;
   readonly pool: PermitPool;
@@ -44,9 +44,9 @@ interface State {
   exhaustedUntilMs: number;
 }
 
-/** The pause after a failed permit request. */
+/** The pause between permit requests after one has failed, while permits are left. */
 const FAILURE_PAUSE_MS = 1_000;
-/** The pause while the month is over according to this gateway's clock but not according to the operator's. */
+/** The pause between permit requests while the month is over by this gateway's clock but not by the operator's. */
 const ROLLOVER_PAUSE_MS = 10_000;
 /**
  * How long a permit request waits until the spent permits of closing blocks are used or given back. Well below
@@ -55,8 +55,8 @@ const ROLLOVER_PAUSE_MS = 10_000;
 const SETTLED_WAIT_MS_MAX = 100;
 
 /**
- * Admits requests from blocks of permits that the operator grants, and requests the next block before the current one runs out.
- * Only one permit request per account is in flight at a time, so the operator knows which blocks arrived.
+ * Admits each request with a permit from a block that the operator has granted, and requests the next block before the current one
+ * runs out. Only one permit request per account is in flight at a time, so the operator knows which blocks arrived.
  */
 export class BlockQuotaGate implements QuotaGate {
   readonly #options: BlockQuotaGateOptions;
@@ -131,7 +131,10 @@ export class BlockQuotaGate implements QuotaGate {
     }, LIMITS.quotaReportMs);
   }
 
-  /** Called when a stream to the leading operator begins. The leader may be a different operator than before. */
+  /**
+   * Called when a stream to the leading operator begins. The leader may be a different operator than before, so the usage is
+   * reported again.
+   */
   connected(): void {
     for (const { pool } of this.#states.values()) pool.forgetReportedUsage();
   }
@@ -195,7 +198,7 @@ export class BlockQuotaGate implements QuotaGate {
     const known = this.#states.get(uid);
     if (known?.quota === quota) return known;
     if (known !== undefined) {
-      // The old permits were granted under a larger quota.
+      // The operator granted the old permits under a larger quota, so they are returned.
       if (quota < known.quota) known.pool.closeAll();
       known.quota = quota;
       known.exhausted = undefined;

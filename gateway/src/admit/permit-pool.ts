@@ -24,8 +24,8 @@ const PREFETCH_SHARE = 0.5;
 /** One block is in use and one is in reserve. When the month changes, there may be two more. */
 const BLOCKS_MAX = 4;
 /**
- * The maximum number of closing blocks, which is far more than close during one disk write. Beyond it, the count of the oldest
- * block becomes final, so its permits that are given back later count as used.
+ * The maximum number of closing blocks. Far fewer blocks close during one disk write. Beyond this number, the count of the oldest
+ * block becomes final, so that permits of this block which are given back later count as used.
  */
 const CLOSING_MAX = 16;
 
@@ -93,7 +93,7 @@ export class PermitPool {
     if (block !== undefined) this.#settle(block);
   }
 
-  /** Gives a permit back. If the final count of its block is already reported, the permit counts as used. */
+  /** Gives a permit back. If the count of its block is already final, the permit counts as used. */
   giveBack(permit: Permit): void {
     const block = this.#blockOf(permit);
     if (block === undefined) return;

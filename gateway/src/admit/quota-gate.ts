@@ -8,8 +8,8 @@ export const NO_QUOTA: Permit = { period: '', block: '', number: 0 };
 /** Decides whether an account may send another request this month. */
 export interface QuotaGate {
   /**
-   * Spends one of the account's permits, or refuses the request. Called when the request is complete. Returns a promise
-   * only if no permit is available.
+   * Spends one of the account's permits, or refuses the request. Called when the request is complete. Returns a promise only if the
+   * answer depends on the operator.
    */
   admit(account: AccountConfig): Permit | Refusal | Promise<Permit | Refusal>;
   /** Marks the permit as used because the request was recorded. */

@@ -32,7 +32,7 @@ export interface ConfigClientOptions {
 }
 
 const BACKOFF = { baseMs: 100, capMs: 2_000 };
-/** How long a starting gateway waits for a response from any operator. */
+/** How long a starting gateway waits for the outcome of the first round over all operators, before it uses the copy on disk. */
 const FIRST_ROUND_TIMEOUT_MS = 5_000;
 /**
  * How long to wait before using the copy on disk if operators respond but none is leading. This time is long enough for an
@@ -52,7 +52,7 @@ const FAILURES_KEPT_MAX = 1_000;
 /** The result of one round over all operators: a stream that has ended, responses but no leader, or no response. */
 type RoundOutcome = 'stream' | 'no leader' | 'no response';
 
-/** The end of a session. */
+/** How a session with one operator ended. */
 interface SessionEnd {
   readonly hadStream: boolean;
   /** Whether the operator responded but is not leading. */

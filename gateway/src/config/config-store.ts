@@ -115,8 +115,8 @@ export class ConfigStore {
   }
 
   /**
-   * Returns the routing table for requests at `nowMs` (from `performance.now()`), or undefined if there is no configuration
-   * or if the last confirmation is older than `maxStalenessMs`.
+   * Returns the routing table for requests at `nowMs` (from `performance.now()`), or undefined if there is no configuration or if
+   * the last confirmation (see `confirmed`) is older than `maxStalenessMs`.
    */
   tableAt(nowMs: number): RoutingTable | undefined {
     return this.#maxStalenessMs > 0 && this.#isStaleAt(nowMs) ? undefined : this.#table;

@@ -112,7 +112,7 @@ export class FakeOperator {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Cuts the stream and all requests. */
+  /** Cuts all connections, both streams and other requests. */
   cutConnections(): void {
     this.#server.closeAllConnections();
   }

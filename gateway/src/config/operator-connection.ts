@@ -48,7 +48,7 @@ export interface Undelivered {
 }
 
 /**
- * An HTTPS connection to one operator, with certificates on both sides. `open` reads the certificate files each time, so renewed
+ * HTTPS connections to one operator, with certificates on both sides. `open` reads the certificate files each time, so renewed
  * certificates do not require a restart.
  */
 export class OperatorConnection {
@@ -85,7 +85,7 @@ export class OperatorConnection {
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
 
-  /** Sends an acknowledgement. Returns false if the operator does not know this gateway, which then has to reconnect. */
+  /** Sends an acknowledgement. Resolves with false if the operator does not know this gateway, which then has to reconnect. */
   async ack(
     ack: Omit<Ack, 'gateway' | 'instance'>,
     { ageMs, quarantined }: Undelivered,

@@ -12,8 +12,10 @@ export interface OperatorAccess {
 const RESPONSE_TIMEOUT_MS = 5_000;
 
 /**
- * Reports to the leading operator that a gateway process has ended and that all its records are in the log. The gateway does this
- * itself at its next start, and this function is for other programs. Rejects if no operator accepts the report.
+ * Reports to the leading operator that a gateway process has ended and that all its records are in the log. A gateway itself
+ * reports its earlier processes, and this function is for other programs. Rejects if no operator accepts the report.
+ *
+ * @param incarnation the id of the process (its `instance` in the config stream)
  */
 export const reportDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation: string): Promise<void> => {
   const failures: unknown[] = [];

@@ -133,8 +133,8 @@ export class StreamSession {
   }
 
   /**
-   * Rejects only the object of a `put` message that the schema does not allow, because a newer operator may send such objects.
-   * Throws an error for any other message.
+   * Takes a message that the schema does not allow. For a `put` message, rejects only its object, because a newer operator may send
+   * objects that this version does not know. Throws an error for any other message.
    */
   #takeUnknown(json: unknown, error: z.ZodError): void {
     const put = putOfSomething.safeParse(json);
@@ -179,7 +179,7 @@ export class StreamSession {
       await this.#ack(next);
       this.#lastAcked = next;
     }
-    // This assignment runs in the same turn as the last check, so a commit after that check starts a new loop.
+    // No other code runs between the last check and this assignment, so a commit after that check starts a new loop.
     this.#acking = undefined;
   }
 

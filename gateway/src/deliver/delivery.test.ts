@@ -102,7 +102,7 @@ describe('rows', () => {
     expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(recorded - 2_000);
     await sink.until(({ attempts }) => attempts.length === 1);
     expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(recorded - 2_000);
-    // A longer request whose body took longer to arrive, in a later segment.
+    // This request is in a later segment but was received earlier, because its body took three seconds to arrive.
     await spool.request(testRow({ requestUs: 3_000_000, durationUs: 0 }));
     expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(performance.now() - 3_000);
     // The records of an earlier process may have any age.
@@ -217,7 +217,7 @@ describe('a forwarded request', () => {
 });
 
 describe('the spool of an earlier process', () => {
-  /** Leaves a folder with rows in one segment. */
+  /** Leaves a folder with `count` rows in one segment, as a killed process does. */
   const leave = async (count: number) => {
     const stand = await setUp();
     stand.sink.onInsert = unavailable;

@@ -17,7 +17,10 @@ export interface DeliveryOptions {
   readonly migrate: boolean;
   /** A segment of another process counts as abandoned after this time without a change. */
   readonly quietMs: number;
-  /** Called for each earlier process whose records are all in ClickHouse. The call is repeated until it resolves. */
+  /**
+   * Called for each earlier process whose records are all in ClickHouse, unless the quarantine has files. The call is repeated
+   * until it resolves.
+   */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
@@ -153,7 +156,7 @@ export class Delivery {
     return false;
   }
 
-  /** Returns how long the rows in the open segment may still wait. */
+  /** Returns how many milliseconds the rows in the open segment may still wait. Infinity if the segment is empty. */
   #flushInMs(): number {
     const { openSinceMs } = this.#options.spool;
     return openSinceMs === undefined ? Infinity : openSinceMs + FLUSH_INTERVAL_MS - performance.now();
@@ -176,7 +179,10 @@ export class Delivery {
     return false;
   }
 
-  /** Waits until the next flush or the next scan for orphans is due, or until an empty segment gets its first record. */
+  /**
+   * Waits until the next flush or the next scan for segments of other processes is due, or until an empty segment gets its first
+   * record.
+   */
   async #rest(): Promise<void> {
     if (this.#isStopping) return;
     const flushInMs = this.#flushInMs();

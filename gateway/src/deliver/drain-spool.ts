@@ -17,8 +17,8 @@ export interface DrainOptions {
   /** Whether to update the log tables first. Set to false if the ClickHouse user may only insert. */
   readonly migrate: boolean;
   /**
-   * Called for each gateway process whose records are all in the log. Without this callback, the empty folder stays until the
-   * operator is notified and settles the permits that the process held.
+   * Called for each gateway process whose records are all in the log, unless the quarantine has files. Without this callback, the
+   * empty folder stays until the operator is notified and settles the permits that the process held.
    */
   readonly onDrained?: ((incarnation: string) => Promise<void>) | undefined;
   /** Stops the work when aborted. */

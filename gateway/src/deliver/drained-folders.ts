@@ -5,7 +5,7 @@ import { drainedIncarnation } from '../record/spool/spool-folder.ts';
 import type { Quarantine } from './quarantine.ts';
 
 export interface DrainedFoldersOptions {
-  /** The folder that contains the folders of all incarnations. */
+  /** The folder that contains the folders of all incarnations (gateway processes). */
   readonly dir: string;
   readonly quarantine: Quarantine;
   /** Called for each drained folder, unless the quarantine has files. The call is repeated until it resolves. */
@@ -13,7 +13,7 @@ export interface DrainedFoldersOptions {
   readonly logger: Logger;
 }
 
-/** Folders of ended incarnations (processes) whose records are all in ClickHouse. Kept until the operator has been notified. */
+/** Folders of ended incarnations whose records are all in ClickHouse. Kept until the operator has been notified. */
 export class DrainedFolders {
   readonly #options: DrainedFoldersOptions;
   #running: Promise<void> | undefined;

@@ -30,9 +30,10 @@ const READ_AGAIN_MS = 1_000;
 const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Delivers the segments of one incarnation in the order in which they were written. A segment always results in the same batch,
- * because its token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and a response was
- * found for every request in it, so the files themselves record the progress. Removing or delivering a segment twice is harmless.
+ * Delivers the segments of one incarnation (one gateway process) in the order in which they were written. A segment always results
+ * in the same batch with the same token, because the token derives from the segment's name and bytes. A segment is removed when
+ * ClickHouse has its exchanges and a response was found for every request in it, so the files themselves record the progress.
+ * Removing or delivering a segment twice is harmless.
  */
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
@@ -72,7 +73,10 @@ export class FolderDrain {
     return content.bytes;
   }
 
-  /** Turns requests without a response into rows because no response will follow. Returns false if delivery gave up. */
+  /**
+   * Turns requests for which no response was found into rows without a response. If a process that is still alive stores a response
+   * later, that row has a higher version and replaces this one. Returns false if delivery gave up.
+   */
   async finish(): Promise<boolean> {
     for (const [file, { requests }] of [...this.#held]) {
       const batch = requests.size === 0 ? undefined : await readRequests(file, [...requests.values()]);

@@ -17,7 +17,7 @@ const BACKOFF = { baseMs: 100, capMs: 10_000 };
 /** Returns whether the rows themselves cause the error. */
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
 
-/** Returns the reason for log lines. */
+/** Returns the text of an error for log lines. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A batch of rows and its deduplication token. The same batch always has the same token. */

@@ -4,11 +4,11 @@ import { drainedName, isIncarnationName, isSegmentName, takenBytes, takenName } 
 import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
 
 export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
-  /** The folder that contains the folders of all incarnations. */
+  /** The folder that contains the folders of all incarnations (gateway processes). */
   readonly dir: string;
   /** This process's folder, which is not orphaned. */
   readonly ownFolder?: string;
-  /** A last segment that has not changed for this long counts as abandoned. */
+  /** The last segment of an incarnation counts as abandoned when it has not changed for this long. */
   readonly quietMs: number;
 }
 

@@ -20,7 +20,7 @@ const description = z.object({
   offset: z.int().optional(),
 });
 
-/** An entry in the quarantine. */
+/** A row, or damaged bytes of a segment, in quarantine. */
 export interface Quarantined extends Readonly<z.infer<typeof description>> {
   /** The file that contains the bytes. */
   readonly file: string;

@@ -62,7 +62,7 @@ const headerDamage = (segment: Buffer): SegmentContent => ({
   exchanges: { rows: Buffer.alloc(0), ends: [] },
   requests: [],
   answeredKeys: [],
-  // A segment is shorter than its header if the process or the machine failed while the header was being written.
+  // A segment that is shorter than a header is not damaged. The process or the machine failed while the header was being written.
   damage: segment.length < HEADER_BYTES ? [] : [{ kind: 'header', offset: 0, bytes: Buffer.from(segment) }],
 });
 

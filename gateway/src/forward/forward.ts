@@ -15,7 +15,7 @@ import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type F
 interface UpstreamSpan {
   /** Returns the headers to send, with the trace headers of this span instead of the caller's. */
   headers(headers: readonly HeaderPair[]): HeaderPair[];
-  /** Ends the span when the response is received, or when it is clear that none will arrive. */
+  /** Ends the span. Called when the whole response has been received, or when it is clear that none will arrive. */
   end(end: { readonly status?: number; readonly error?: string | undefined }): void;
 }
 
@@ -48,8 +48,8 @@ export const upstreamUrlOf = ({ head, route }: Accepted, { forward, urlTemplate 
   joinUpstreamUrl(urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, route.parameters), head.query);
 
 /**
- * Calls the upstream once, streams its response to the caller, and records the exchange before the last byte of the response is
- * sent. The request itself is already recorded.
+ * Calls the upstream, streams its response to the caller, and records the exchange before the last byte of the response is sent.
+ * The request itself is already recorded.
  */
 export const forward = async (
   accepted: Accepted,
@@ -147,7 +147,7 @@ class Relay {
     else exchange.end(end.heldBack, this.#trailersFor(answer));
   }
 
-  /** Returns trailers only for a recipient that accepts them (RFC 9110 section 6.5.1). */
+  /** Returns the trailers if the caller accepts trailers (RFC 9110 section 6.5.1), and otherwise none. */
   #trailersFor(answer: UpstreamAnswer): readonly HeaderPair[] {
     if (!acceptsTrailers(this.#accepted.head)) return [];
     return passableTrailers(answer.trailers(), answer.headers);

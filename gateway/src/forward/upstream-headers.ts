@@ -7,7 +7,7 @@ const isNamed = (name: string, wanted: string): boolean =>
 
 /**
  * Returns the headers for the upstream, which are the caller's headers with their order and case, without the key, and with
- * `x-forwarded-for`, `-host` and `-proto`. If a proxy already set the last two, keeps the proxy's values, because the proxy
+ * `x-forwarded-for`, `x-forwarded-host` and `x-forwarded-proto`. Keeps a host or protocol that a proxy has set, because the proxy
  * received the caller's original request. `egress` removes hop-by-hop headers, `host` and framing.
  */
 export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderPair[] => {
@@ -55,7 +55,10 @@ const lengthOf = (values: readonly string[]): number | undefined => {
 const withoutOurs = (lines: readonly HeaderPair[]): HeaderPair[] =>
   stripHopByHop(lines).filter(([name]) => !isNamed(name, 'content-length') && !isNamed(name, REJECTED_HEADER));
 
-/** Returns the caller's response without its body, or undefined if the upstream's Content-Length is invalid or ambiguous. */
+/**
+ * Returns the framing and the headers of the response to the caller, or undefined if the upstream's Content-Length is invalid or
+ * ambiguous.
+ */
 export const frameAnswer = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
   const lengths = headers.filter(([name]) => isNamed(name, 'content-length')).map(([, value]) => value);
   const isChunked = headers.some(([name]) => isNamed(name, 'transfer-encoding'));

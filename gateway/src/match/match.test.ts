@@ -107,7 +107,7 @@ test('any sequence of puts and removes results in the same table as a new one wi
     account('own', 'sk_other'),
     project('shop', URI),
     project('shop', 'moved0123456789x'),
-    // The operator guarantees one owner per path and method.
+    // Each path and method has one endpoint, because the operator sends no second one.
     ...slugs.flatMap((slug) => [endpoint(slug), endpoint(slug, {}, { method: 'GET' })]),
   );
   const step = fc.tuple(fc.boolean(), object);

@@ -29,7 +29,10 @@ const methodNotAllowed = (methods: ReadonlySet<string>, method: string): Refusal
   });
 };
 
-/** Returns the endpoint for the path and method. The method is part of the match, so another pattern may have it. */
+/**
+ * Returns the endpoint for the path and method, or a refusal. If a pattern matches the path but lacks the method, tries the next
+ * pattern.
+ */
 const findEndpoint = (
   { method, path }: RequestHead,
   project: ProjectConfig,

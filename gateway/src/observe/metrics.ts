@@ -7,7 +7,7 @@ import type { Delivery } from '../deliver/delivery.ts';
 import type { Spool } from '../record/spool/spool.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 
-/** The sources of the gauges, which are read at each scrape. */
+/** The sources of the gauges and of most counters, which are read at each scrape. */
 export interface Observed {
   readonly store: ConfigStore;
   readonly client: ConfigClient;

@@ -40,7 +40,7 @@ interface OtlpRequest {
 const valuesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 
-/** The spans that the collector has received. */
+/** The requests that the collector has received, each with a batch of spans. */
 let received: OtlpRequest[] = [];
 const collector: Server = createServer((request, response) => {
   void readJson(request).then((body) => {
@@ -76,7 +76,9 @@ const start = async (sampleRatio = 1): Promise<TestGateway> =>
     ],
   });
 
-/** Waits for the spans, which arrive in batches. A gateway sends the remaining spans when it stops. */
+/**
+ * Makes the calls through a gateway, then stops the gateway, which sends the remaining spans. Returns the log rows and all spans.
+ */
 const afterCalls = async (
   calls: (post: (slug: string, headers?: Record<string, string>) => Promise<Response>) => Promise<unknown>,
   sampleRatio?: number,
@@ -184,7 +186,7 @@ test("the caller's sampling decision is used; without one, the configured ratio 
     await post('/f', { traceparent: NOT_SAMPLED });
   }, 0);
   expect(found.map(({ traceId }) => traceId)).toStrictEqual([TRACE_ID]);
-  // The upstream receives the caller's decision.
+  // The upstream receives the caller's decision not to sample.
   expect(upstreamHeaders['traceparent']).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
 });
 

@@ -111,7 +111,7 @@ class UpstreamSpan {
     return passed;
   }
 
-  /** Ends the span when the response is received, or when it is clear that none will arrive. */
+  /** Ends the span. Called when the whole response has been received, or when it is clear that none will arrive. */
   end(end: SpanEnd): void {
     finish(this.#span, this.#exchange, { ...end, errorMin: CLIENT_ERROR_MIN });
   }

@@ -46,7 +46,7 @@ const nameBeginning = (letter: number): WatchedName | undefined => {
   return letter === 0x74 ? TRANSFER_ENCODING : undefined;
 };
 
-/** The maximum number of verdicts that wait for their requests. Pipelined requests beyond it get no verdict. */
+/** The maximum number of verdicts that wait for their requests. Pipelined requests beyond it get no verdict and are refused. */
 const VERDICTS_WAITING_MAX = 1_024;
 
 /**

@@ -11,7 +11,7 @@ const LINGER_MS = 2_000;
 
 const CLOSE: HeaderPair = ['connection', 'close'];
 
-/** A body that is still arriving. */
+/** The reader of a body that is still arriving. */
 export interface Arriving {
   /**
    * Called if the parser rejected the body, or if the body took too long or has too many small chunks. The request can still be

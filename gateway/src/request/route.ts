@@ -25,7 +25,7 @@ export type ServedEndpoint = CompiledEndpoint &
     | {
         readonly kind: 'Forward';
         readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
-        /** Undefined if the slug has no parameters, or if the Service is the upstream. */
+        /** Undefined if the slug has no parameters, or if the upstream is a Service. */
         readonly urlTemplate: UrlTemplate | undefined;
       }
   );

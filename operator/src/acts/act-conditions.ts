@@ -32,7 +32,7 @@ export const actConditions = (accepted: Finding, progress: Progress, context: Co
 
 /** How and when an act ended. */
 export interface Ended {
-  /** The act's conditions, at the act's current generation. */
+  /** The act's conditions, with the act's current generation as their `observedGeneration`. */
   readonly conditions: readonly Condition[];
   /** The time when the act ended, in RFC 3339 format. */
   readonly endedAt: string;
@@ -46,7 +46,7 @@ const isEnd = ({ type, status, reason }: Condition): boolean =>
 /**
  * Returns how and when an act ended, or undefined if the act has not ended or the object is not an act.
  *
- * Earlier versions wrote `Complete` with the reason Failed or Cancelled instead of `Failed`. Such conditions are converted.
+ * Earlier versions wrote a `Complete` condition with the reason Failed or Cancelled. It is converted to a `Failed` condition.
  */
 export const endedAct = ({ metadata, status }: Pick<ResourceObject, 'metadata' | 'status'>): Ended | undefined => {
   const conditions = conditionsIn(status).map((condition) => ({

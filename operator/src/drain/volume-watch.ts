@@ -177,7 +177,7 @@ export class VolumeWatch {
   }
 
   #podSeen(pod: Pod): void {
-    // Reported now, because the pod may be deleted before the claim is reconciled.
+    // `onUsed` is called immediately, because the pod may be deleted before the claim is reconciled.
     if (!isDrainPod(pod)) for (const claim of claimsOf(pod)) this.#options.onUsed(claim);
     this.#changed(volumesOf(pod));
   }

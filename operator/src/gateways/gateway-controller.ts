@@ -40,7 +40,7 @@ interface Waiter {
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
- * Carries out the decisions of `GatewayStates`, for one leader's term. Ends streams of silent gateways, stores the members for the
+ * Carries out the decisions of `GatewayStates`, for one leader's term. Ends streams of silent gateways, stores the gateways for the
  * next leader, and checks whether lost gateways are gone.
  */
 export class GatewayController implements Controller {
@@ -52,7 +52,7 @@ export class GatewayController implements Controller {
   /** Lost gateways that have been logged because it is unknown whether they are gone. */
   readonly #unclear = new Set<string>();
   readonly #waiters = new Set<Waiter>();
-  /** The stored members, as far as this leader knows. */
+  /** The gateways that are stored for the next leader, as far as this leader knows. See `GatewayStates.members`. */
   #stored: readonly KnownGateway[] = [];
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
@@ -115,8 +115,8 @@ export class GatewayController implements Controller {
   }
 
   /**
-   * Returns the state of an object whose earlier states no gateway may use any longer. Unlike `programmed`, covers every gateway
-   * that may answer callers. Returns undefined if the object is not published.
+   * Returns the state of an object at every gateway that may answer callers. `programmed` covers fewer gateways, unless a
+   * revocation of the object is in progress. Returns undefined if the object is not published.
    */
   revoked(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
@@ -124,8 +124,8 @@ export class GatewayController implements Controller {
   }
 
   /**
-   * Begins a revocation of the object's states from before its last revision. From then on, `programmed` waits for every gateway
-   * that may still use them, including lost ones.
+   * Begins a revocation of the object's states from before its last revision. Until the revocation is complete, `programmed` waits
+   * for every gateway that may still use these states, including lost ones.
    */
   revoke(key: ConfigKey): void {
     const since = this.#options.since(key);
@@ -147,14 +147,17 @@ export class GatewayController implements Controller {
   }
 
   /**
-   * The log has every request that a gateway received before this time, except those in quarantine. In milliseconds of
-   * `systemClock.now()`.
+   * The log has every request that a gateway which may answer callers received before this time, except those in quarantine. In
+   * milliseconds of `systemClock.now()`. See `GatewayStates.deliveredUpTo`.
    */
   get deliveredUpTo(): number {
     return this.#states.deliveredUpTo;
   }
 
-  /** Returns descriptions of the gateways that may have requests which were received before this time and are not in the log. */
+  /**
+   * Returns descriptions of the gateways that may have requests which were received before this time and are not in the log. The
+   * time is in milliseconds of `systemClock.now()`.
+   */
   undelivered(before: number): readonly string[] {
     return this.#states.undelivered(before);
   }
@@ -166,7 +169,7 @@ export class GatewayController implements Controller {
     return effects !== undefined;
   }
 
-  /** Resolves when this gateway's current state is stored for the next leader. Rejects if the term ends first. */
+  /** Resolves when this gateway is stored for the next leader, or is no longer a member. Rejects if the term ends first. */
   async stored(gateway: string): Promise<void> {
     if (this.#isStored(gateway)) return;
     if (this.#isStopped) throw stopped();

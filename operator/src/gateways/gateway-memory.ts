@@ -1,13 +1,16 @@
 import type { KnownGateway } from './gateway-record.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
-/** Stores the known gateways for the next leader, which has to wait for the gateways that have not reconnected yet. */
+/**
+ * Stores the gateways that may answer callers (`GatewayStates.members`). The next leader reads them, because it has to wait for
+ * those that have not reconnected yet.
+ */
 export interface GatewayMemory {
   read(): Promise<readonly KnownGateway[]>;
   write(gateways: readonly KnownGateway[]): Promise<void>;
 }
 
-/** A memory that stores nothing, for an operator with a single gateway that starts together with it, as in `standin dev`. */
+/** A memory that stores nothing, for an operator whose only gateway starts and stops with it, as in `standin dev`. */
 export const noGatewayMemory: GatewayMemory = {
   read: () => Promise.resolve([]),
   write: () => Promise.resolve(),

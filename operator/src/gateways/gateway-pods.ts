@@ -52,5 +52,5 @@ const hasClaim = async (client: Pick<KubeClient, 'get'>, namespace: string, pod:
   return items.some(({ metadata }) => metadata.name.endsWith(`-${pod}`));
 };
 
-/** Always resolves with true. The gateway of an operator with a single gateway has stopped if it is disconnected. */
+/** Always resolves with true, for an operator whose only gateway starts and stops with it: a lost gateway has stopped. */
 export const noGatewayPods: IsGatewayGone = () => Promise.resolve(true);

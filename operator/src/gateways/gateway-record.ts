@@ -33,13 +33,13 @@ export type Cut = () => void;
 export interface Effects {
   /** The streams of silent gateways, which must be ended. */
   readonly cut: readonly Cut[];
-  /** Gateways that are now lost. `gone` must be called when one of them is known to have stopped. */
+  /** Gateways that are now lost. `gone` must be called when one of them is known to have stopped and to have left no data. */
   readonly lost: readonly string[];
   /** Whether `members` has changed and must be stored for the next leader. */
   readonly isChanged: boolean;
   /**
-   * Set if the state of objects may have changed. Contains the objects that are newly rejected, no longer rejected, or whose
-   * revocation is complete.
+   * Set if the state of objects may have changed. Contains the objects that gateways newly reject, no longer reject or reject for
+   * another reason, and the objects whose revocation is complete.
    */
   readonly progress: readonly ConfigKey[] | undefined;
 }
@@ -53,18 +53,19 @@ export interface Process {
    */
   readonly instance: string | undefined;
   readonly maxStalenessMs: number;
-  /** Undefined if the gateway has not acknowledged anything in this term. Such a gateway may still answer callers. */
+  /** Undefined if the gateway has not acknowledged anything in this term, or since `expiresAt`. See `mayAnswer`. */
   acked: Revision | undefined;
   rejected: ReadonlyMap<ConfigKey, string>;
   /** The open streams. There is briefly more than one stream when the gateway reconnects before the old stream has ended. */
   readonly streams: Set<Cut>;
   /**
-   * The time when a gateway with an open stream counts as silent, and a gateway without one as lost, unless `expiresAt` applies.
+   * The time when a gateway with an open stream counts as silent, or a gateway without an open stream counts as lost. Infinity for
+   * a gateway without an open stream that has a `maxStalenessMs`, because `expiresAt` applies instead.
    */
   dueAt: number;
   /**
-   * The time when `maxStalenessMs` has passed since the last acknowledgement. After this time, the gateway does not answer, and
-   * nothing waits for it until it acknowledges again.
+   * The time when `maxStalenessMs`, plus a margin, has passed since the last contact. After this time, the gateway does not answer,
+   * and nothing waits for it until it acknowledges again. Infinity without a `maxStalenessMs`.
    */
   expiresAt: number;
   /** The log has every request that the gateway received before this time, except those in quarantine. */

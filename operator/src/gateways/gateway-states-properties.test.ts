@@ -13,7 +13,7 @@ const OTHER = 'Endpoint/e';
 /** A gateway's pod, with at most one running process. */
 interface Pod {
   readonly name: string;
-  /** Pods with odd numbers reject requests after a while without the operator. */
+  /** Greater than 0 for pods with odd numbers, which reject requests after this time without the operator. */
   readonly maxStalenessMs: number;
   /** Undefined if no process is running. */
   instance: string | undefined;

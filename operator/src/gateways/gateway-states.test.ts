@@ -52,7 +52,7 @@ const acknowledge = (ack: Ack): boolean => {
   if (effects !== undefined) apply(effects);
   return effects !== undefined;
 };
-/** Reports the age of the oldest record that is not in the log. */
+/** Acknowledges a revision, and reports the age of the gateway's oldest request that is not in the log. */
 const report = (gateway: string, undeliveredMs = Infinity, quarantined?: number): void => {
   const ack = { gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [] };
   states.acknowledged(ack, now, { undeliveredMs, quarantined });

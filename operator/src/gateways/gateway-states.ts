@@ -50,9 +50,9 @@ const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefi
  *   may answer callers, first with the copy on its disk, then with a snapshot whose acknowledgement is in flight or was lost. So a
  *   revocation waits for it.
  * - Known: it has acknowledged a revision. It acknowledges every heartbeat, and the stream of a silent gateway is ended. So a
- *   gateway on a lost node or with a frozen process becomes lost like any other gateway, although its connection looks open for a
- *   quarter of an hour.
- * - Lost: its stream has been gone for `forgetMs`, and it may still answer with its last configuration, because it keeps running
+ *   gateway on a lost node or with a frozen process becomes lost like any other gateway, although its connection can look open for
+ *   a quarter of an hour.
+ * - Lost: its stream has been gone for `forgetMs`. It may still answer with its last configuration, because a gateway keeps running
  *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation waits
  *   for it.
  * - Gone: it sent a goodbye message, has stopped and left no data according to the platform, or has not acknowledged anything for
@@ -109,8 +109,8 @@ export class GatewayStates {
   }
 
   /**
-   * The log has every request that the gateways received before this time, except those in quarantine. The time is -Infinity if it
-   * is unknown, and Infinity if there are no gateways.
+   * The log has every request that the gateways which may answer callers received before this time, except those in quarantine. The
+   * time is -Infinity if it is unknown, for example because a gateway is lost, and Infinity if there are no such gateways.
    */
   get deliveredUpTo(): number {
     return this.#lost.size > 0 ? -Infinity : Math.min(...this.#answering().map(({ deliveredUpTo }) => deliveredUpTo));
@@ -143,8 +143,8 @@ export class GatewayStates {
   }
 
   /**
-   * Returns the state of an object whose previous state must not be used. Unlike `programmed`, covers all gateways that may answer
-   * callers.
+   * Returns the state, at all gateways that may answer callers, of an object that was put in revision `since`. Includes lost
+   * gateways even if no revocation is in progress.
    */
   revoked(key: ConfigKey, since: number): ProgrammedState {
     return revokedState(this.#answeringGateways(), key, since);
@@ -170,7 +170,7 @@ export class GatewayStates {
     for (const { name, maxStalenessMs } of known) {
       if (this.#processes.has(keyOf(name, undefined))) continue;
       const process = this.#add(name, undefined, maxStalenessMs);
-      // The last message to this gateway predates the term.
+      // The last contact with this gateway was before the term, so it was not later than `now`.
       this.#recordContact(process, now);
       this.#streamless(process, now);
     }
@@ -235,7 +235,7 @@ export class GatewayStates {
     return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress([]) };
   }
 
-  /** Cuts the streams of silent gateways, and applies `forgetMs` and `maxStalenessMs` to gateways whose time is over. */
+  /** Returns the streams of silent gateways, and applies `forgetMs` and `maxStalenessMs` to gateways whose time is over. */
   advance(now: number): Effects {
     const cut: Cut[] = [];
     const lost: string[] = [];

@@ -30,7 +30,7 @@ interface Live {
 const READERS = 8;
 /** The delay is short at first, because the operator's start waits for these reads. */
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
-/** One unreadable Secret must not keep the operator from starting. */
+/** After this time, objects are reported without their Secret, because one unreadable Secret must not prevent the start. */
 const WAIT_MS_MAX = 30_000;
 /** After a failure, a namespace is read again after this many intervals. */
 const FAILED_INTERVALS = 6;
@@ -43,7 +43,8 @@ const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceOb
 
 /**
  * Reports Accounts and Projects of a cluster under their identities instead of their uids (ADR 024). An object is reported only
- * after its identity is stored, or after an attempt to read or store it has failed. All other kinds are passed through unchanged.
+ * after its identity is stored, or when it cannot be read or stored (see `recordIdentities`). All other kinds are passed through
+ * unchanged.
  */
 class IdentifiedSource implements ResourceSource {
   readonly #options: IdentifiedSourceOptions;

@@ -3,7 +3,7 @@ import { readStatus } from '@standin/crds';
 import type { IdentityStore } from './identity-secrets.ts';
 import { entryName, IDENTITIES_SECRET, resolveIdentity, signedEntry } from './resolve-identity.ts';
 
-/** The identity that replaces an object's uid. */
+/** The identity that replaces an object's uid, and the fault if the object has no usable identity. */
 export interface Known {
   readonly uid: string;
   readonly fault?: IdentityFault;
@@ -69,8 +69,8 @@ export const recordIdentities = async (
   const added = resolved.filter(({ identity }) => identity.kind === 'unrecorded');
   if (added.length === 0) return { identities };
   try {
-    // A stale view may contain objects of a deleted namespace. A new namespace with the same name must not inherit their
-    // identities.
+    // The source may lag behind and report objects of a deleted namespace. A new namespace with the same name must not inherit
+    // their identities.
     const existing = await existingOf(store, namespace, added);
     const entries = new Map(stored.entries);
     const refused = [...existing].filter(({ candidate, known }) => {

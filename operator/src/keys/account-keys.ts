@@ -20,7 +20,8 @@ export interface AccountKeysOptions {
 }
 
 /**
- * The digests of all Accounts' keys, for one leader's term. Reads each Secret by name, and creates the Secrets of generated keys.
+ * The states of all Accounts' keys, for one leader's term: the digest of a key, or why there is none. Reads each Secret by name,
+ * and creates the Secrets of generated keys.
  */
 export class AccountKeys {
   readonly #options: AccountKeysOptions;

@@ -21,7 +21,10 @@ export class KeyChanges implements Controller {
     this.#options = options;
   }
 
-  /** Revokes the older key of each Account whose status from the previous leader shows that this key may still be accepted. */
+  /**
+   * Revokes the earlier keys of each Account, unless the status from the previous leader shows that the Account has none or that
+   * the current key is programmed.
+   */
   start(): void {
     const { translator, objects, gateways } = this.#options;
     const put = [...translator.objects()];

@@ -53,8 +53,8 @@ const LATER = { requeueAfterMs: 1_000 };
 /**
  * Carries out KeyRegenerations, for one leader's term. Each step checks what is already done, so a regeneration resumes after a
  * crash at any point:
- * - Write the count and the intent to the Account's status, by compare-and-swap.
- * - Write the new key to the Secret, marked with the KeyRegeneration.
+ * - Write the count, and which KeyRegeneration is in progress, to the Account's status, by compare-and-swap.
+ * - Write the new key to the Secret, marked with the KeyRegeneration's uid.
  * - Publish one delta that makes the gateways swap the digests.
  * - Wait for acknowledgements from all gateways that may answer callers, then complete.
  */

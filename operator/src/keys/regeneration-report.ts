@@ -7,7 +7,7 @@ import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** The status of a KeyRegeneration. */
+/** The facts from which `statusOf` computes the status of a KeyRegeneration. */
 export interface RegenerationFacts {
   readonly phase: RegenerationPhase;
   readonly accepted: Finding;

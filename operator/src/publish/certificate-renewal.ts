@@ -3,13 +3,14 @@ import type { Logger } from 'pino';
 import { planCertificates, serverCertificate, type Certificates, type ServerCertificate } from './certificates.ts';
 
 /**
- * Stores the certificates. Writes are compare-and-swap, so if two operators start at the same time, only one creates the
+ * Stores the certificates. If several operators share the store, writes are compare-and-swap, so that only one of them creates the
  * certificates.
  */
 export interface CertificateStore {
   read(): Promise<{ readonly certificates: Certificates; readonly version: string } | undefined>;
   /**
-   * Resolves with false if the certificates changed after `version` was read, or if they exist although `version` is undefined.
+   * Resolves with false if another operator changed the certificates after `version` was read, or created them although `version`
+   * is undefined.
    */
   write(certificates: Certificates, version: string | undefined): Promise<boolean>;
 }

@@ -16,17 +16,17 @@ import {
 /** A complete NDJSON line, with its line break. */
 export interface Line {
   readonly text: string;
-  /** What replaces the line for gateways that do not support these features. */
+  /** What replaces the line for gateways that do not support all of `features`. */
   readonly otherwise?: {
     readonly features: readonly ConfigFeature[];
     /** For gateways that report their features. They respond with 503 to the object's requests. */
     readonly withheld: string;
-    /** For gateways of versions that do not report any. */
+    /** For gateways of earlier versions, which do not report their features. */
     readonly removed: string;
   };
 }
 
-/** The lines that form one transaction. */
+/** Lines that are sent together: a revision from `begin` to `commit`, or an announcement. */
 export type Transaction = readonly Line[];
 
 export interface ConfigChanges {
@@ -64,7 +64,7 @@ export const textFor = ({ text: usual, otherwise }: Line, supported: SupportedFe
 export class ConfigLog {
   readonly #epoch: number;
   readonly #entries = new Map<ConfigKey, Entry>();
-  /** The features of the objects that not every gateway may support. */
+  /** The features that objects need and that some gateways may not support, by object. */
   readonly #features = new Map<ConfigKey, readonly ConfigFeature[]>();
   readonly #followers = new Set<(transaction: Transaction) => void>();
   #number = 0;
@@ -86,7 +86,7 @@ export class ConfigLog {
     return this.#entries.get(key)?.since;
   }
 
-  /** Creates a new revision and sends it to all followers. Returns its number. */
+  /** Creates a new revision and passes it to all followers (see `follow`). Returns its number. */
   append(changes: ConfigChanges): number {
     this.#number += 1;
     const revision = formatRevision(this.revision);
@@ -108,7 +108,10 @@ export class ConfigLog {
     return this.#number;
   }
 
-  /** Returns the objects that are withheld from a gateway that supports these features, as if it had rejected them. */
+  /**
+   * Returns the objects that are withheld from a gateway that supports these features, as if the gateway had rejected them. Returns
+   * at most `LIMITS.rejectedObjectsMax` objects.
+   */
   withheldFrom(supported: SupportedFeatures): RejectedObject[] {
     const rejected: RejectedObject[] = [];
     for (const [key, features] of this.#features) {
@@ -131,7 +134,7 @@ export class ConfigLog {
     ];
   }
 
-  /** Sends all followers a message that is not part of the configuration. */
+  /** Passes a message that is not part of the configuration to all followers (see `follow`). */
   announce(message: StreamMessage): void {
     for (const follow of this.#followers) follow([line(message)]);
   }

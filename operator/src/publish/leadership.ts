@@ -28,7 +28,8 @@ export interface Leadership {
 const RETRY_MS = 1_000;
 
 /**
- * Returns the leadership for a single operator, which leads immediately. A file in `dataDir` counts the epoch across restarts.
+ * Returns the leadership for a single operator, which leads immediately. A file in `dataDir` stores the epoch, so that it also
+ * increases across restarts.
  */
 export const soleLeader = (dataDir: string, logger: Logger): Leadership => ({
   run: async ({ onStartedLeading, signal }) => {

@@ -8,7 +8,7 @@ const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
 /** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
 const PIECE_CHARS = 256 * 1024;
 
-/** The gateway's end of the stream. */
+/** The gateway that reads the stream. */
 export interface ConfigReader {
   readonly response: ServerResponse;
   readonly features: SupportedFeatures;

@@ -19,7 +19,7 @@ let server: StreamServer;
 let publication: Publication;
 let gateways: GatewayController;
 let reports: UsageReport[];
-/** Writes that store the known gateways wait for this promise. */
+/** The gateway memory waits for this promise before each write. */
 let storing: Promise<void>;
 const open = new Set<{ destroy(): void }>();
 

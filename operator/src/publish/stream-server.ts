@@ -25,7 +25,7 @@ import type { ServerCertificate } from './certificates.ts';
 import type { ConfigLog } from './config-log.ts';
 import { sendConfig } from './send-config.ts';
 
-/** The parts of the leader that serve gateways. A follower has no publication. */
+/** The parts of the leader that serve gateways. A replica that does not lead (a follower) has no publication. */
 export interface Publication {
   readonly log: ConfigLog;
   readonly gateways: Pick<GatewayController, 'connected' | 'stored' | 'ack' | 'goodbye' | 'isConnected'>;
@@ -164,8 +164,8 @@ export class StreamServer {
       const undelivered = ackQuerySchema.parse(request.query);
       const { log, gateways } = this.#require();
       const rejected = [...ack.rejected, ...log.withheldFrom(undelivered.features)];
-      // A gateway cannot hold a revision that was never published. The acknowledgement is from another term, or the gateway is in
-      // an invalid state. The response makes the gateway reconnect, and the new snapshot fixes both.
+      // If the revision was never published, the acknowledgement is from another term, or the gateway is in an invalid state. The
+      // response 409 makes the gateway reconnect, and the new snapshot fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
       await reply.code(isPublished && gateways.ack({ ...ack, rejected }, undelivered) ? 204 : 409).send();
     });
@@ -232,8 +232,8 @@ export class StreamServer {
     logger.info({ revision: formatRevision(log.revision), objects: log.size }, 'gateway connected');
     const settled = new AbortController();
     try {
-      // The gateway may answer callers as soon as it has the snapshot. If this leader stops now, the next one must know about the
-      // gateway.
+      // The gateway is stored before it gets the snapshot, because it may then answer callers. If this leader stops, the next
+      // leader must know about the gateway.
       await Promise.race([gateways.stored(gateway), once(response, 'close', { signal: settled.signal })]);
       const onTooSlow = (): void => cut('gateway reads too slowly');
       if (!response.destroyed) await sendConfig(log, { response, features, onTooSlow });

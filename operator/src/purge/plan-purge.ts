@@ -10,7 +10,7 @@ export type PurgePlan =
   | { readonly kind: 'ready'; readonly filter: PurgeFilter; readonly project: ResourceObject }
   /** This Purge can never run: a new one is necessary. */
   | { readonly kind: 'refused'; readonly finding: Finding }
-  /** The obstacle may disappear before `untilMs`, in milliseconds since the epoch. */
+  /** The obstacle may disappear. The Purge waits until `untilMs`, in milliseconds since the epoch. */
   | { readonly kind: 'waiting'; readonly finding: Finding; readonly untilMs: number };
 
 /** Creation times have a precision of seconds. */

@@ -23,7 +23,7 @@ let undelivered: readonly string[];
 /** The calls to the log store, in order. */
 let calls: string[];
 let count: number;
-/** The next results of `requests` and `results`. The last one is repeated. */
+/** The next results of `requests` and `results`. The last result of each method is repeated. */
 let requests: (PurgeStep | LogStoreError)[];
 let results: PurgeStep[];
 const objects = new Map<string, ResourceObject>();

@@ -50,7 +50,7 @@ const REPLAY_MARGIN_MS = 10_000;
  * Deletes the requests that Purges select, for one leader's term. Each step determines what is already done, so a purge resumes
  * after a crash at any point:
  * - Wait until every request that was received before the Purge was created is in the log.
- * - Delete the requests, until none is found on any replica.
+ * - Delete the requests, until none is found on any ClickHouse replica.
  * - Wait for replays that may have read the deleted requests, and delete the results of those replays.
  */
 export class PurgeController implements Controller {
@@ -201,7 +201,7 @@ export class PurgeController implements Controller {
     await source.recordEvent(project, { type: 'Normal', reason: 'Purged', message });
   }
 
-  /** Writes the status. Resolves with a result if the object was deleted or changed after it was read. */
+  /** Writes the status. Resolves with the delay before the next attempt if the object was deleted or changed after it was read. */
   async #report(purge: ResourceObject, facts: PurgeFacts): Promise<ReconcileResult | undefined> {
     const status = statusOf(facts, contextOf(purge, new Date(this.#nowMs)));
     const written = await this.#writer.write(purge, status);

@@ -5,7 +5,7 @@ import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** The status of a Purge. */
+/** The facts from which `statusOf` computes the status of a Purge. */
 export interface PurgeFacts {
   readonly phase: PurgePhase;
   readonly accepted: Finding;

@@ -11,7 +11,8 @@ export const undelivered = (
   before: number,
 ): readonly string[] => {
   const late = gateways.undelivered(before);
-  // Without volumes, nothing shows that a gateway exists before it connects. So at least one gateway must have connected.
+  // If volumes are not watched, nothing shows that a gateway exists before it connects. So at least one gateway must have
+  // connected.
   if (volumes === undefined) return gateways.known.length > 0 || late.length > 0 ? late : ['a gateway to connect'];
   const claims = volumes.undelivered((gateway) => gateways.has(gateway)) ?? ["the gateways' volumes to be read"];
   return [...late, ...claims];

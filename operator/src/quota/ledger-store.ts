@@ -40,7 +40,7 @@ export interface LedgerStore {
    * affect the others.
    */
   list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
-  /** Removes the ledger of an account that no longer exists. Called only for ledgers of earlier months. */
+  /** Removes the ledger of a deleted account, unless the store keeps such ledgers. Called only for ledgers of earlier months. */
   remove(accountUid: string): Promise<void>;
 }
 

@@ -31,7 +31,10 @@ export type Ledger = Readonly<z.infer<typeof ledgerSchema>>;
 
 export const newLedger = (period: string): Ledger => ({ period, used: 0, blocks: [] });
 
-/** It takes hundreds of crashed gateways to exceed this limit. The permits in the oldest blocks then count as used. */
+/**
+ * Maximum number of open blocks of an account. It takes hundreds of crashed gateways to exceed this limit. The permits in the
+ * oldest blocks then count as used.
+ */
 const BLOCKS_MAX = 1_000;
 
 /**

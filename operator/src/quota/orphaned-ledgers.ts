@@ -10,9 +10,9 @@ export interface OrphanedLedgersOptions {
 }
 
 /**
- * At the start of a term, removes the ledgers of accounts that were deleted while no operator led. Keeps ledgers of the current
- * month: an account may be missing only because its namespace is not watched, and its month must not start again when the account
- * is reported.
+ * At the start of a term, removes the ledgers of accounts that no longer exist. Keeps ledgers of the current month: an account may
+ * be missing only because its namespace is not watched, and its usage must not restart at 0 when the account is reported in that
+ * month.
  */
 export class OrphanedLedgers implements Controller {
   readonly name = 'orphaned-ledgers';

@@ -99,7 +99,7 @@ export class QuotaAudit implements Controller {
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {
     const { store, logStore, nameOf, logger } = this.#options;
     const { requests, permits } = await logStore.spentPermits(accountUid, period);
-    // The ledger must be read after the log, so that the committed count is never less than the number of permits spent before.
+    // The ledger must be read after the log, so that its committed permits include every permit that the log shows as spent.
     const ledger = (await store.read(accountUid))?.ledger;
     if (ledger?.period !== period) return undefined;
     const granted = committed(ledger);

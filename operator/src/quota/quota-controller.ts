@@ -90,7 +90,7 @@ export class QuotaController implements Controller {
   request(request: PermitRequest): Promise<PermitAnswer> {
     if (this.#isStopped) return Promise.reject(new Error('this operator lost leadership'));
     const { account: uid, held, closed } = request;
-    // Returned permits are recorded regardless of the current quota. However, accounts without a quota have no ledger.
+    // Returned permits are recorded even if the account no longer has a quota. Without a quota, other requests need no ledger.
     const holdsNothing = held.length + closed.length === 0;
     if (holdsNothing && this.#options.limit(uid) === undefined) return Promise.resolve({ kind: 'no_quota' });
     const account = this.#accountOf(uid);
@@ -107,7 +107,7 @@ export class QuotaController implements Controller {
     await settleLost(instance, { ...parts, countPermits, clock, request: (request) => this.request(request) });
   }
 
-  /** Records the gateways' reports of spent permits. Reads the ledger first if it is not known yet. */
+  /** Records a gateway process's report of spent permits. Schedules a read of the ledger if it is not known yet. */
   report({ gateway, instance, accounts }: UsageReport): void {
     for (const { account: uid, blocks } of accounts) {
       if (this.#isStopped || this.#options.limit(uid) === undefined) continue;

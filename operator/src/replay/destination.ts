@@ -7,7 +7,7 @@ import { specOf, type ReplayPlan } from './replay-plan.ts';
 
 export interface Destination extends ReplayDestination {
   readonly timeoutMs: number;
-  /** Whether the upstream comes from `serviceRef`, so that the address policy allows cluster addresses. */
+  /** Whether the upstream comes from a `serviceRef` without a fault, so that the address policy allows cluster addresses. */
   readonly viaService: boolean;
   /** The text that is stored in place of the key. */
   readonly keyShown: string;

@@ -15,7 +15,7 @@ export class ReplayCounts {
     return this.#byStatus.get(0) ?? 0;
   }
 
-  /** Adds counts from before this run. */
+  /** Adds counts, such as those from before this run. */
   add(counts: readonly StatusCount[]): void {
     for (const { status, count } of counts) this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + count);
   }

@@ -17,7 +17,7 @@ export type Resolution =
   | { readonly kind: 'ready'; readonly plan: ReplayPlan }
   /** This Replay can never run: a new one is necessary. */
   | { readonly kind: 'invalid'; readonly finding: Finding }
-  /** The missing object may be created later. */
+  /** The Project may be created or corrected later. */
   | { readonly kind: 'waiting'; readonly finding: Finding };
 
 /** Returns an object's spec if the spec is valid and the object is of that kind. */

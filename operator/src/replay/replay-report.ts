@@ -8,7 +8,7 @@ import { StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './replay-slots.ts';
 
-/** A Replay's status, without the bookkeeping for its conditions. */
+/** The facts from which `statusOf` computes a Replay's status. */
 export interface ReplayFacts {
   readonly phase: ReplayPhase;
   readonly accepted: Finding;

@@ -108,7 +108,7 @@ export class ReplayRun {
     return this.#report.writeWaiting();
   }
 
-  /** Waits for a slot and sends as far as possible. If an object is missing, waits for a change. */
+  /** Waits for a slot and sends as far as possible. If the run is paused or blocked, waits for a change. */
   async #turn(): Promise<TurnEnd> {
     const { places, metrics } = this.#parts;
     const { state, stopped } = this.#control;

@@ -11,7 +11,7 @@ export interface SenderParts extends DestinationParts {
   readonly egress: {
     /** The egress to the gateways, which may have private addresses. */
     readonly gateway: Egress;
-    /** The egress that applies the address policy. */
+    /** The egress to upstreams and URLs, which applies the address policy. */
     readonly upstream: Egress;
   };
 }

@@ -22,7 +22,7 @@ export class RunControl {
     return this.#stopping.signal;
   }
 
-  /** Aborts when no more requests may be sent, including when the run is stopped. */
+  /** Aborts when the run is cancelled or stopped, so that no more requests may be sent. */
   get ending(): AbortSignal {
     return AbortSignal.any([this.#stopping.signal, this.#cancelling.signal]);
   }

@@ -18,7 +18,7 @@ export interface ShareVerdict {
   readonly expiresAtMs?: number;
 }
 
-/** Allows for a difference between the creator's clock and the operator's clock. */
+/** Allows for a difference between the clock of the Share's creator and the clock that sets the creation time. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 

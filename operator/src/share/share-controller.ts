@@ -54,11 +54,11 @@ export class ShareController implements Controller {
   /** The time when a request was first found to be missing, by the uid of its Share, in milliseconds of `systemClock.now()`. */
   readonly #missingSince = new Map<string, number>();
   /**
-   * Until this time, requests that were found before are not looked up, because thousands of timeouts would delay every Share. In
-   * milliseconds of `systemClock.now()`.
+   * After a failed lookup, requests that were found before are not looked up until this time, because thousands of timeouts would
+   * delay every Share. In milliseconds of `systemClock.now()`.
    */
   #outageUntil = -Infinity;
-  /** Projects and Accounts by kind and name. */
+  /** Projects and Accounts by kind, namespace and name. */
   readonly #surroundings = new Map<string, ResourceObject>();
 
   constructor(options: ShareControllerOptions) {

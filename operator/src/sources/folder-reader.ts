@@ -5,9 +5,9 @@ import { ManifestTree, type DesiredTree } from './manifest-tree.ts';
 
 /** A file is read when it has not changed for this long, because editors write in several steps. */
 const QUIET_MS = 30;
-/** Changes in quick succession are handled together, within this time. */
+/** Changes in quick succession are handled together. A check waits at most this long for further changes. */
 const TOGETHER_MS_MAX = 150;
-/** A missing file may have been renamed, so its objects stay this long while a new file is still being written. */
+/** A missing file may have been renamed, so its objects stay up to this long while a new file is still being written. */
 const RENAME_MS_MAX = 1_000;
 
 export interface FolderReaderCallbacks {
@@ -39,7 +39,7 @@ export class FolderReader {
   readonly #callbacks: FolderReaderCallbacks;
   readonly #tree = new ManifestTree();
   readonly #fingerprints = new Map<string, Fingerprint>();
-  /** The time of the last change of each file that no check has handled yet. */
+  /** The files with changes that no check has handled yet, with the time of the last change. */
   readonly #noted = new Map<string, number>();
   /** Whether something changed that is not known to be a manifest, so that all files must be checked. */
   #somewhere = false;

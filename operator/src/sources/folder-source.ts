@@ -252,7 +252,7 @@ export class FolderSource implements LocatingSource {
     if (!this.#desired.objects.has(key)) await this.#reader.check();
   }
 
-  /** Resolves with the file that now contains an object. Rejects if that file cannot be edited. */
+  /** Resolves with the file that now contains an object, or with undefined if none does. Rejects if the file cannot be edited. */
   async #fileOf(key: string): Promise<string | undefined> {
     await this.#checkFileOf(key);
     const manifest = this.#desired.objects.get(key);

@@ -13,7 +13,7 @@ const REMEMBERED_MAX = 2_000;
 const SERIES_MS_MAX = 30 * 60_000;
 /** Minimum interval between writes of a repeat, except the first one. Repeats in between are still counted. */
 const REPEAT_WRITE_MS = 10_000;
-/** These keep an Event within the limits of events.k8s.io/v1. */
+/** These three maximums keep an Event within the limits of events.k8s.io/v1. */
 const NOTE_LENGTH_MAX = 1_024;
 const INSTANCE_LENGTH_MAX = 128;
 const NAME_PREFIX_LENGTH_MAX = 200;

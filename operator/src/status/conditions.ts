@@ -18,9 +18,9 @@ const no = (reason: ConditionReason, message: string): Finding => ({ ok: false, 
  * Returns the state of an object at the gateways as a finding.
  *
  * @param state undefined if the object is not sent to gateways
- * @param standing the condition in the current status, if it is about the same content. It remains valid until a gateway
- * contradicts it, so that nothing is rewritten when a new leader's gateways have not reconnected yet, or when the last gateway is
- * gone.
+ * @param standing the `Programmed` condition in the current status, if it is about the same content. It remains valid until a
+ * gateway contradicts it, so that nothing is rewritten when a new leader's gateways have not reconnected yet, or when the last
+ * gateway is gone.
  */
 export const programmedFinding = (state: ProgrammedState | undefined, standing?: Condition): Finding => {
   const wasProgrammed = standing?.status === 'True' ? yes('Programmed', standing.message) : undefined;
@@ -57,7 +57,7 @@ const readyFinding = (findings: readonly Finding[]): Finding => {
   return broken === undefined ? yes('Ready', 'The object is live on all gateways.') : no(broken.reason, broken.message);
 };
 
-/** Reasons that do not resolve by themselves, because a user has to change the object. kstatus calls such an object Stalled. */
+/** Reasons that do not resolve by themselves, because a user has to act. kstatus calls an object with such a reason Stalled. */
 export const STALLING: ReadonlySet<ConditionReason> = new Set([
   'Invalid',
   'Conflicted',
@@ -86,8 +86,9 @@ export const contextOf = (
 ): ConditionContext => ({ generation, before: conditionsIn(status), now: secondsOf(date) });
 
 /**
- * Converts a finding into a condition. The transition time stays the same if the status is unchanged, unless the status is the
- * initial one, which has no generation. The message may contain untrusted text, and is shown in terminals.
+ * Converts a finding into a condition. The transition time stays the same if the condition's status is unchanged, unless the
+ * earlier condition has no generation. The message is made printable, because it may contain untrusted text and is shown in
+ * terminals.
  */
 export const conditionOf = (
   type: ConditionType,

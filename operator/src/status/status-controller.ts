@@ -46,7 +46,7 @@ export interface StatusControllerOptions {
  * enough.
  */
 const ACK_WAIT_MS = 100;
-/** The lists of pending gateways are refreshed at this interval, for all objects together. */
+/** The lists of pending gateways in conditions are refreshed at this interval, for all objects together. */
 const WAITING_REFRESH_MS = 2_000;
 /** The counts in a parent's status are updated together, this long after its projects or endpoints change. */
 const COUNT_DELAY_MS = 500;

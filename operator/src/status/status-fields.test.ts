@@ -101,7 +101,7 @@ test('only the parents whose counts change are returned', () => {
   expect(counts.set('e', { parent: 'p', ready: false })).toEqual([]);
   expect(counts.set('e', { parent: 'p', ready: true })).toEqual(['p']);
   expect(counts.isReady('e')).toBe(true);
-  // The Endpoint's Project was deleted and created again.
+  // The Endpoint now belongs to another Project.
   expect(counts.set('e', { parent: 'q', ready: true })).toEqual(['p', 'q']);
   expect(counts.set('orphan', { parent: undefined, ready: false })).toEqual([]);
   expect(counts.delete('e')).toEqual(['q']);

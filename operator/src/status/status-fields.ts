@@ -48,8 +48,8 @@ export const statusFields =
   };
 
 /**
- * A later request is shown only after this interval, so that a busy project does not cause constant writes. The first request is
- * shown without this delay.
+ * A later request is shown only if it is at least this much later than the one that is shown, so that a busy project does not cause
+ * constant writes.
  */
 export const LAST_REQUEST_RESOLUTION_MS = 600_000;
 

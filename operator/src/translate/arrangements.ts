@@ -9,8 +9,9 @@ interface Arrangement {
 }
 
 /**
- * Limits the arrangements (see `arrangementOf`) that a gateway compares a path with. Within a group, which is a project and a number
- * of segments, the arrangements with the oldest Endpoints are allowed, so that a newer Endpoint never displaces one that is served.
+ * Limits the arrangements (see `arrangementOf`) that a gateway compares a path with. A group contains a project's slugs with the
+ * same number of segments, or its slugs that end in a parameter for the rest of the path. In each group, the arrangements with the
+ * oldest Endpoints are allowed, so that a newer Endpoint never displaces one that is served.
  */
 export class Arrangements {
   /** The arrangements of each group, sorted by their oldest members. */
@@ -23,12 +24,12 @@ export class Arrangements {
     );
   }
 
-  /** Adds an Endpoint. Returns the Endpoints that are affected. */
+  /** Adds an Endpoint. Returns the Endpoints whose arrangement is now allowed or no longer allowed. */
   add(entry: Entry): readonly Entry[] {
     return this.#change(entry, (members, place) => members.splice(place, 0, entry));
   }
 
-  /** Removes an Endpoint. Returns the remaining Endpoints that are affected. */
+  /** Removes an Endpoint. Returns the remaining Endpoints whose arrangement is now allowed or no longer allowed. */
   remove(entry: Entry): readonly Entry[] {
     return this.#change(entry, (members, place) => members.splice(place, 1));
   }

@@ -38,9 +38,9 @@ const upstreamProblems = (
 
 interface EndpointWorld {
   readonly project: Entry | undefined;
-  /** Whether the gateways can match one more arrangement of parameters. See `Arrangements`. */
+  /** Whether the arrangement of parameters in the Endpoint's slug is one that gateways match. See `Arrangements`. */
   readonly isArrangementAllowed: boolean;
-  /** The oldest valid Endpoint with this Project, method and path. */
+  /** The oldest valid Endpoint with this Project, method and shape of the path (see `claimOf`). */
   readonly holder: Entry | undefined;
   /** The problem with the Service that the Endpoint forwards to. */
   readonly serviceFault: Finding | undefined;

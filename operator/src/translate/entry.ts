@@ -27,13 +27,16 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
   };
 };
 
-/** Returns the pattern of a valid slug, or undefined if the slug has no parameters. */
+/** Returns the pattern of a slug, or undefined if the slug is invalid or has no parameters. */
 const patternOf = (slug: string): PathPattern | undefined => {
   const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
   return parsed?.ok === true ? parsed.pattern : undefined;
 };
 
-/** Returns the arrangement of an Endpoint's slug. Paths with the same number of segments are compared with the same group. */
+/**
+ * Returns the arrangement of an Endpoint's slug. A gateway compares a path with the group for the path's number of segments, and
+ * with the group `rest`.
+ */
 const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['arrangement'] => {
   const pattern = parsed.kind === 'Endpoint' ? patternOf(parsed.spec.slug) : undefined;
   if (parsed.kind !== 'Endpoint' || pattern === undefined) return undefined;

@@ -19,7 +19,7 @@ const derivedUri = (uid: string): string =>
     .map((byte) => BASE32.charAt(byte % BASE32.length))
     .join('');
 
-/** Returns how long log entries are kept, which is the project's setting, limited by the installation's maximum. */
+/** Returns for how many days log entries are kept, which is the project's setting, limited by the installation's maximum. */
 export const retentionInForce = (
   { retentionDays }: ProjectSpec,
   { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,

@@ -17,8 +17,8 @@ const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
   /**
-   * The reason why Services cannot be read, by namespace, or undefined if they can be read. `ALL_NAMESPACES` is the key of a watch
-   * for all.
+   * The reason why Services cannot be read, by namespace, or undefined if they can be read. If all namespaces have a single watch,
+   * the key is `ALL_NAMESPACES`.
    */
   readonly #problems = new Map<string, string | undefined>();
   /**
@@ -35,7 +35,7 @@ export class Services {
     this.#services.delete(keyOf(service));
   }
 
-  /** See `ServiceListener.servicesIn`. Returns whether the problem is new. */
+  /** See `ServiceListener.servicesIn`. Returns whether this differs from the last call for the namespace. */
   setProblem(namespace: string | undefined, problem: string | undefined): boolean {
     const key = namespace ?? ALL_NAMESPACES;
     const isNew = !this.#problems.has(key) || this.#problems.get(key) !== problem;

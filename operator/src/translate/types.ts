@@ -21,7 +21,7 @@ export type KeyState =
   | { readonly kind: 'invalid'; readonly secretName: string; readonly message: string }
   | { readonly kind: 'pending' };
 
-/** The key that was last read, and its Secret. */
+/** The state of a key when it was last read, and the name of its Secret. */
 export interface KnownKey {
   readonly secretName: string;
   readonly key: KeyState;

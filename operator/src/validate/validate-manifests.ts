@@ -77,7 +77,7 @@ interface LocatedObject extends Located {
 }
 
 interface Collected {
-  /** Objects by kind, namespace and name, which also serves as their uid. */
+  /** Objects by title, such as `Endpoint default/create-order`. The title also serves as the uid. */
   readonly seen: Map<string, LocatedObject>;
   /** Keys from Secrets in the files, by namespace and name. */
   readonly keys: Map<string, KeyState>;

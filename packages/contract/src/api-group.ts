@@ -80,7 +80,7 @@ export type Action = (typeof ACTIONS)[number];
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** The field manager for every status that the operator writes. */
+/** The field manager of the operator's writes, and the `managed-by` label of the Secrets that the operator creates. */
 export const OPERATOR_FIELD_MANAGER = 'standin-operator';
 
 /** The data key of the Secret with an Account's generated API key. The Secret is named `<account>-api-key`. */

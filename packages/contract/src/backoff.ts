@@ -3,7 +3,7 @@ export interface BackoffOptions {
   readonly capMs: number;
 }
 
-/** The maximum exponent. It is far above any exponent that reaches a cap, and 2^30 is exact. */
+/** The maximum exponent. Delays reach their cap long before this exponent. */
 const FAILURES_COUNTED_MAX = 30;
 
 /** Returns the exponential backoff `base × 2^failures`, limited to `cap`. `failures` is 0 for the first failure. */

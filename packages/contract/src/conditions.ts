@@ -10,16 +10,16 @@ export interface Condition {
 }
 
 /**
- * `Accepted`: the object is valid.
- * `ResolvedRefs`: everything that the object refers to exists.
+ * `Accepted`: the object is valid and does not conflict with an older object.
+ * `ResolvedRefs`: everything that the object refers to exists and is ready.
  * `Programmed`: all known gateways have acknowledged the object.
- * `Ready`: the three conditions above are True at this generation. A Share is ready if its link shows the request.
+ * `Ready`: the three conditions above are True at this generation. For a Share: the link shows the request.
  * `QuotaAvailable`: no requests of the account are rejected because of its quota.
  *
  * The other types are present only while they are True.
  * `QuotaMismatch`: the log has more requests than permits were granted, or two requests with the same permit.
- * `Complete` or `Failed`: the Replay, KeyRegeneration or Purge has succeeded or failed (batch/v1 Job).
- * `Reconciling`: it has not ended.
+ * `Complete`: the Replay, KeyRegeneration or Purge has succeeded. `Failed`: it has ended in any other way (as for a batch/v1 Job).
+ * `Reconciling`: the Replay, KeyRegeneration or Purge has not ended, or the operator has not looked at the new object yet.
  * `Stalled`: only a change to an object can resolve the problem (kstatus).
  */
 export const CONDITION_TYPES = [

@@ -53,7 +53,7 @@ const forwardAction = z.strictObject({
   viaService: z.boolean(),
 });
 
-/** Replaces the action in what is sent to a gateway that does not support the endpoint. The gateway responds with 503. */
+/** Replaces the action of an endpoint that a gateway does not support. The gateway responds with 503. */
 const withheldAction = z.strictObject({ kind: z.literal('Withheld') });
 
 const endpointConfig = z.strictObject({
@@ -76,8 +76,8 @@ const endpointConfig = z.strictObject({
 const anyEndpoint = endpointConfig.extend({ action: z.unknown() }).strip();
 
 /**
- * Returns the endpoint that takes the place of one that only a newer version can serve. Returns undefined for anything but an
- * endpoint.
+ * Returns the endpoint with the action `Withheld`, even if this version does not know the action that the endpoint has. Returns
+ * undefined if the object is not an endpoint.
  */
 export const withhold = (object: unknown): EndpointConfig | undefined => {
   const parsed = anyEndpoint.safeParse(object);
@@ -94,8 +94,8 @@ export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
 
 /**
- * The features of the configuration that were added after the first version of the stream. A gateway names those that it supports
- * when it connects, so that the operator withholds objects that need others.
+ * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
+ * that it supports, so that the operator withholds objects that need others.
  */
 export const CONFIG_FEATURES = ['path-parameters'] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];

@@ -91,7 +91,7 @@ export const ackSchema = z.strictObject({
 });
 export type Ack = z.infer<typeof ackSchema>;
 
-/** The features that a gateway supports. Undefined if its version does not report them. A newer version may support others. */
+/** The features that a gateway supports. Undefined if its version does not report them. May include features of newer versions. */
 export const featuresQuery = z
   .string()
   .max(1_000)

@@ -1,7 +1,8 @@
 /**
- * How readers of the embedded ClickHouse wait for inserts, so that they need not poll. Every response to a statement contains the
- * mark of the inserts before it. A request to `INSERTS_PATH` with `?after=MARK` gets its response when another insert has ended. A
- * ClickHouse server has no equivalent. This file has no imports, because the engine image contains no other file from this package.
+ * How readers of the embedded ClickHouse wait for inserts, so that they need not poll. Every response to a statement contains a
+ * mark, which identifies the engine process and the number of its inserts so far. A request to `INSERTS_PATH` with `?after=MARK`
+ * gets its response when the current mark differs from MARK. A ClickHouse server has no equivalent. This file has no imports,
+ * because the engine image contains no other file from this package.
  */
 export const INSERT_MARK_HEADER = 'x-standin-insert-mark';
 export const INSERTS_PATH = '/inserts';

@@ -1,3 +1,3 @@
-/** Returns whether a value is an object with fields, that is, neither null nor a list. */
+/** Returns whether a value is an object other than null or an array. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 /**
- * Every limit that more than one process relies on, with its unit and its reason. Limits that users can change have their
- * defaults here and their settings in docs/configuration.md.
+ * Limits of resources, requests and processes. Each name contains the unit, unless the limit is a number of items. For limits that
+ * users can change, these are the defaults, and docs/configuration.md lists the settings.
  */
 export const LIMITS = {
   // ── requests (gateway) ──
@@ -14,9 +14,15 @@ export const LIMITS = {
   requestHeadTimeoutMs: 10_000,
   /** From the first byte of a head to the last byte of the body. */
   requestTimeoutMs: 30_000,
-  /** If a client does not read its response for this long, the gateway cuts the connection. */
+  /**
+   * If a client does not read its response for this long, the gateway cuts the connection. After a client has disconnected, the
+   * gateway reads the upstream's response for up to this long, so that the log contains it.
+   */
   responseStallTimeoutMs: 30_000,
-  /** Node's default is 5 s. Load balancers keep idle connections for 60 s and must be the ones to close them. */
+  /**
+   * Node's default is 5 s. Many load balancers keep idle connections for 60 s. They must close these connections first, so that
+   * they send no request on a connection that the gateway is closing.
+   */
   keepAliveTimeoutMs: 65_000,
   /**
    * Bytes in the heads, bodies and captured responses of running requests, and in rows that are not on disk yet. Above this limit,
@@ -44,16 +50,17 @@ export const LIMITS = {
   upstreamHeadLinesMax: 2_000,
 
   // ── resources ──
-  /** kubectl apply keeps a copy of the object in an annotation, which is limited to 262,144 bytes. */
+  /** kubectl apply keeps a copy of the object in an annotation. An object's annotations are limited to 262,144 bytes together. */
   mockBodyBytesMax: 200_000,
   slugLengthMax: 1_024,
-  /** Segments of a slug that has parameters. */
+  /** The maximum number of segments of a slug that has parameters. */
   patternSegmentsMax: 32,
   patternParametersMax: 8,
   parameterNameLengthMax: 64,
   /**
-   * In a project, how many arrangements of literals and parameters slugs with the same number of segments may have, and separately
-   * how many of those that end with `{name...}`. A gateway compares a path with each of them.
+   * An arrangement is the sequence of literals and parameters in a slug. This is the maximum number of different arrangements among
+   * a project's slugs with the same number of segments, and, as a separate group, among the slugs that end with `{name...}`. A
+   * gateway compares a path with each arrangement.
    */
   arrangementsMax: 32,
   displayNameLengthMax: 128,
@@ -68,15 +75,15 @@ export const LIMITS = {
   ownApiKeyLengthMin: 32,
   ownApiKeyLengthMax: 512,
   /**
-   * The maximum number of Accounts and Projects that have ever existed in a namespace. The Secret with their identities can hold 1
-   * MiB, which is about 8,000 entries.
+   * The maximum number of entries in the Secret with a namespace's identities (ADR 024). The Secret keeps the entries of deleted
+   * Accounts and Projects. It can hold 1 MiB, which is about 8,000 entries.
    */
   identitiesPerNamespaceMax: 5_000,
-  /** The API server accepts almost 32,768 characters, but people do not read longer messages than this. */
+  /** The API server accepts 32,768 characters, but people do not read longer messages than this. */
   conditionMessageLengthMax: 1_000,
 
   // ── replays and shares ──
-  /** Edits are part of the resource. etcd accepts 1.5 MiB, and the annotation of kubectl apply accepts 262,144 bytes. */
+  /** Edits are part of the Replay. etcd accepts objects up to 1.5 MiB, and kubectl apply's annotation up to 262,144 bytes. */
   replayEditBytesMax: 200_000,
   replayEditHeadersMax: 128,
   /** Longer than the limit for a mock, because callers send cookies and tokens. */
@@ -104,7 +111,7 @@ export const LIMITS = {
 
   purgeSearchLengthMax: 4_096,
   purgeReasonLengthMax: 1_024,
-  /** The maximum number of obstacles that the status of a Purge names. */
+  /** The maximum number of gateways, volumes and replays in a Purge's `status.waitingFor`. */
   purgeWaitingForMax: 32,
   /** A Purge that has waited this long for its Project is refused. */
   purgeWaitMsMax: 24 * 60 * 60 * 1_000,
@@ -123,7 +130,7 @@ export const LIMITS = {
    * rejected requests.
    */
   maxStalenessMsMin: 3_000,
-  /** Rejected objects in one acknowledgement. */
+  /** The maximum number of rejected objects that one acknowledgement lists. */
   rejectedObjectsMax: 1_000,
   /**
    * When a gateway's stream has been closed for this long, `Programmed` no longer waits for the gateway. Revoked keys still do (ADR
@@ -141,9 +148,12 @@ export const LIMITS = {
    */
   quotaBlockDemandMs: 10 * 60 * 1_000,
   quotaBlockPermitsMax: 1_000_000_000,
-  /** A gateway holds up to four blocks per account and may have closed a few more since its last permit request. */
+  /**
+   * The maximum number of an account's blocks that a gateway lists in one request. A gateway has up to four open blocks per
+   * account, and may have closed a few more since its last permit request.
+   */
   quotaBlocksNamedMax: 100,
-  /** When all permits are granted, a request waits this long for permits that other gateways return. */
+  /** When all permits are granted, a permit request waits at the operator this long for permits that other gateways return. */
   quotaRecallWaitMs: 250,
   /** A gateway that has learned that a quota is used up asks again after this time. */
   quotaAskAgainMs: 1_000,

@@ -114,7 +114,7 @@ export interface LogRow {
 }
 
 /**
- * Returns the part of a key that may be shown. These 8 hex digits of the SHA-256 are enough to tell two keys apart, and do not
+ * Returns the part of a key's SHA-256 that may be shown. The first 8 hex digits are enough to tell two keys apart, and do not
  * reveal a long, random key.
  */
 export const keyFingerprint = (keySha256: string): string => keySha256.slice(0, 8);

@@ -23,7 +23,7 @@ test.each([
   ['127.0.0.1', 'http://127.0.0.1:9090'],
   ['::1', 'http://[::1]:9090'],
   ['localhost', 'http://localhost:9090'],
-  // The server listens on every address of this machine. The URL contains one of these addresses.
+  // The server listens on every address of this machine. The URL contains the loopback address.
   ['0.0.0.0', 'http://127.0.0.1:9090'],
   ['::', 'http://[::1]:9090'],
 ])('a server that listens on %s has the URL %s', (address, url) => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasControls, printable, printableJson } from './printable.ts';
 
-/** Control characters with their escapes. Includes the first and the last character of each class. */
+/** Control characters of every class, with their escapes. */
 const CONTROLS: readonly (readonly [string, string])[] = [
   ['\0', String.raw`\x00`],
   ['\t', String.raw`\x09`],

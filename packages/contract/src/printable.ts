@@ -18,8 +18,8 @@ export const hasControls = (text: string): boolean => text.search(CONTROLS) !== 
 export const printable = (text: string): string => text.replace(CONTROLS, escapeControl);
 
 /**
- * Returns JSON that is equivalent to `json` and safe to print on a terminal. `JSON.stringify` escapes only C0. Outside strings,
- * JSON contains none of these characters except whitespace, so a trailing line break stays.
+ * Returns JSON that is equivalent to `json` and safe to print on a terminal. Of the characters in `CONTROLS`, `JSON.stringify`
+ * escapes only C0. Outside strings, JSON contains none of them except whitespace, so a trailing line break stays.
  */
 export const printableJson = (json: string): string =>
   json.replace(CONTROLS, (character) =>

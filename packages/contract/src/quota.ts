@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { LIMITS } from './limits.ts';
 
 /**
- * How gateways get permits (docs/adr/010-quota-blocks.md). The requests use the connection of the config stream:
+ * How gateways get permits (docs/adr/010-quota-blocks.md). The requests go to the server of the config stream:
  *
  *   POST /v1/permits   body: one `PermitRequest`; the leader writes the ledger, then responds with 200 and a `PermitAnswer`
  *
- *   POST /v1/usage     body: one `UsageReport`, at intervals; the response is 204. The report is only displayed
+ *   POST /v1/usage     body: one `UsageReport`, at intervals; the response is 204. Used only for display
  *
  *   POST /v1/drained   body: one `DrainedReport`; the response is 204 after the permits of the process are settled from the log
  *
@@ -77,7 +77,7 @@ export const usageReportSchema = z.strictObject({
 export type UsageReport = Readonly<z.infer<typeof usageReportSchema>>;
 
 export const drainedReportSchema = z.strictObject({
-  /** A process that can no longer accept requests and whose records are all in the log. */
+  /** A process that can no longer accept requests, and whose accepted requests are all in the log. */
   instance: z.string().min(1).max(64),
 });
 export type DrainedReport = Readonly<z.infer<typeof drainedReportSchema>>;

@@ -172,8 +172,8 @@ export type RejectionCode = keyof typeof REJECTIONS;
 export const REJECTED_HEADER = 'standin-rejected';
 
 /**
- * Failures of an upstream after the request was accepted. These responses are problem+json too, but they are stored and counted
- * like any response, and have no `standin-rejected` header.
+ * The gateway's responses if an upstream fails after the request was accepted. They are problem+json too, but they are stored and
+ * counted like any response, and have no `standin-rejected` header.
  */
 export const UPSTREAM_FAILURES = {
   upstream_unreachable: { status: 502, title: 'The upstream could not be reached' },

@@ -60,7 +60,8 @@ const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, strin
 
 /**
  * Parses and freezes a process's settings. A `STANDIN_` variable without a setting is an error, so that a typo does not silently
- * leave a default in place. Variables that begin with one of `otherPrefixes` belong to other programs and are ignored.
+ * leave a default in place. Variables that begin with one of `otherPrefixes` belong to other programs and are ignored. Throws a
+ * `SettingsError` that lists all problems.
  */
 export const parseSettings = <S extends SettingsSchema>(
   schema: S,

@@ -1,6 +1,6 @@
 import type { SourceErrorKind } from './resource-source.ts';
 
-/** Thrown when a read or write of a `ResourceSource` is rejected. `message` says what to change. */
+/** Thrown when a read or write of a `ResourceSource` fails. `message` says what is wrong. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly kind: SourceErrorKind;

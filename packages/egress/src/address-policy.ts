@@ -2,9 +2,9 @@ import ipaddr from 'ipaddr.js';
 import { classOf, destinationsOf, matchesAny, type AddressClass } from './address-class.ts';
 
 /**
- * Determines which addresses an upstream may have. Public addresses are always allowed. Link-local, multicast, unspecified and
- * cloud metadata addresses are never allowed, regardless of the settings. A cloud's metadata service hands out the machine's
- * credentials.
+ * Determines which addresses an upstream may have. Public addresses are always allowed. Regardless of the settings, cloud metadata
+ * addresses are never allowed, because a metadata service hands out the machine's credentials, and neither are link-local,
+ * multicast and unspecified addresses.
  */
 export interface AddressPolicy {
   /** Whether loopback and private addresses are also allowed. Use this on a developer's machine, not in a cluster. */

@@ -147,7 +147,7 @@ const connectTo = async (
   return new Promise<Socket>((resolve, reject) => {
     const stop = () => socket.destroy(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });
-    // This listener stays attached, because an error before undici attaches its own listeners must not be uncaught.
+    // This listener stays attached. Otherwise, an error that occurs before undici attaches its own listeners would be uncaught.
     socket.on('error', reject);
     socket.once(target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       signal.removeEventListener('abort', stop);

@@ -117,7 +117,7 @@ const askByDatagram = (server: NameServer, query: Buffer, signal: AbortSignal): 
       if (isResponse(message, query)) settle(() => resolve(message));
     });
     socket.once('connect', () => socket.send(query));
-    // The kernel drops datagrams from other addresses.
+    // With a connected socket, the kernel drops datagrams from other addresses.
     socket.connect(server.port, server.address);
   });
 

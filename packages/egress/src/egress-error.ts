@@ -36,7 +36,7 @@ export const connectError = (error: unknown, where: string): EgressError => {
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const reason = cause instanceof Error ? cause : new Error(String(cause));
   const code = codeOf(reason);
-  // `connect ECONNREFUSED 10.0.0.7:80 - Local (10.0.0.2:41234)`
+  // The message of a system error contains addresses: `connect ECONNREFUSED 10.0.0.7:80 - Local (10.0.0.2:41234)`.
   const options = { cause: error, detail: 'address' in reason ? reason.message : '' };
   const say = (message: string) => new EgressError('upstream_unreachable', message, options);
   if (code === 'ENOTFOUND' || code === 'ENODATA') return say(`The host name in ${where} does not exist.`);

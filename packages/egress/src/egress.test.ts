@@ -121,7 +121,7 @@ describe('a valid upstream', () => {
     expect(upstream.connections()).toBe(1);
   });
 
-  // Prevents a regression in which each byte of a response to a slow caller took 200 bytes of memory.
+  // If chunks are not joined, each byte of a response to a slow caller takes 200 bytes of memory.
   test('has its one-byte chunks joined', async () => {
     const upstream = await upstreamWith(
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(50_000)}0\r\n\r\n`,

@@ -25,7 +25,7 @@ export interface EgressOptions {
   readonly lookup?: Lookup;
   readonly lookupService?: ServiceLookup;
   /**
-   * Receives the reasons of failed connections that contain an address. Callers do not receive addresses to which a name resolved.
+   * Receives the reasons of failed connections that contain a resolved address. Callers receive these reasons without the address.
    */
   readonly logger?: EgressLogger;
 }
@@ -42,7 +42,7 @@ export interface UpstreamRequest {
   /** Sent in this order and case, without hop-by-hop headers, `host`, `content-length` and `expect`. Values are latin1. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | undefined;
-  /** The milliseconds from this call to the end of the response head, and the longest pause within the body. */
+  /** The milliseconds from the call of `Egress.request` to the end of the response head, and the longest pause within the body. */
   readonly timeoutMs: number;
   /** Whether the upstream is named by `serviceRef`. */
   readonly viaService: boolean;
@@ -52,9 +52,9 @@ export interface UpstreamRequest {
 
 export interface Egress {
   /**
-   * Sends the request once and resolves with the response head. Does not follow redirects and ignores the environment's proxies.
-   * Sends a GET, PUT or DELETE a second time if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never
-   * repeats anything else. Rejects with an `EgressError`, or with the signal's reason when it aborts.
+   * Sends the request and resolves with the response head. Does not follow redirects and ignores the environment's proxies. Repeats
+   * a GET, PUT or DELETE once if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never repeats anything
+   * else. Rejects with an `EgressError`, or with the signal's reason when it aborts.
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** Cuts all connections. Wait for running requests before calling this. */

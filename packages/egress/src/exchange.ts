@@ -25,7 +25,7 @@ export interface UpstreamAnswer {
 export interface ExchangeEvents {
   answered(answer: UpstreamAnswer): void;
   /**
-   * Called only before `answered`. `stale` means that a reused connection was closed before the upstream sent any part of the
+   * Called instead of `answered`. `stale` means that a reused connection was closed before the upstream sent any part of the
    * response.
    */
   failed(error: EgressError, stale: boolean): void;
@@ -44,7 +44,7 @@ type Controller = Dispatcher.DispatchController;
 
 const linesOf = (raw: Controller['rawHeaders']): HeaderPair[] => (Array.isArray(raw) ? decodeLines(raw) : []);
 
-/** A handler for undici that passes one request and its response on, with raw headers and trailers, and with backpressure. */
+/** A handler for undici that passes on the response to one request, with raw headers and trailers, and with backpressure. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #sockets: SocketWatch;
   readonly #events: ExchangeEvents;

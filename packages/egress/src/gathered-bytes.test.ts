@@ -30,7 +30,7 @@ test('the added bytes are returned whole and in order', () => {
   );
 });
 
-// Prevents a regression in which a body of 10 MiB in one-byte chunks took 5 GB.
+// If pieces are not joined, a body of 10 MiB in one-byte chunks takes 5 GB.
 test('chunks of one byte need little more memory than their bytes', () => {
   const gathered = new GatheredBytes();
   const before = usedBytes();

@@ -1,6 +1,6 @@
 /**
- * This number of pieces is joined into one. It is small because each piece is an object of half a kilobyte, regardless of its
- * length.
+ * As soon as there are this many pieces, they are joined into one. The number is small because each piece is an object of half a
+ * kilobyte, regardless of its length.
  */
 const PIECES_MAX = 256;
 const BLOCK_BYTES_MIN = 16 * 1024;

@@ -5,7 +5,10 @@ import { classOf, destinationsOf } from './address-class.ts';
 import { hostOf, type AddressRefusal } from './address-policy.ts';
 import { lookupAll, type Lookup } from './lookup.ts';
 
-/** A host and port that is never an upstream, such as ClickHouse, the config stream, metrics or the API server. */
+/**
+ * A host and a port: of a component that is never an upstream (ClickHouse, the config stream, metrics, the API server), or of a
+ * URL.
+ */
 export interface Target {
   /** A name, or an IP address without brackets. `0.0.0.0` and `::` stand for this machine. */
   readonly host: string;

@@ -3,7 +3,10 @@ import { LIMITS } from '@standin/contract';
 import { tooManyLines } from './egress-error.ts';
 
 const LF = 0x0a;
-/** One read can contain the trailers of one response and the head of the next, as well as the line breaks of chunks. */
+/**
+ * Three times the limit for one head, because one read can contain the trailers of one response and the head of the next, as well
+ * as the line breaks of chunks.
+ */
 const UNFINISHED_LINES_MAX = 3 * LIMITS.upstreamHeadLinesMax;
 const NOTHING = new Uint8Array(0);
 

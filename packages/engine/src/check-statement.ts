@@ -5,7 +5,10 @@ import { tokensOf, type Token } from './tokens.ts';
 export interface StatementRules {
   /** The names of all the engine's table functions, in lower case. */
   readonly tableFunctions: ReadonlySet<string>;
-  /** Whether a configuration file defines servers, which allows cluster functions and Distributed tables. */
+  /**
+   * Whether the user gave a configuration file, which may define servers. If so, cluster functions and Distributed tables are
+   * allowed.
+   */
   readonly hasClusters: boolean;
 }
 
@@ -18,7 +21,7 @@ export interface CheckedStatement {
    * first line of a comment as a comment, and the following lines as statements.
    */
   readonly text: string;
-  /** Set for an insert that ends with its format. The text after the format is data, not SQL. */
+  /** Set for an insert that names the format of its data. The text after the format's name is data, not SQL. */
   readonly insert?: InsertHead;
 }
 
@@ -67,7 +70,7 @@ const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'n
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
 /**
  * Functions that read files, run models or call other servers. They are rejected wherever their names appear, as in `arrayMap(file,
- * …)` and `* APPLY(file)`. The last two compute the defaults of the columns that they accept as text.
+ * …)` and `* APPLY(file)`. The two `structureTo…` functions compute the defaults of the columns that they accept as text.
  */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
   ...['file', 'catboostevaluate', 'aiclassify', 'aiembed', 'aiextract', 'aigenerate', 'aitranslate'],
@@ -151,7 +154,7 @@ const checkWord =
     }
     if (!isSign(token, '(') || !isName(previous)) return;
     const name = previous.text.toLowerCase();
-    // A disk that a statement describes can be any folder.
+    // `disk(…)` describes a disk, which can be any folder.
     const isKnown = TABLE_FUNCTIONS.has(name) || SQL_IN_TEXT.has(name);
     const isReaching = name === 'disk' || (tableFunctions.has(name) && !isKnown);
     if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;

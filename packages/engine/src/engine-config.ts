@@ -26,7 +26,7 @@ const GRANTS = [
   'GRANT SELECT, INSERT, TRUNCATE, OPTIMIZE, SHOW, DROP, CREATE DATABASE, CREATE TABLE, CREATE TEMPORARY TABLE, CREATE VIEW ON *.*',
   'GRANT ALTER UPDATE, ALTER DELETE, ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER STATISTICS, ALTER CONSTRAINT, ALTER ORDER BY, ALTER TTL, ALTER MATERIALIZE TTL, ALTER SETTINGS, ALTER MODIFY COMMENT, ALTER MOVE PARTITION, ALTER VIEW ON *.*',
 ];
-/** Additional grants if a configuration file defines servers. */
+/** Additional grants if the user gave a configuration file, which may define servers. */
 const CLUSTER_GRANTS = ['GRANT READ, WRITE ON REMOTE'];
 
 const escapeXml = (text: string): string =>

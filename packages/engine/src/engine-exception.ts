@@ -1,4 +1,4 @@
-/** An exception from the engine. `message` is the engine's own text (`Code: 60. DB::Exception: …`). */
+/** An exception from the engine or in its style. `message` is text such as `Code: 60. DB::Exception: …`. */
 export class EngineException extends Error {
   override readonly name = 'EngineException';
   readonly code: number;

@@ -54,7 +54,10 @@ const toException = (error: unknown): EngineException => {
     : new EngineException(Number(code), message, { cause: error });
 };
 
-/** Returns the process that holds the folder. The engine records the process in a file in the folder and keeps that file locked. */
+/**
+ * Returns the id of the process that holds the folder. The engine records this id in a file in the folder and keeps that file
+ * locked.
+ */
 const holderOf = async (directory: string): Promise<string | undefined> => {
   const status = await readFile(path.join(directory, 'status'), 'utf8').catch(() => '');
   return /^PID: (\d+)/m.exec(status)?.[1];

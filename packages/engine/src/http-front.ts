@@ -30,9 +30,11 @@ import type { EngineStatement } from './statement.ts';
  * (`check-statement.ts`). In addition, readers can wait for the next insert (`insert-counter.ts`).
  */
 
-/** Limits the bodies of inserts. With the default limits, a gateway's batch has no more than about 20 MiB. */
+/**
+ * The maximum size of an insert's body in bytes, decompressed. With the default limits, a gateway's batch has about 20 MiB at most.
+ */
 const INSERT_BYTES_MAX = 256 * 1024 * 1024;
-/** Limits the size of a query's text. If an insert has its data in the text, the data counts. */
+/** The maximum size of a query's text in bytes, decompressed. If an insert has its data in the text, the data counts. */
 const QUERY_BYTES_MAX = 16 * 1024 * 1024;
 /** ClickHouse's `http_max_uri_size`. */
 const HEAD_BYTES_MAX = 1024 * 1024;
@@ -58,8 +60,8 @@ export interface FrontAccess {
 }
 
 /**
- * Returns the reason to reject a request from a page in a browser. A browser marks its requests with Origin or Sec-Fetch-Site, and
- * after DNS rebinding, Host has a foreign name.
+ * Returns the reason to reject a request from a page in a browser. A browser marks its requests with Origin or Sec-Fetch-Site.
+ * Without `fromElsewhere`, a Host other than a loopback address is also rejected, because DNS rebinding leads to such a Host.
  */
 const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
@@ -116,7 +118,9 @@ const statementOf = (request: IncomingMessage, search: URLSearchParams, query: s
   };
 };
 
-/** The data of an insert: the text after its format, followed by the body if it has not been read yet. */
+/**
+ * An insert and the place of its data: the text after the format in `query`, followed by the request's body if `hasBody` is set.
+ */
 interface InsertData {
   readonly query: string;
   readonly head: InsertHead;

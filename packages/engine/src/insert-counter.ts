@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The maximum number of concurrent waits. Each open page and each `standin tail` has one. */
+/** The maximum number of concurrent waits. A process has one wait for each project whose log it follows, such as for open pages. */
 const WAITING_MAX = 500;
 
 /** Notifies readers of the embedded engine of inserts (see `INSERTS_PATH`). */

@@ -10,7 +10,10 @@ import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
 import type { Credentials, EngineMessage } from './engine-process.ts';
 import { newLogin } from './login.ts';
 
-/** The address and login for `openLogStore`. The password is new at each start. */
+/**
+ * The address and login for `openLogStore`. Each call of `startEmbeddedEngine` creates a new password, which stays valid when the
+ * engine restarts after a crash.
+ */
 export interface EngineAddress {
   readonly url: string;
   readonly username: string;
@@ -30,7 +33,7 @@ export interface EmbeddedEngineOptions {
 export interface EmbeddedEngine extends EngineAddress {
   /** The id of the engine's process. The id changes when the engine crashes and restarts. */
   readonly pid: number | undefined;
-  /** Finishes running statements, then ends the process. */
+  /** Ends the process. Statements that are running have about 5 s to finish. */
   stop(): Promise<void>;
 }
 
@@ -88,8 +91,8 @@ const launch = async (
 ): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
-    // Does not inherit the parent's Node options, because the loaders or --inspect of a test runner are not for the engine. Saves
-    // memory at the cost of speed, because the engine's JavaScript only passes bytes through.
+    // Does not inherit the parent's Node options, because the loaders or --inspect of a test runner are not for the engine.
+    // `--optimize-for-size` saves memory and makes JavaScript slower, but the engine's JavaScript only passes bytes through.
     execArgv: ['--optimize-for-size'],
     env: { MALLOC_CONF, ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

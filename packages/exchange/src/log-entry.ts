@@ -33,7 +33,7 @@ export interface LogEntry {
     readonly headers: readonly HeaderPair[];
     readonly body: string;
     readonly bodyEncoding: BodyEncoding;
-    /** Whether only a part of the body was stored. `bodyBytes` is its full size. */
+    /** Whether only a part of the body was stored. `bodyBytes` is the full size of the body. */
     readonly truncated: boolean;
     readonly trailers: readonly HeaderPair[];
     readonly bodyBytes: number;

@@ -3,7 +3,7 @@ import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
 import type { LogRow } from '@standin/contract';
 import fc from 'fast-check';
 
-/** Generates any string of bytes, as Node returns headers and targets. Long enough to leave the code path for short strings. */
+/** Generates any string of bytes, as Node returns headers and targets. Long enough to also test how the log writes long strings. */
 const latin1 = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
 /** Generates any Unicode text without lone surrogates, which have no UTF-8 encoding. */
 const text = fc.string({ unit: 'binary', maxLength: 60 });

@@ -17,21 +17,24 @@ export interface ApiStatus {
 }
 
 export interface ApiErrorFields {
-  /** The HTTP status, or 0 if there was no response. */
+  /** The HTTP status, or 0 if there was no complete response. */
   readonly status: number;
-  /** The reason that Kubernetes returned (`NotFound`, `Conflict`, `Expired`, …), or `Unreachable` if there was no response. */
+  /**
+   * The reason that Kubernetes returned (`NotFound`, `Conflict`, `Expired`, …), `Unknown` if the response contains no reason, or
+   * `Unreachable` if there was no complete response.
+   */
   readonly reason: string;
   /** For example `PATCH /apis/…`. */
   readonly request: string;
-  /** The delay in the server's `Retry-After` header. */
+  /** The delay in the `Retry-After` header, or in `details.retryAfterSeconds` if there is no such header. */
   readonly retryAfterMs?: number;
   /** The problems per field, if the server rejects an object. */
   readonly causes?: readonly ApiCause[];
 }
 
 /**
- * Thrown when a call to the API server fails. If the server responded with a sentence, which names the object or the missing
- * permission, `message` is this sentence.
+ * Thrown when a call to the API server fails. If the response is a `Status` with a message, which names the object or the missing
+ * permission, the error has the same `message`.
  */
 export class ApiError extends Error implements ApiErrorFields {
   override readonly name = 'ApiError';
@@ -59,7 +62,7 @@ const causeText = (error: unknown): string => {
   return code ?? error.name;
 };
 
-/** Returns the error for a call that got no response because the connection was refused, reset, timed out or not trusted. */
+/** Returns the error for a call without a complete response, for example if the connection was refused, reset or not trusted. */
 export const unreachable = (server: string, request: string, cause: unknown): ApiError =>
   new ApiError(
     `the Kubernetes API server at ${server} did not respond: ${causeText(cause)}`,
@@ -79,7 +82,7 @@ const parseStatus = (body: string): ApiStatus => {
     const parsed: unknown = JSON.parse(body);
     return typeof parsed === 'object' && parsed !== null ? parsed : {};
   } catch {
-    // A proxy between the client and the server responds with its own text.
+    // A proxy between the client and the server may have responded with its own text.
     return body === '' ? {} : { message: body.slice(0, 500) };
   }
 };

@@ -29,7 +29,7 @@ const RETRY_AFTER_MS_MAX = 30_000;
 export interface CallOptions {
   readonly query?: Query;
   readonly signal?: AbortSignal;
-  /** The limit for the whole response to one attempt. */
+  /** The time limit for one attempt, up to the end of its response. */
   readonly timeoutMs?: number;
   /** `own` also bypasses the write rate limit. */
   readonly lane?: Lane;
@@ -51,9 +51,9 @@ export interface KubeClientOptions {
   /** Limits writes in the `shared` lane. */
   readonly writeRate?: RateLimit | undefined;
   readonly clock?: Clock | undefined;
-  /** The maximum number of attempts for a repeatable call. A waiting user needs an error earlier than a controller does. */
+  /** The maximum number of attempts for a call. A waiting user needs an error earlier than a controller does. */
   readonly attemptsMax?: number | undefined;
-  /** The limit for the whole response to one attempt. A call can override it. */
+  /** The time limit for one attempt, up to the end of its response. A call can override this limit. */
   readonly timeoutMs?: number | undefined;
 }
 

@@ -15,8 +15,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** A peer that has disappeared is detected after this time plus ten probes of one second each (libuv). */
 const TCP_KEEPALIVE_MS = 10_000;
 /**
- * The kubelet renews a projected token long before it expires, so a token of this age is still valid. client-go re-reads it once a
- * minute.
+ * How long a token that was read from a file is used. The kubelet renews a projected token long before the token expires, so it is
+ * still valid at this age. client-go reads the file once a minute.
  */
 const TOKEN_FILE_MAX_AGE_MS = 10_000;
 
@@ -40,7 +40,7 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
     allowH2: false,
   };
   if (options.type === 'proxy') {
-    // Only the types change, because those of undici do not allow `undefined`.
+    // The cast changes only the types, because those of undici do not allow `undefined`.
     const { uri, requestTls, connect } = options as {
       uri: string;
       requestTls: buildConnector.BuildOptions;
@@ -196,7 +196,7 @@ export interface LoadOptions {
   readonly context?: string;
 }
 
-/** Loads the configuration. Throws if the file cannot be read or does not contain the context. */
+/** Loads the configuration. Throws if the file cannot be read, or does not contain the context or its cluster. */
 export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig => {
   const config = new SharedConnectionConfig();
   const path = options.kubeconfigPath;

@@ -26,7 +26,7 @@ const identityOf = ({ server, caData, caFile }: Cluster): KubeClusterIdentity =>
 /**
  * Returns the bearer token that a kubeconfig's current user sends. Runs credential plugins. Resolves with `undefined` if the user
  * authenticates in a different way, for example with a client certificate, or not at all, and if the server's URL is http. Without
- * a kubeconfig, the client is anonymous at http://localhost:8080, so the result is `undefined`, too.
+ * a kubeconfig and outside a pod, client-node uses http://localhost:8080, so the result is `undefined`, too.
  *
  * Rejects if the kubeconfig cannot be used, or if a plugin fails.
  */

@@ -167,7 +167,7 @@ describe('LeaderElector', () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const lastWrite = () => Date.parse(leases.lease?.spec.renewTime ?? '');
-    // A hanging request is worse than a rejected one.
+    // From here on, requests hang. Rejected requests would be easier to handle.
     server.script = () => undefined;
     await until('the end of the term', () => !leading(a));
     expect(Date.now() - lastWrite()).toBeLessThan(FAST.leaseDurationMs - 300);

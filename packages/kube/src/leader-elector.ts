@@ -29,7 +29,7 @@ export interface LeaderElectorOptions {
   readonly url?: string | undefined;
   readonly leaseDurationMs?: number;
   /**
-   * A leader that has not been able to renew for this long stops leading. This time is shorter than the lease duration, so the
+   * A leader that has not been able to renew for this long stops leading. Must be shorter than the lease duration, so that the
    * leader stops before another candidate starts.
    */
   readonly renewDeadlineMs?: number;
@@ -50,13 +50,13 @@ export interface Term {
 export interface LeaderCallbacks {
   /**
    * Leads until `term.signal` aborts. After the abort, the promise must settle before the lease expires, because another process
-   * may lead afterwards. The shortest time until then is the lease duration minus the renewal deadline. Resolving earlier has no
-   * effect. A rejection releases leadership. The next term of this process starts only after the promise has settled.
+   * may lead afterwards. The shortest time until then is the lease duration minus the renewal deadline. Resolving before the abort
+   * has no effect. A rejection releases leadership. The next term of this process starts only after the promise has settled.
    */
   readonly onStartedLeading: (term: Term) => Promise<void>;
   /** Called whenever the known leader changes, including to this process. */
   readonly onNewLeader?: (leader: Leader) => void;
-  /** Stops the candidacy and releases the lease, so that the next leader starts immediately. */
+  /** When the signal aborts, the candidacy ends and the lease is released, so that the next leader starts immediately. */
   readonly signal: AbortSignal;
 }
 
@@ -238,8 +238,8 @@ export class LeaderElector {
         this.#observe(written, callbacks);
         return written;
       }
-      // Another write came first, which may be an annotation, one of this process's attempts whose response was lost, a new leader,
-      // or the deletion of the lease.
+      // Another write came first: a user changed an annotation or deleted the lease, there is a new leader, or this process's
+      // earlier attempt succeeded, but its response was lost.
       const current = await this.#store.read(call);
       this.#observe(current, callbacks);
       if (current !== undefined && current.spec.holderIdentity !== this.identity) return 'lost';

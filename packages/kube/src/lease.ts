@@ -2,7 +2,7 @@ import { isConflict, isNotFound } from './api-error.ts';
 import type { CallOptions, KubeClient } from './kube-client.ts';
 import { resourcePath } from './resource-path.ts';
 
-/** The leader's address. Followers return it to their clients. */
+/** The annotation with the leader's address, which followers send to their clients. */
 export const LEADER_URL_ANNOTATION = 'standin.dev/leader-url';
 
 /** A coordination.k8s.io/v1 Lease, limited to the fields in use. */
@@ -25,8 +25,8 @@ export interface Lease {
 }
 
 /**
- * Formats a time with the six decimal places that the API server requires. The API server responds to a plain Date with 400, so no
- * process would ever lead.
+ * Formats a time with six decimal places, which the API server requires in a Lease. The server rejects the three decimal places of
+ * a Date with 400.
  */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
@@ -89,7 +89,7 @@ export class LeaseStore {
     }
   }
 
-  /** Resolves with undefined if another process wrote first. Rejects with `ApiError`. */
+  /** Resolves with undefined if the lease has changed or was deleted since it was read. Rejects with `ApiError`. */
   async write(lease: Lease, options: CallOptions): Promise<Lease | undefined> {
     try {
       return lease.metadata.resourceVersion === undefined

@@ -1,4 +1,4 @@
-/** A logger that this package can use, such as pino. The message is constant; variables are keys. */
+/** A logger that this package can use, such as pino. Messages are constant. Variables are in `fields`. */
 export interface KubeLogger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -119,7 +119,7 @@ const IMPATIENT_CLOCK = {
   ...systemClock,
   sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
 };
-/** Each step causes at most one backoff, so all of them together take 2 s (40 × 50 ms). The rest allows for a slow machine. */
+/** Each step causes at most one backoff, so the backoffs take at most 2 s (40 × 50 ms). The rest allows for a slow machine. */
 const AGREEMENT_MS_MAX = 10_000;
 
 describe('Reflector under faults', () => {

@@ -22,7 +22,7 @@ const IDLE_MS_DEFAULT = 90_000;
  * two seconds.
  */
 const AWAY_BACKOFF = { baseMs: 100, capMs: 1_500 };
-/** The backoff after a rejection (403, 404, …) that only a change to RBAC or CRDs can end. */
+/** The backoff after a rejection (401, 403, 404, …), which lasts until a change to the credentials, RBAC or CRDs. */
 const REFUSED_BACKOFF = { baseMs: 100, capMs: 5_000 };
 /** A watch that is shorter than this and delivers nothing counts as a failure. Otherwise, restarting it would be a busy loop. */
 const SHORT_WATCH_MS = 1_000;
@@ -39,7 +39,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly handler: ReflectorHandler<T>;
   /** Called before an object is stored. It should drop fields that are not needed, because they stay in memory. */
   readonly transform?: ((object: T) => T) | undefined;
-  /** Called each time the server rejects a request (403, 404, …) for a reason that only a change to RBAC or CRDs can end. */
+  /** Called each time the server rejects a request (401, 403, 404, …) and will do so until credentials, RBAC or CRDs change. */
   readonly onRefused?: ((error: unknown) => void) | undefined;
   /** Called each time a watch has opened. The store then contains the state from which the watch continues. */
   readonly onWatching?: (() => void) | undefined;
@@ -94,7 +94,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     this.synced = promise.then(() => undefined);
     this.#settleSynced = { resolve: () => resolve(undefined), reject };
-    // Callers do not have to wait for this promise.
+    // Prevents an unhandled rejection if no caller waits for this promise.
     this.synced.catch(() => undefined);
   }
 
@@ -237,7 +237,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
    */
   #classify(error: unknown, resume: string | undefined): Ending {
     if (!(error instanceof ApiError)) {
-      // A broken connection has undici's error. After a malformed line, the position is unknown.
+      // A broken connection causes undici's error. After a malformed line, the position is unknown.
       const malformed = error instanceof Error && error.name === 'MalformedWatchError';
       return { reason: 'broken', resume: malformed ? undefined : resume, error, healthy: false };
     }
@@ -251,7 +251,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #logRestart(ending: Ending, failures: number): void {
     const fields = { ...this.#labels, reason: ending.reason, failures, err: ending.error };
-    // A first failure is normal. A persistent failure is logged again after every 40 attempts, which take one to three minutes.
+    // A first failure is normal. A persistent failure is logged again after every 40 attempts. Their pauses add up to between half
+    // a minute and three minutes.
     if (failures === 3 || (failures > 0 && failures % 40 === 0))
       this.#options.logger.warn(fields, 'watch keeps failing');
     else this.#options.logger.debug(fields, 'watch restarting');

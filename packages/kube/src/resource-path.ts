@@ -18,8 +18,9 @@ export interface ResourcePath {
 const STEPS: ReadonlySet<string> = new Set(['', '.', '..']);
 
 /**
- * Returns `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE`. Encodes every part, so that no name can change the
- * path. Throws a `SourceError` for a part that is empty, `.` or `..`.
+ * Returns `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE` without the parts that are undefined, or
+ * `/api/VERSION/…` for the core group. Encodes every part, so that no name can change the path. Throws a `SourceError` for a part
+ * that is empty, `.` or `..`.
  */
 export const resourcePath = (path: ResourcePath): string => {
   const parts = path.group === '' ? ['api', path.version] : ['apis', path.group, path.version];

@@ -25,7 +25,7 @@ const kindOf = ({ status }: ApiError): SourceErrorKind => {
 export const toSourceError = (error: unknown): unknown =>
   error instanceof ApiError ? new SourceError(kindOf(error), error.message, { cause: error }) : error;
 
-/** Runs a call to the API server. Rejects with `SourceError`. */
+/** Waits for a call to the API server. Rejects with a `SourceError` if the call fails with an `ApiError`. */
 export const asSourceError = async <T>(call: Promise<T>): Promise<T> => {
   try {
     return await call;

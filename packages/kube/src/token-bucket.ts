@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#refilledAt = clock.now();
   }
 
-  /** Resolves when the caller may proceed, or immediately when `signal` aborts, in which case the call fails by itself. */
+  /** Resolves when the caller may proceed, or immediately when `signal` aborts, which the caller must check. */
   async take(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     this.#tokens = Math.min(this.#limit.burst, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#limit.qps);

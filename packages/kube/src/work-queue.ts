@@ -13,7 +13,7 @@ export interface ReconcileResult {
 const BACKOFF_DEFAULT = { baseMs: 5, capMs: 1_000_000 };
 
 export interface WorkQueueOptions<Key extends string> {
-  /** The label on all metrics. */
+  /** The value of the labels `name` and `controller` on the metrics. */
   readonly name: string;
   /** The number of workers. A key never runs on two of them at once. */
   readonly concurrency?: number;

@@ -44,9 +44,10 @@ const problemOf = (
 };
 
 /**
- * Compares the log tables with those that this version expects, at startup. If they differ, logs one line that says what to do, and
- * another line when the tables are up to date. With `migrates`, logs only that the tables are newer. Waits while ClickHouse is
- * unavailable. Never fails, because the work that needs the tables reports its own errors.
+ * Compares the log tables with those that this version expects, at startup. Logs one line for each problem, with what to do, and
+ * another line when the tables are up to date. Repeats the check until the tables are up to date or newer, or until ClickHouse
+ * denies access to them. With `migrates`, the first check that ClickHouse answers is the last, and logs only that the tables are
+ * newer. Never rejects, because the work that needs the tables reports its own errors.
  */
 export const checkSchema = async (store: Pick<LogStore, 'schema'>, options: CheckSchemaOptions): Promise<void> => {
   const { migrates, logger, signal, retryMs = RETRY_MS } = options;

@@ -9,7 +9,7 @@ export interface ClickHouseAddress {
   readonly username: string;
   readonly password: string;
   readonly database: string;
-  /** The longest time to wait for a response, in milliseconds. The default is slightly longer than the limit of any read. */
+  /** The longest time to wait for a response, in milliseconds. The default is longer than the time limit of any read. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -17,15 +17,15 @@ interface Statement {
   readonly sql: string;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly settings?: ClickHouseSettings;
-  /** The body of an insert, whose `sql` ends with its FORMAT. */
+  /** The rows of an insert. `sql` must then end with their FORMAT. */
   readonly body?: Buffer;
-  /** If `false`, the statement does not run in the database, for example because it creates the database. */
+  /** If `false`, the statement runs in the database `default`, for example because it creates the log's database. */
   readonly inDatabase?: boolean;
 }
 
 interface Answer {
   readonly bytes: Buffer;
-  /** Marks the inserts before the statement ran. Only the embedded engine returns this mark. See `INSERTS_PATH`. */
+  /** Identifies the inserts that ended before the statement ran. Only the embedded engine returns this mark. See `INSERTS_PATH`. */
   readonly insertMark: string | undefined;
 }
 
@@ -44,10 +44,10 @@ export interface ClickHouse {
   close(): Promise<void>;
 }
 
-/** Longer than `max_execution_time` of any statement, so that the server's own error arrives first. */
+/** Longer than `max_execution_time` of any read, so that the server's own error arrives first. */
 const REQUEST_TIMEOUT_MS = 35_000;
 /**
- * Servers close idle connections after 3 s before ClickHouse 23.11, and after 10 s or more since then. The client must close them
+ * Servers before ClickHouse 23.11 close idle connections after 3 s, and later ones after 10 s or more. The client must close them
  * first.
  */
 const IDLE_SOCKET_TTL_MS = 2_500;

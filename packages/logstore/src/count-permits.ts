@@ -18,9 +18,10 @@ export interface PermitFilter {
 const allReplicas = (table: string): string => `clusterAllReplicas({cluster:String}, currentDatabase(), ${table})`;
 
 /**
- * See `LogStore.permits`. Includes requests that were purged. In a cluster, one replica may lag behind, but a row is on most
- * replicas before its insert is acknowledged. Expired rows also count until they are deleted. There is no condition on
- * `received_at`, because that time comes from a gateway's clock, which may be wrong by any amount.
+ * See `LogStore.permits`. Includes requests that were purged. In a cluster, an insert is acknowledged when a majority of the
+ * replicas has its rows, so a single replica may lack a row, and the query reads all of them. Expired rows also count until they
+ * are deleted. There is no condition on `received_at`, because that time comes from a gateway's clock, which may be wrong by any
+ * amount.
  */
 export const countPermits = async (
   { clickhouse, cluster }: { readonly clickhouse: ClickHouse; readonly cluster: string | undefined },

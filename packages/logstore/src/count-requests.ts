@@ -20,7 +20,7 @@ export interface LogOwner {
 /** Counts of consecutive hours, oldest first. The last hour ends now. */
 export type HourlyCounts = readonly number[];
 
-/** See `LogStore.requestsByHour`. Hours are counted back from the current time, so that the sum covers exactly the last hours. */
+/** See `LogStore.requestsByHour`. Hours are counted back from the current time, so the last one is as long as the others. */
 export const countByHour = async (
   clickhouse: ClickHouse,
   projects: readonly LogOwner[],

@@ -5,7 +5,7 @@ import { decodeAll } from './run-query.ts';
 
 export interface UsageRange {
   readonly from: Date;
-  /** Exclusive. */
+  /** The end of the range, which it does not include. */
   readonly to: Date;
 }
 
@@ -39,7 +39,7 @@ const USAGE_ENDPOINTS_MAX = 100;
 const settings: ClickHouseSettings = {
   // In seconds.
   max_execution_time: 10,
-  // Copies and versions of a row have the same partition key.
+  // Copies and versions of a row have the same partition key, so rows of different partitions need not be merged.
   do_not_merge_across_partitions_select_final: 1,
 };
 

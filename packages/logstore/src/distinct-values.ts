@@ -37,8 +37,8 @@ const DISTINCT_LIMIT_MAX = 100;
 const VALUE_LENGTH_MAX = 200;
 
 /**
- * Limits for a user who is typing and does not want to wait. The values found within this time (in seconds) and up to this number
- * are good enough.
+ * Limits for a user who is typing and does not want to wait. The values that are found within this time (in seconds), and up to
+ * this number of different values, are good enough.
  */
 const distinctSettings: ClickHouseSettings = {
   max_execution_time: 1,
@@ -90,7 +90,8 @@ export const distinctValues = async (
   }
   const source = sourceOf(field);
   const { frozen, final, params } = conditionsOf(filter);
-  // Copies of a row do not add values, so nothing is merged here.
+  // Nothing is merged here. Copies of a row do not add values. A version that has been replaced can add one, which does no harm in
+  // a list of choices.
   const sql = `SELECT value FROM (SELECT ${source.sql} AS value FROM log WHERE ${[...frozen, ...final].join(' AND ')})
     WHERE startsWith(lower(value), lower(unhex({distinctPrefix:String}))) AND length(value) BETWEEN 1 AND ${VALUE_LENGTH_MAX}
     GROUP BY value ORDER BY count() DESC, value LIMIT {distinctLimit:UInt32} FORMAT RowBinary`;

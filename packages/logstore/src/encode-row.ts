@@ -15,7 +15,7 @@ import {
   UUID_SIZE,
 } from './row-binary.ts';
 
-/** id, version, received_at, expires_at, status, response_truncated, and six UInt64. */
+/** The size in bytes of id, version, received_at, expires_at, status, response_truncated, and six UInt64. */
 const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 6 * 8;
 
 /** Returns the number of bytes that `putRow` writes. */
@@ -59,7 +59,7 @@ export const encodeRow = (row: LogRow): Buffer => {
 /**
  * Writes one row as RowBinary, with columns in the order of `LOG_COLUMNS`. Returns the offset after the row. The body of an insert
  * is a concatenation of rows. This function is on the gateway's hot path, so it creates no intermediate objects. It writes the same
- * bytes for the same row on every call, because a retried batch must match the first one byte for byte.
+ * bytes for the same row on every call, because a retried batch must match the first attempt byte for byte.
  */
 export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {
   let at = putUuid(buffer, row.id, offset);

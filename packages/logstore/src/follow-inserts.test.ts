@@ -182,7 +182,7 @@ test('a poll looks further back every ten seconds, for slow inserts and replicas
   await stand.polls();
   const wide = await wideSince();
   expect(wide.filter((ms) => ms === 900 - 60_000)).toHaveLength(1);
-  // This row was inserted in the meantime and becomes visible only now.
+  // An hour later, a row that was stamped 500 s earlier becomes visible.
   stand.answer(3_600_000, { 900: 1 });
   await stand.polls();
   stand.answer(3_600_000, { [3_600_000 - 500_000]: 9 });

@@ -7,9 +7,9 @@ import type { Inserts, InsertScope, InsertsFilter } from './read-inserts.ts';
 export interface InsertFeed {
   /**
    * Resolves with the milliseconds of `inserted_at` that have rows which the reader has not received. These milliseconds may also
-   * contain rows that the reader has received. The first call resolves with an empty list when no later insert can be missed. Later
-   * calls resolve when there are new rows, when the log responds again after a failure, or when the feed is closed. Rejects for
-   * each failed poll.
+   * contain rows that the reader has received. The first call resolves with an empty list as soon as no later insert can be missed.
+   * Later calls resolve when there are new rows, when the log responds again after a failure, or when the feed is closed. Rejects
+   * when a poll fails or takes too long.
    */
   next(): Promise<readonly number[]>;
   close(): void;
@@ -20,19 +20,19 @@ export interface FollowOptions extends InsertScope {
   readonly pollIntervalMs: number;
 }
 
-/** The source that pollers read. */
+/** The part of ClickHouse that pollers use. */
 export interface InsertSource {
   read(filter: InsertsFilter): Promise<Inserts>;
   /** See `ClickHouse.nextInsert`. */
   next(mark: string, signal: AbortSignal): Promise<void>;
-  /** Returns the `performance.now()` time, except in tests. */
+  /** A monotonic clock in milliseconds. The default is `performance.now`. */
   readonly now?: () => number;
 }
 
 /**
- * An insert stamps its rows when it begins and makes them visible when it ends. Replicas lag behind and have their own clocks.
- * Each poll therefore looks back from the newest insert, but not much further than a minute, so that it reads no rows if there
- * are no inserts.
+ * An insert stamps its rows when it begins and makes them visible when it ends. Replicas lag behind and have their own clocks. Each
+ * poll therefore looks back by `OVERLAP_MS` from the newest insert or, if that insert is older than `QUIET_MS`, from `QUIET_MS`
+ * before the current time. If there were no recent inserts, a poll reads no rows.
  */
 const OVERLAP_MS = 3_000;
 const QUIET_MS = 60_000;
@@ -40,8 +40,8 @@ const QUIET_MS = 60_000;
 const WIDE_OVERLAP_MS = 60_000;
 const WIDE_EVERY_MS = 10_000;
 /**
- * A poll with the wide overlap looks back no further than this from the current time. Replicas that serve reads lag less
- * (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s).
+ * If the newest insert is older than this, a poll with the wide overlap looks back from this long before the current time instead.
+ * Replicas that serve reads lag less (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s).
  */
 const WIDE_QUIET_MS = 600_000;
 /** A poll takes a few milliseconds. A poll that takes this long is reported as a failure, but the poller still waits for it. */
@@ -101,13 +101,17 @@ class Poller {
   readonly #scope: InsertScope;
   readonly #feeds = new Set<Feed>();
   readonly #ended = new AbortController();
-  /** The sums from the last polls, as far back as a wide poll looks. */
+  /**
+   * For each millisecond of `inserted_at`, the sum that the last poll with rows of that millisecond returned. Goes back as far as a
+   * wide poll looks.
+   */
   readonly #idSums = new Map<number, bigint>();
   /** The last poll and the newest insert, by ClickHouse's clock. Undefined before the first poll. */
   #last: { readonly polledMs: number; readonly newestMs: number } | undefined;
   #widePollAt = 0;
   /**
-   * Whether there were inserts since the last wide poll. Another insert may have stamped earlier rows that become visible only now.
+   * Whether inserts were found since the last wide poll. Another wide poll is then due, because a concurrent insert may have
+   * stamped its rows earlier and makes them visible only later.
    */
   #hasNews = false;
   /** Whether a poll has failed since the last successful one. */
@@ -193,7 +197,7 @@ class Poller {
     const wasSilent = this.#hasFailed;
     this.#hasFailed = false;
     if (isFirst || wasSilent || changed.length > 0) {
-      // Readers begin by reading the existing rows.
+      // The first poll reports no rows, because readers begin by reading the existing ones.
       for (const feed of this.#feeds) feed.tell(isFirst ? [] : changed);
     }
   }
@@ -207,7 +211,10 @@ class Poller {
     for (const feed of this.#feeds) feed.fail(error);
   }
 
-  /** Waits until the next poll is due. */
+  /**
+   * Waits until the next poll is due: after the interval, and with the embedded engine also for the next insert or the next wide
+   * poll.
+   */
   async #rest(mark: string | undefined, startedMs: number): Promise<void> {
     const { signal } = this.#ended;
     const intervalMs = Math.min(...[...this.#feeds].map(({ pollIntervalMs }) => pollIntervalMs));

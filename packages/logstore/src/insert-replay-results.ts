@@ -41,7 +41,7 @@ export interface ReplayResult {
   readonly status: number;
   readonly responseHeaders: readonly HeaderPair[];
   readonly responseBody: Uint8Array;
-  /** The full size of the body in bytes. */
+  /** The full size of the response body in bytes, even if the stored body is truncated. */
   readonly responseBodyBytes: number;
   readonly responseTruncated: boolean;
   /** The reason why there is no response, or only an incomplete one. Otherwise empty. */

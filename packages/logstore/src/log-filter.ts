@@ -37,7 +37,7 @@ export interface LogFilter {
   readonly until?: Date | undefined;
   /** Stored by ClickHouse at this time or later, by its own clock. */
   readonly insertedSince?: Date | undefined;
-  /** Stored in one of these milliseconds since the epoch. Use only a few, because they are part of the URL. */
+  /** Stored in one of these milliseconds since the epoch. Use no more than a few hundred, because they are part of the URL. */
   readonly insertedAt?: readonly number[] | undefined;
   readonly order?: 'newest-first' | 'oldest-first' | undefined;
   /** Only entries after this one in the chosen order. */
@@ -151,7 +151,7 @@ export const conditionsOf = (filter: LogFilter | CountFilter, { expired = false 
   return where;
 };
 
-/** Adds the project. A missing uid must never select the rows of all projects. */
+/** Adds the condition on the project. A missing uid must never select the rows of all projects. */
 const addProject = (where: ReturnType<typeof collectConditions>, projectUid: LogFilter['projectUid']): void => {
   if (projectUid === EVERY_PROJECT) return;
   if (typeof projectUid !== 'string' || projectUid === '')
@@ -189,8 +189,8 @@ export const assertLimit = (limit: number): void => {
 
 /**
  * Returns the query for the summaries that a filter selects, in order. A row that was delivered twice appears twice, side by side,
- * and the reader drops the repetitions. `LIMIT 1 BY id` or `version` in the order would make ClickHouse sort all rows instead of
- * keeping the first ones (500 ms instead of 70 ms on 10M rows).
+ * and `readSummaries` drops the repetitions. With `LIMIT 1 BY id` or with `version` in `ORDER BY`, ClickHouse would sort all rows
+ * instead of keeping only the first ones (500 ms instead of 70 ms on 10M rows).
  */
 export const summariesQuery = (filter: LogFilter): Query => {
   const { frozen, final, params } = conditionsOf(filter);

@@ -18,7 +18,7 @@ const TIMEOUT_EXCEEDED = '159';
 export class LogStoreError extends Error {
   override readonly name = 'LogStoreError';
   readonly kind: LogStoreErrorKind;
-  /** ClickHouse's error code (`60`) or the system's (`ECONNREFUSED`, `ETIMEDOUT`). */
+  /** ClickHouse's error code (`60`), the system's (`ECONNREFUSED`, `ETIMEDOUT`), or `EUNKNOWN`. */
   readonly code: string;
 
   constructor(message: string, fields: { kind: LogStoreErrorKind; code: string }) {

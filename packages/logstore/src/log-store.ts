@@ -42,9 +42,9 @@ export interface InsertBatch {
   readonly rows: Buffer;
   readonly rowCount: number;
   /**
-   * The deduplication token. Within the server's window (10,000 batches), a known token is acknowledged and adds nothing,
-   * regardless of the bytes. One token must therefore always belong to one sequence of bytes; a digest of the bytes is a good
-   * choice.
+   * The deduplication token. Within the server's window (the last 10,000 batches; in a cluster, only those of the last 7 days), a
+   * known token is acknowledged and adds nothing, regardless of the bytes. One token must therefore always belong to one sequence
+   * of bytes; a digest of the bytes is a good choice.
    */
   readonly token: string;
   /**
@@ -73,8 +73,8 @@ export interface LogStore {
    */
   follow(options: FollowOptions): InsertFeed;
   /**
-   * Yields complete entries for summaries, in their order, using limited memory. Leaves out entries that have expired in the
-   * meantime.
+   * Yields complete entries for summaries, in their order, using limited memory. Leaves out entries that have expired or been
+   * purged in the meantime.
    */
   entries(summaries: readonly LogSummary[]): AsyncIterable<LogEntry>;
   /** Returns complete entries, all of them in memory. Use `summaries` and `entries` for long lists. */
@@ -131,7 +131,7 @@ export interface LogStore {
   close(): Promise<void>;
 }
 
-/** Results of replays. */
+/** Stores and reads the results of replays. */
 export interface ReplayStore {
   /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
   insert(results: readonly ReplayResult[]): Promise<void>;
@@ -139,17 +139,17 @@ export interface ReplayStore {
   answer(key: ReplayKey & { readonly requestId: string }): Promise<ReplayAnswer | undefined>;
   /** Returns a replay's results in the order of their requests. */
   results(filter: ReplayResultsFilter): Promise<ReplaySummary[]>;
-  /** Returns all replays of one captured request, newest first. */
+  /** Returns the last result of each replay of one captured request, newest first, up to `limit` results. */
   ofRequest(request: ReplayedRequest, limit: number): Promise<ReplaySummary[]>;
   /** Returns the number of requests per response status. Status 0 means that there was no response. */
   counts(key: ReplayKey): Promise<StatusCount[]>;
-  /** Returns the requests in a replay that have a result and were received at this time or later. */
+  /** Returns the ids of the requests in a replay that have a result and were received at this time or later. */
   ids(key: ReplayKey & { readonly sinceUs: number }): Promise<string[]>;
 }
 
 /**
- * Deletes captured data from all replicas. Each call of `requests` or `results` begins the next step of the deletion. Callers
- * repeat the call until it returns `done`.
+ * Deletes captured data from all replicas. Each call of `requests` or `results` begins the next step of the deletion, unless a step
+ * is still running. Callers repeat the call until it returns `done`.
  */
 export interface PurgeStore {
   /** Returns the number of matching requests, including expired ones. */
@@ -179,7 +179,7 @@ export interface LogStoreOptions extends ClickHouseAddress {
 const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   async_insert: 0,
   insert_deduplicate: 1,
-  // A segment that was waiting during a long outage may span many days.
+  // A partition is a day, and a segment that was waiting during a long outage may span many days.
   max_partitions_per_insert_block: '1000',
   ...(cluster !== undefined && {
     distributed_foreground_insert: 1,
@@ -188,7 +188,7 @@ const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   }),
 });
 
-/** Overrides `insert_deduplicate` since 26.2. Older servers reject this setting. */
+/** Overrides `insert_deduplicate` since ClickHouse 26.2. Older servers reject this setting. */
 const DEDUPLICATE_INSERT = 'deduplicate_insert';
 
 const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boolean> => {

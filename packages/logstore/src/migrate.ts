@@ -59,8 +59,8 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
 };
 
 /**
- * Returns the statements that `migrate` runs on an empty server as one text, for administrators who run them manually
- * (`clickhouse-client --multiquery`). All statements can be repeated.
+ * Returns, as one text, the statements that `migrate` runs on an empty server. Administrators run them manually (`clickhouse-client
+ * --multiquery`). All statements can be repeated.
  */
 export const migrationScript = async (target: MigrationTarget): Promise<string> => {
   const macros = macrosOf(target);

@@ -15,7 +15,8 @@ export interface Migration {
 export interface MigrationTarget {
   readonly database: string;
   /**
-   * The name of a ClickHouse cluster. If set, tables are replicated and created `ON CLUSTER`, with a Distributed table in front.
+   * The name of a ClickHouse cluster. If set, tables are replicated and created `ON CLUSTER`, and `log` is a Distributed table over
+   * the replicated `log_local`.
    */
   readonly cluster?: string | undefined;
 }

@@ -10,7 +10,7 @@ import { uuidText } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
-/** The maximum number of entries in one query, because their keys are part of the URL. */
+/** The maximum number of entries that one query reads. Their keys are part of the URL, whose length is limited. */
 const FETCH_ROWS_MAX = 100;
 /** The maximum number of bytes in the bodies of these entries, unless a single entry has more. */
 const FETCH_BYTES_MAX = 32 * 1024 * 1024;
@@ -159,7 +159,7 @@ const CHARACTER_BYTES_MAX = 4;
 /** Returns the number of bytes in the character that begins with this byte, or 1 for a byte that does not begin one. */
 const lengthOf = (first: number): number => (first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1);
 
-/** Returns the beginning of a text that is `bytesWhole` long, without an incomplete character at its end. */
+/** Returns `bytes`, the beginning of a text of `bytesWhole` bytes, without an incomplete character at the end. */
 export const cutCharacter = (bytes: Uint8Array, bytesWhole: number): Uint8Array => {
   if (bytes.length >= bytesWhole) return bytes;
   for (let back = 1; back <= Math.min(CHARACTER_BYTES_MAX, bytes.length); back += 1) {

@@ -11,7 +11,7 @@ import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
 /** The number of additional rows that a query reads, because rows that were delivered twice may not be merged yet. */
 const REPEATED_ROWS = 16;
-/** The maximum number of keys in one query, because keys are part of the URL. */
+/** The maximum number of keys in one query. Keys are part of the URL, whose length is limited. */
 const KEYS_MAX = 500;
 
 const HOUR_MS = 3_600_000;
@@ -60,7 +60,7 @@ export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): 
   return summaries;
 };
 
-/** Returns consecutive windows that together cover the filter's time range. */
+/** Yields consecutive windows that together cover the filter's time range. */
 const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'since' | 'until'>> {
   const { since, until, after, order } = filter;
   if (order === 'oldest-first') {
@@ -107,8 +107,8 @@ const readWindow = async (clickhouse: ClickHouse, filter: LogFilter): Promise<Lo
 };
 
 /**
- * Returns the highest version of each id. Copies are adjacent. Leaves out the last id unless `isWhole` is set, because its copies
- * may continue after the end of the page.
+ * Returns the highest version of each id. Copies are adjacent. Leaves out the last id unless it is the only one or `isWhole` is
+ * set, because its copies may continue after the end of the page.
  */
 const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): VersionedSummary[] => {
   const latest: VersionedSummary[] = [];

@@ -51,7 +51,7 @@ export interface ReplayKey extends ResultsOwner {
   readonly replayUid: string;
 }
 
-/** A captured request. */
+/** Selects the replays of one captured request. */
 export interface ReplayedRequest extends ResultsOwner {
   readonly requestId: string;
 }
@@ -144,7 +144,7 @@ export const readReplayResults = async (
   return decodeAll(await clickhouse.run('read replay results', statement), decodeSummary);
 };
 
-/** Returns all replays of one captured request, newest first. */
+/** Returns the last result of each replay of one captured request, newest first, up to `limit` results. */
 export const readReplaysOf = async (
   clickhouse: ClickHouse,
   request: ReplayedRequest,
@@ -169,7 +169,7 @@ export const countReplayResults = async (clickhouse: ClickHouse, key: ReplayKey)
   }));
 };
 
-/** Returns the requests in a replay that have a result and were received at this time or later. */
+/** Returns the ids of the requests in a replay that have a result and were received at this time or later. */
 export const readReplayedIds = async (
   clickhouse: ClickHouse,
   { sinceUs, ...key }: ReplayKey & { readonly sinceUs: number },

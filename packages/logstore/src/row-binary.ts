@@ -28,7 +28,7 @@ export const putVarint = (buffer: Buffer, value: number, offset: number): number
   return at;
 };
 
-/** Returns the length in UTF-8. */
+/** Returns the number of bytes of a text in UTF-8. */
 const textLength = (text: string): number => {
   if (text.length > SHORT_STRING_LENGTH) return Buffer.byteLength(text);
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return Buffer.byteLength(text);
@@ -112,8 +112,8 @@ export const putUint64 = (buffer: Buffer, value: number, offset: number): number
   putUint32(buffer, Math.floor(value / 0x1_0000_0000), putUint32(buffer, value >>> 0, offset));
 
 /**
- * The position of each of a UUID's 16 bytes in its text, in the order of the output, in which each half is a little-endian
- * UInt64.
+ * The positions of a UUID's 16 bytes in its text. `putUuid` writes each half of the bytes in reverse, because ClickHouse stores a
+ * UUID as two little-endian UInt64.
  */
 const UUID_TEXT_OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 export const UUID_SIZE = 16;

@@ -71,7 +71,7 @@ test('a tail shows each row once, including late rows, regardless of how often i
   for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
     seen.push(numberOf(found));
     if (found.id === a.id) rows.push(b);
-    // Rows that are stamped before or with the newest row but become visible after it, and copies that are delivered again.
+    // Add rows that are stamped before or with the newest row but become visible after it, and a copy that is delivered again.
     if (found.id === b.id) rows.push(late, c, { ...a, insertedAtMs: 9_500 });
     if (seen.length === 4) stop.abort();
   }

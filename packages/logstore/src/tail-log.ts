@@ -5,7 +5,7 @@ import type { LogStore } from './log-store.ts';
 
 /**
  * With `insertedSince`, the caller already knows the rows that ClickHouse stored before that time, so the tail does not search for
- * them. It may still yield rows of the last minute before that time (see `UNDER_WAY_MS`).
+ * them. The tail may still yield rows of the last minute before that time (see `UNDER_WAY_MS`).
  */
 export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' | 'insertedAt'>;
 
@@ -33,10 +33,10 @@ const UNDER_WAY_MS = 60_000;
  */
 const REMEMBERED_IDS_MAX = 200_000;
 const PAGE_SIZE = 5_000;
-/** The maximum number of milliseconds in one read, because they are part of the URL. */
+/** The maximum number of milliseconds in one read. They are part of the URL, whose length is limited. */
 const STAMPS_MAX = 200;
 
-/** Remembers the last ids and drops the oldest ones. */
+/** Returns a function that remembers the last `max` ids that it was given. */
 export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
   const ids = new Set<string>();
   /** Returns `false` if the id is already known. */
@@ -186,7 +186,7 @@ export async function* tailLog(
           rest = rest.slice(rest.findIndex(({ id }) => id === entry.id) + 1);
           yield entry;
         }
-        // The remaining entries have expired in the meantime.
+        // Entries that were not found have expired or been purged in the meantime.
         break;
       } catch (error) {
         if (onFailure === undefined) throw error;

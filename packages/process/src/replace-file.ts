@@ -15,7 +15,10 @@ export interface ReplaceOptions {
 }
 
 const FOLDER_MODE = 0o700;
-/** Keeps the name of a draft, which is the temporary file that is renamed at the end, within 255 bytes, whatever its characters. */
+/**
+ * A draft is a temporary file that replaces the file at the end. Its name contains this many characters of the file's name, so that
+ * it has no more than 255 bytes, whatever the characters are.
+ */
 const NAME_LENGTH_MAX = 50;
 
 /** The drafts that this process is currently writing. */
@@ -76,7 +79,10 @@ export const replaceFile = async (
   }
 };
 
-/** The synchronous variant, for use while a process is exiting and asynchronous code no longer runs. */
+/**
+ * The synchronous variant, for use while a process is exiting and asynchronous code no longer runs. Unlike `replaceFile`, it does
+ * not sync the folder, and leaves the draft if it fails.
+ */
 export const replaceFileSync = (file: string, content: string, { mode }: { readonly mode: number }): void => {
   mkdirSync(path.dirname(file), { recursive: true, mode: FOLDER_MODE });
   const draft = newDraft(file);

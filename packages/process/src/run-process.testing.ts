@@ -3,7 +3,7 @@ import process from 'node:process';
 import { z } from 'zod';
 import { runProcess } from './run-process.ts';
 
-/** The process under test in `run-process.test.ts`. */
+/** `run-process.test.ts` starts this file as a process. The settings determine how the process behaves. */
 const settings = z.object({
   start: z.enum(['works', 'fails', 'hangs']).default('works'),
   stop: z.enum(['works', 'fails', 'hangs']).default('works'),

@@ -1,11 +1,11 @@
-/** The decoded segments that each parameter matched, by its name. Only a `{name...}` parameter has more than one segment. */
+/** The decoded segments that each parameter matched, by the parameter's name. Only `{name...}` can match more than one segment. */
 export type PathParameters = ReadonlyMap<string, readonly string[]>;
 
 const PLAIN = /^[!-$&-~]+$/;
 
 /**
- * Decodes the percent-encoding of a path segment (latin1, as received). Returns undefined if a parameter cannot have this value: an
- * empty segment, `.` or `..`, a segment with a NUL character, and one that is not UTF-8 or has an incomplete escape.
+ * Decodes the percent-encoding of a path segment (latin1, as received). Returns undefined if no parameter can have this value,
+ * because the segment is empty, is `.` or `..`, contains a NUL character, is not UTF-8, or has an incomplete escape.
  */
 export const decodeSegment = (segment: string): string | undefined => {
   const value = PLAIN.test(segment) ? segment : decodeEscapes(segment);
@@ -13,7 +13,7 @@ export const decodeSegment = (segment: string): string | undefined => {
 };
 
 const decodeEscapes = (segment: string): string | undefined => {
-  // HTTP allows the bytes of UTF-8 in a request target without escapes.
+  // Node accepts a request target with bytes of UTF-8 that are not escaped.
   const escaped = segment.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   try {
     return decodeURIComponent(escaped);

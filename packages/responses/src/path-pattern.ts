@@ -14,13 +14,16 @@ export type ParsedPattern =
 
 const PARAMETER = /^\{([A-Za-z_][A-Za-z0-9_]*)(\.\.\.)?\}$/;
 
-/** The words that cannot be identifiers in CEL, which `path.NAME` is. See "Syntax" in the language definition at cel.dev. */
+/**
+ * The words that CEL reserves (see "Syntax" in the language definition at cel.dev). They cannot be names of parameters, because CEL
+ * expressions refer to a parameter as `path.NAME`.
+ */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...['as', 'break', 'const', 'continue', 'else', 'false', 'for', 'function', 'if', 'import', 'in', 'let', 'loop'],
   ...['namespace', 'null', 'package', 'return', 'true', 'var', 'void', 'while'],
 ]);
 
-/** Returns whether a slug has parameters. Without braces, it is compared byte by byte. */
+/** Returns whether a slug has parameters. A slug without braces is compared byte by byte. */
 export const hasParameters = (slug: string): boolean => slug.includes('{') || slug.includes('}');
 
 const refuse = (message: string): ParsedPattern => ({ ok: false, message });
@@ -66,7 +69,7 @@ const LETTERS = { literal: 'L', parameter: 'P', rest: 'R' } as const;
 /**
  * Returns the kinds of the segments as letters, such as `LLP`. If several patterns match a path, the one whose arrangement is first
  * in alphabetical order takes precedence: at the first segment that differs, a literal goes before a parameter, and a parameter
- * before the rest. Only one pattern of each arrangement can match a path, apart from the names of the parameters.
+ * before the rest. Patterns with the same arrangement that match the same path differ only in the names of their parameters.
  */
 export const arrangementOf = (pattern: PathPattern): string => pattern.map(({ kind }) => LETTERS[kind]).join('');
 

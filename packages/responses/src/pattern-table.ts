@@ -2,13 +2,13 @@ import { LIMITS } from '@standin/contract';
 import { decodeSegment, type PathParameters } from './parameter-value.ts';
 import { arrangementOf, type PathPattern } from './path-pattern.ts';
 
-/** The patterns with one arrangement, by their literal segments. */
+/** The values of all patterns with one arrangement, by the literal segments of the patterns. */
 interface Arrangement<T> {
   readonly letters: string;
   readonly values: Map<string, T>;
 }
 
-/** Longer text than the literal segments of any pattern. */
+/** The maximum length of a pattern's literal segments, which are part of a slug. */
 const LITERALS_LENGTH_MAX = LIMITS.slugLengthMax;
 
 /**
@@ -65,7 +65,7 @@ export class PatternTable<T> {
   }
 
   #candidatesFor(segments: number): readonly Arrangement<T>[] {
-    // No pattern has more segments, so all longer paths can match the same patterns.
+    // No pattern has more than `patternSegmentsMax` segments, so all paths that have more can match the same patterns.
     const count = Math.min(segments, LIMITS.patternSegmentsMax + 1);
     let candidates = this.#candidates.get(count);
     if (candidates === undefined) {

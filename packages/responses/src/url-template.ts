@@ -22,8 +22,8 @@ const ORIGIN = /^https?:\/\/[^/?#]*[/?]/;
 const refuse = (message: string): ParsedUrlTemplate => ({ ok: false, message });
 
 /**
- * Parses the upstream URL of an endpoint whose path has parameters: `${path.NAME}` inserts the value of a parameter. Expressions are
- * allowed only after the host, so a value never changes where a request is sent.
+ * Parses the upstream URL of an endpoint whose path has parameters: `${path.NAME}` inserts the value of a parameter. Expressions
+ * are allowed only after the host, so a value never changes the server to which a request is sent.
  */
 export const parseUrlTemplate = (url: string, pattern: PathPattern): ParsedUrlTemplate => {
   const known = new Set(parameterNames(pattern));

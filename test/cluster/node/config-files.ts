@@ -19,7 +19,7 @@ const KUBELET_CONFIG = inFolder('kubelet.yaml');
 const PROXY_CONFIG = inFolder('kube-proxy.yaml');
 const COREFILE = inFolder('Corefile');
 
-/** The certificate that the API server uses and the kubelet trusts. */
+/** The certificate and the private key with which the API server authenticates to the kubelet. */
 export const CLIENT_CERTIFICATE = inFolder('kubelet-client.crt');
 export const CLIENT_KEY = inFolder('kubelet-client.key');
 

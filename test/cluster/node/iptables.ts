@@ -44,9 +44,9 @@ export const removeNodeChains = async (): Promise<void> => {
 };
 
 /**
- * Drops packets that still have the address of a Service after kube-proxy's rules, so that no such packet leaves this machine
- * before these rules are written. The packets are dropped in POSTROUTING, because the CNI firewall accepts all packets from pods
- * earlier. A dropped SYN is sent again after a second.
+ * Drops packets that still have the address of a Service after kube-proxy's rules, so that none leaves this machine before
+ * kube-proxy has written the rules for that Service. The packets are dropped in POSTROUTING, because the CNI firewall accepts all
+ * packets from pods in FORWARD. A dropped SYN is sent again after a second.
  */
 export const dropUnserved = async (serviceRange: string): Promise<void> => {
   const chain = 'KUBE-STANDIN-UNSERVED';

@@ -10,8 +10,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFE_MS = 30 * DAY_MS;
 
 /**
- * Writes the certificate with which the API server calls the kubelet. The certificate is its own CA, so the kubelet trusts no other
- * client.
+ * Writes the certificate and the key with which the API server calls the kubelet. The certificate is its own CA, so the kubelet
+ * trusts no other client.
  */
 export const writeKubeletClientCertificate = async (): Promise<void> => {
   x509.cryptoProvider.set(webcrypto);

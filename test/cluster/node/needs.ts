@@ -23,7 +23,7 @@ const NODE_HINT =
 const missingPackages = (): readonly string[] =>
   PACKAGES.filter(([, files]) => !files.some((file) => existsSync(file))).map(([name]) => name);
 
-/** Returns the folder of the CNI programs. */
+/** Returns the folder of the CNI programs. Throws MissingToolError if they are not installed. */
 export const cniPluginFolder = (): string => {
   const program = PACKAGES.find(([name]) => name === 'containernetworking-plugins')?.[1].find((file) =>
     existsSync(file),
@@ -32,7 +32,10 @@ export const cniPluginFolder = (): string => {
   return path.dirname(program);
 };
 
-/** Checks the requirements of a node and installs missing Debian packages. Throws MissingToolError with instructions. */
+/**
+ * Checks the requirements of a node and installs missing Debian packages. Throws MissingToolError with instructions if this machine
+ * cannot run a node.
+ */
 export const prepareNode = async (onProgress: Progress): Promise<void> => {
   if (process.platform !== 'linux') throw new MissingToolError(`This machine runs ${process.platform}. ${NODE_HINT}`);
   if (process.getuid?.() !== 0) throw new MissingToolError(`Only root can start a node. ${NODE_HINT}`);

@@ -43,7 +43,7 @@ export const ownProcesses = (
     return names && programs.test(path.basename(program));
   });
 
-/** Kills the processes and waits until they have ended. */
+/** Kills the processes and waits until they have ended. Throws if one is still running after 20 s. */
 export const killProcesses = async (pids: readonly number[]): Promise<void> => {
   for (const pid of pids) kill(pid);
   const deadline = performance.now() + KILL_TIMEOUT_MS;

@@ -9,7 +9,10 @@ export interface SavedImages extends AsyncDisposable {
   readonly files: readonly string[];
 }
 
-/** Builds Standin's images from this checkout and writes them to files that are removed at the end of the block. */
+/**
+ * Builds Standin's images from this checkout and writes them to files. `await using` removes the files at the end of the caller's
+ * block.
+ */
 export const saveImages = async (onProgress: Progress): Promise<SavedImages> => {
   const images = await buildImages(onProgress);
   const folder = await createTempFolder('images');

@@ -68,12 +68,15 @@ const HEADS: Generators = {
   'many proxies': repeated('x-forwarded-for: a\n'),
 };
 
-/** A table with one project and no endpoints, in which `match` searches for an endpoint with a similar path. */
+/** The routing table of the project to which the requests go. The loop below adds its endpoints. */
 const table = new RoutingTable();
 const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
 table.put('Project/u', { kind: 'Project', config: project });
 
-/** As many arrangements of parameters as a path can be compared with. */
+/**
+ * Adds as many arrangements of literals and parameters as the limit allows, each with and without `{rest...}`. All endpoints have
+ * the method POST and the requests use GET, so `match` compares a path with every arrangement.
+ */
 for (let index = 0; index < LIMITS.arrangementsMax; index += 1) {
   const kinds = [0, 1, 2, 3, 4].map((bit) => ((index >> bit) % 2 === 0 ? 'a' : `{p${bit}}`));
   for (const slug of [`/${kinds.join('/')}/{p5}`, `/${kinds.join('/')}/{rest...}`]) {
@@ -128,7 +131,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'packages/contract/src/line-splitter.ts#LineSplitter',
     limit: BODY,
-    // The bytes arrive in chunks of a few kB.
+    // Passes the bytes in chunks of 4 kB, as they might arrive from a socket.
     run: (text) => {
       const splitter = new LineSplitter(LIMITS.requestBodyBytesMax);
       for (let at = 0; at < text.length; at += 4_096)

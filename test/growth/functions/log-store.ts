@@ -39,12 +39,12 @@ const BODY = LIMITS.requestBodyBytesMax;
 /** The size of the largest input for functions that copy each byte once. A complete body takes at most ten times as long. */
 const COPIED = BODY / 10;
 const SEARCH = FILTER_LIMITS.textLengthMax;
-/** The time limit for functions that copy and encode the whole body several times, which is longer than the default. */
+/** The time limit for functions that copy and encode the whole body several times. It is longer than the default. */
 const WHOLE_BODY_MS = 2_000;
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** Inputs for multipart parsers. The first one once took quadratic time. */
+/** Inputs for multipart parsers. Parsing the first one once took quadratic time. */
 export const MULTIPART: Generators = {
   'parts without a head': repeated('--b\r\nx\r\n'),
   'parts with a head': repeated('--b\r\nx: y\r\n\r\nz\r\n'),

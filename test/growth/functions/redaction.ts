@@ -21,7 +21,7 @@ import { MULTIPART } from './log-store.ts';
 const BODY = REDACTED_BODY_CHARS_MAX;
 /**
  * The limit for all parts of an exchange. It covers the default rules and the search for the secrets that they found. Standin
- * redacts in a worker.
+ * redacts in a worker, so this time does not block the event loop.
  */
 const EXCHANGE_MS = 4_000;
 
@@ -110,7 +110,7 @@ const NESTED_MULTIPART = (length: number): string => {
   );
 };
 
-/** Text that resembles the first secret, so that the automaton that searches for secrets often falls back. */
+/** Bodies whose text resembles their first secret, which makes the automaton that searches for secrets fall back often. */
 const ECHOES: Generators = {
   'near misses of the secret': (length) => `{"token":"${'a'.repeat(length / 2)}b","x":"${'a'.repeat(length / 2)}"}`,
   'the repeated secret': framed('{"token":"abcdefgh","x":"', repeated('abcdefgh'), '"}'),

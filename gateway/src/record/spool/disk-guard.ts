@@ -54,7 +54,7 @@ export class DiskGuard {
     this.#ownBytes -= bytes;
   }
 
-  /** Rejects if the disk does not respond, in which case there is no room. */
+  /** Reads the free bytes again. Rejects if the disk does not respond, in which case there is no room. */
   async refresh(): Promise<void> {
     const { disk, folder } = this.#options;
     try {

@@ -285,7 +285,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Ends the segment after its last acknowledged record. Returns false on failure. */
+  /** Ends the segment after its last acknowledged record. Returns false if bytes of a failed write may remain in the file. */
   async #abandonSegment(): Promise<boolean> {
     const segment = this.#segment;
     if (segment === undefined) return true;

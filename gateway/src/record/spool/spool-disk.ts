@@ -2,7 +2,7 @@ import { constants, write } from 'node:fs';
 import { mkdir, open, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-/** A file that only grows. */
+/** A file to which the spool appends records. */
 export interface AppendFile {
   /**
    * Resolves when all bytes are in the file, or on disk if the file is durable. After a rejection, it is unknown which bytes were

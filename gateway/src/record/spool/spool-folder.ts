@@ -4,7 +4,7 @@
  */
 const INCARNATION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(\d{10})\.seg$/;
-/** The last segment of a folder, renamed by another process that has delivered as many bytes as its name says. */
+/** The last segment of a folder, renamed by another process that has delivered it. The number is the delivered length in bytes. */
 const TAKEN = /^\d{10}\.seg\.taken-(\d+)$/;
 
 const DRAINED_SUFFIX = '.drained';
@@ -25,7 +25,7 @@ export const isSegmentName = (name: string): boolean => SEGMENT.test(name);
 
 export const takenName = (segment: string, bytes: number): string => `${segment.slice(0, 14)}.taken-${bytes}`;
 
-/** Returns the delivered length, or undefined for other names. */
+/** Returns the delivered length in the name of such a renamed segment, or undefined for other names. */
 export const takenBytes = (name: string): number | undefined => {
   const bytes = TAKEN.exec(name)?.[1];
   return bytes === undefined ? undefined : Number(bytes);

@@ -11,7 +11,7 @@ import { SegmentWriter, type SealedSegment } from './segment-writer.ts';
 import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
 
 export interface SpoolOptions {
-  /** The folder that contains the folders of all incarnations. */
+  /** The folder that contains the folders of all incarnations (gateway processes). */
   readonly dir: string;
   /** With `disk`, a record survives a power failure. With `process`, a record survives any end of the process. */
   readonly durability: 'disk' | 'process';

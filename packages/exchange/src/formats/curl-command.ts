@@ -24,7 +24,7 @@ const ARGUMENT_BYTES_MAX = 100_000;
  */
 const ASKS_FIRST_BYTES = 1_000_000;
 
-/** The characters that curl puts into a URL's path unchanged. All others need --request-target. */
+/** Matches a target that curl sends unchanged as part of a URL. Any other target needs --request-target. */
 const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
 
 /**

@@ -74,7 +74,7 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
     ...request.headers.filter(([name]) => !SET_BY_FETCH.has(name.toLowerCase())).map(headerLine),
     '  ],',
     ...body.lines,
-    // The gateway does not follow redirects either.
+    // The snippet shows a redirect, like the gateway, which does not follow redirects.
     "  redirect: 'manual',",
     '});',
     'console.log(response.status, await response.text());',

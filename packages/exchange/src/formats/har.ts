@@ -32,7 +32,7 @@ interface HarMessage {
 
 export interface HarEntry {
   readonly startedDateTime: string;
-  /** In milliseconds, like all times. The sum of `timings`. */
+  /** The sum of `timings`. Both are in milliseconds. */
   readonly time: number;
   readonly request: HarMessage & {
     readonly method: string;

@@ -30,7 +30,7 @@ export interface RequestHead {
 export const requestHead = ({ method, request: { target, httpVersion, headers } }: RequestHead): string =>
   messageHead(`${method} ${target} HTTP/${httpVersion}`, headers);
 
-/** Returns the bytes of a request: its head and its body. Chunks are joined. */
+/** Returns the bytes of a request: its head and its body. The chunks of a chunked body are joined. */
 export const requestMessage = (of: RequestHead, body: Uint8Array): Uint8Array<ArrayBuffer> => {
   const head = latin1Bytes(requestHead(of));
   const message = new Uint8Array(head.length + body.length);

@@ -25,7 +25,7 @@ export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
 
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => latin1Bytes(atob(text));
 
-/** `String.fromCharCode` takes the characters as arguments, and the number of arguments is limited. */
+/** The number of bytes per call of `String.fromCharCode`, which takes them as arguments. Engines limit the number of arguments. */
 const CHUNK = 8_192;
 
 export const latin1Text = (bytes: Uint8Array): string => {

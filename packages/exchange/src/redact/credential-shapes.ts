@@ -1,4 +1,4 @@
-/** Replaces a removed value. */
+/** The text that replaces a removed value. */
 export const REDACTED = '[redacted]';
 
 interface Shape {

@@ -1,9 +1,9 @@
 import { REDACTED } from './credential-shapes.ts';
 import { NeedleSearch } from './needle-search.ts';
 
-/** The minimum length of a value. Shorter values are words that could occur anywhere. */
+/** The minimum length of a value in bytes. Shorter values are words that could occur anywhere. */
 const LENGTH_MIN = 6;
-/** The minimum length for parts of a structured value: the user and the password in Basic credentials, and each cookie. */
+/** The minimum length in bytes for parts of a structured value, such as the password in Basic credentials, or one cookie. */
 const PART_LENGTH_MIN = 8;
 /** The length of the shortest beginning of a value that reveals something about it. */
 const BEGINNING_MIN = 4;
@@ -11,7 +11,7 @@ const BEGINNING_MIN = 4;
 const NEEDLE_CHARS_MAX = 1024 * 1024;
 /** The maximum depth of nested escapes, such as JSON in a form field. */
 const DECODINGS_MAX = 2;
-/** The base64 of a shorter value is not specific enough. */
+/** The minimum length of a value in bytes for its base64 and hexadecimal forms. Shorter forms are not specific enough. */
 const BASE64_LENGTH_MIN = 9;
 
 /** The characters of a text, with the position [start, end) of each one in the original text. All characters are bytes. */

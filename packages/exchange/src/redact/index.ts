@@ -1,6 +1,6 @@
 /**
- * Determines what a shared exchange hides, without ClickHouse. Runs only on servers, because the code needs Buffer, and because
- * hidden data must not reach a browser.
+ * Determines what a shared exchange hides. Runs only on servers, because the code needs Buffer, and because hidden data must not
+ * reach a browser.
  */
 export { defaultRedaction } from './default-redaction.ts';
 export { redact, REDACTED_BODY_CHARS_MAX } from './redact.ts';

@@ -4,7 +4,9 @@ export type JsonNode =
   | { readonly kind: 'array'; readonly start: number; readonly end: number; readonly items: readonly JsonNode[] }
   | { readonly kind: 'string'; readonly start: number; readonly end: number; readonly text: string }
   | { readonly kind: 'scalar'; readonly start: number; readonly end: number }
-  /** A string, number or literal that is cut off by the end of the text, so that its value is unknown. */
+  /**
+   * A string without its closing quote, or a number or literal that may continue after the end of a prefix. Its value is unknown.
+   */
   | { readonly kind: 'cut'; readonly start: number; readonly end: number };
 
 interface JsonMember {

@@ -13,8 +13,8 @@ export interface MultipartOptions {
 const WITHHELD = '[not shown: it cannot be searched for secrets]';
 
 /**
- * Redacts fields by their name, and files by their type, in `multipart/form-data` and similar types. Returns `undefined` if the
- * text is not multipart.
+ * Hides parts with names that the rules hide, and redacts the other parts by their types, in `multipart/form-data` and similar
+ * types. Returns `undefined` if the text is not multipart, has a preamble, or ends too early.
  */
 export const redactMultipart = (redactor: Redactor, text: string, options: MultipartOptions): string | undefined => {
   const boundary = boundaryOf(options.type);

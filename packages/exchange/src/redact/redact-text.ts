@@ -95,7 +95,7 @@ const redactElements = (text: string, { hides, hide }: TextRules): string => {
     );
     const start = index + tag.length;
     const closing = attributes.endsWith('/') ? start : closings(full, start);
-    // The element is never closed, because it is void in HTML or truncated.
+    // An element without a closing tag is either void in HTML, or truncated.
     const end = closing ?? (VOID.has(local.toLowerCase()) ? start : text.length);
     const content = text.slice(start, end);
     result += text.slice(done, index) + opening + (content.trim() === '' ? content : hide(name, content));
@@ -104,7 +104,7 @@ const redactElements = (text: string, { hides, hide }: TextRules): string => {
   return result + text.slice(done);
 };
 
-/** Finds the next closing tag for a name. Reads the text once. For each name, `from` must not decrease. */
+/** Returns a function that finds the next closing tag for a name. Reads the text once, so `from` must not decrease for a name. */
 const closingTags = (text: string): ((name: string, from: number) => number | undefined) => {
   const places = new Map<string, number[]>();
   for (const { 1: name = '', index } of text.matchAll(/<\/([A-Za-z_][\w.:-]{0,255})/g)) {

@@ -20,7 +20,7 @@ export interface RedactedEntry {
 
 export interface RedactedBody {
   readonly withheld?: WithheldReason | undefined;
-  /** Whether the captured body is longer than the part that is shown. */
+  /** Whether the body was cut because it exceeds `REDACTED_BODY_CHARS_MAX`, or because the capture was truncated. */
   readonly isCut: boolean;
 }
 
@@ -94,7 +94,7 @@ const redactByType = (redactor: Redactor, text: string, { type, isPrefix, depth 
 };
 
 const PARAMETER = /;([^;=/]+)=([^;/]*)/g;
-/** Matches an identifier that is random rather than chosen by a person. */
+/** Matches a segment that looks random rather than chosen by a person: long, with letters and digits. */
 const RANDOM = /^(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~-]{16,}$/;
 
 /**
@@ -147,7 +147,7 @@ export const redactFields = (redactor: Redactor, entry: LogEntry) => {
   };
 };
 
-/** Returns the fields that were hidden. A name can contain a hidden value too, for example if `=` ends a base64 text. */
+/** Returns the hidden fields. Removes hidden values from their names. For example, base64 before its `=` looks like a name. */
 const sweepNames = ({ fields, values }: Redactor): readonly HiddenField[] => {
   const swept = fields.map(({ kind, name }) => ({ kind, name: values.sweep(name, 'utf8') }));
   return [...new Map(swept.map((field) => [`${field.kind} ${field.name}`, field])).values()];
@@ -155,8 +155,8 @@ const sweepNames = ({ fields, values }: Redactor): readonly HiddenField[] => {
 
 /**
  * Returns the entry without the values that the rules hide, wherever they appear and in common encodings (see `HiddenValues`), and
- * without credentials that are recognised by their form. The rest keeps its bytes. This function is pure. It takes tens of
- * milliseconds for large bodies.
+ * without credentials that are recognised by their form. The rest keeps its bytes. `clientAddress` stays in the entry. This
+ * function is pure. It takes tens of milliseconds for large bodies.
  */
 export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {
   const redactor = new Redactor(compileRules(rules));

@@ -44,8 +44,8 @@ export interface JsonCursor {
 export interface FieldMatcher {
   header(name: string): boolean;
   /**
-   * Returns whether to hide a field. `queryValue` is the value of the field if it is a parameter in a query string or form, and
-   * undefined otherwise.
+   * Returns whether to hide a field. `queryValue` is the value or its beginning if the field is a parameter in a query string or
+   * form, and undefined otherwise.
    */
   field(name: string, queryValue?: string): boolean;
   readonly document: JsonCursor;

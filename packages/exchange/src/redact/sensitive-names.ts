@@ -1,4 +1,4 @@
-/** Parts of names in any style. For example, `X-Auth-Token`, `authToken` and `AUTH_TOKEN` all contain `token`. */
+/** Typical parts of the names of secrets, in any style: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` all contain `token`. */
 const PARTS = [
   'authorization',
   'cookie',
@@ -55,14 +55,15 @@ export const isSensitiveName = (name: string): boolean => {
 const CODE_LENGTH_MIN = 6;
 
 /**
- * Returns whether the name is `code`, which is used for OAuth authorization codes (RFC 6749 section 4.1.2) and for codes that are
- * sent to a phone. In text, a code can have many other meanings.
+ * Returns whether the name is `code` and the value is long enough for a secret: an OAuth authorization code (RFC 6749 section
+ * 4.1.2), or a code that is sent to a phone. Only for query strings and forms, because in text, `code` can have many other
+ * meanings.
  */
 export const isCredentialCode = (name: string, queryValue: string): boolean =>
   name.toLowerCase() === 'code' && queryValue.length >= CODE_LENGTH_MIN;
 
 /**
- * Returns whether the name is that of a secret, or is `key`, the query parameter in which many services take API keys. In
- * documents, a key can have many other meanings.
+ * Returns whether the name is that of a secret, or is `key`, the query parameter in which many services take API keys. Not for
+ * names in JSON, where `key` can have many other meanings.
  */
 export const isSensitiveQueryName = (name: string): boolean => isSensitiveName(name) || name.toLowerCase() === 'key';

@@ -89,7 +89,7 @@ export const headerField = (
 /** Matches a header name (RFC 9110 section 5.6.2). */
 export const headerNameText = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Names that other tools use for these fields. */
+/** Names that other tools use, with the corresponding fields. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   verb: 'method',
   code: 'status',

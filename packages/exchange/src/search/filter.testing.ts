@@ -2,7 +2,7 @@ import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
 import fc from 'fast-check';
 import type { Comparison, Condition, ContainsField, Filter, Pattern, PatternField, Term } from './filter.ts';
 
-/** Generates any character that a text can contain, with more special characters, and bytes that are not UTF-8. */
+/** Generates any character that a text can contain, with a high share of special characters and of bytes that are not UTF-8. */
 const character = fc.oneof(
   fc.constantFrom(...Array.from('ab*\\"()-: \t\n.%_Aé\0')),
   fc.constantFrom('\udc80', '\udcff'),

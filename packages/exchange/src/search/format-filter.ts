@@ -3,8 +3,8 @@ import { DURATION_UNITS, SIZE_UNITS } from './parse-number.ts';
 import { byteOfEscape } from './text-bytes.ts';
 
 /**
- * Returns the canonical text of a search, which `parseFilter` reads as the same search. The text is used for links, chips, and for
- * "filter in" and "filter out", which add a term to the tree.
+ * Returns the canonical text of a search, which `parseFilter` reads as the same search. The text is used for links, for chips, and
+ * after "filter in" and "filter out" have added a term to the tree.
  */
 export const formatFilter = (filter: Filter): string => (filter.kind === 'everything' ? '' : formatCondition(filter));
 
@@ -72,7 +72,7 @@ const needsQuotes = /[\s()"\\]/;
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 const hex = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
 
-/** Escapes quotes, backslashes, characters that a screen cannot show, and, with `alsoStars`, stars. */
+/** Escapes quotes, backslashes, ASCII control characters, bytes that are not UTF-8, and, with `alsoStars`, stars. */
 const escape = (text: string, alsoStars: boolean): string =>
   Array.from(text, (char) => {
     if (char === '"' || char === '\\' || (char === '*' && alsoStars)) return `\\${char}`;

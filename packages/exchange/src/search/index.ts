@@ -1,5 +1,6 @@
 /**
- * The search language without ClickHouse. It loads no library, so that a browser can also parse, complete and underline searches.
+ * The search language, without its translation to SQL. It loads no library, so that a browser can also parse, complete and
+ * underline searches.
  */
 export { completionAt } from './complete.ts';
 export type { Completion } from './complete.ts';

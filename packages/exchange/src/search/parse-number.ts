@@ -2,9 +2,9 @@ import type { Comparison, NumberField, Term } from './filter.ts';
 
 export type Amount = Extract<Term, { kind: 'compare' | 'range' }>;
 
-/** In microseconds. */
+/** Units of durations, in microseconds. */
 export const DURATION_UNITS = { us: 1, ms: 1_000, s: 1_000_000, m: 60_000_000 } as const;
-/** In bytes. k and M are thousands and millions, as in the user interface. */
+/** Units of sizes, in bytes. k and M are thousands and millions, as in the user interface. */
 export const SIZE_UNITS = {
   b: 1,
   kb: 1_000,

@@ -9,11 +9,11 @@ const loneSurrogate = /\p{Cs}/u;
  */
 export const escapedByte = (byte: number): string => String.fromCharCode(byte < 0x80 ? byte : ESCAPE_BASE + byte);
 
-/** Returns the byte that a character in one of `Filter`'s strings stands for, if the character is such an escape. */
+/** Returns the byte that a lone surrogate in a `Filter` stands for, or undefined for any other character. */
 export const byteOfEscape = (char: string): number | undefined =>
   char.length === 1 && escaped.test(char) ? char.charCodeAt(0) - ESCAPE_BASE : undefined;
 
-/** Returns whether the text can be encoded, because its only lone surrogates stand for bytes. */
+/** Returns whether the text can be encoded: every lone surrogate in it must stand for a byte. */
 export const hasBytes = (text: string): boolean =>
   !Array.from(text).some((char) => loneSurrogate.test(char) && byteOfEscape(char) === undefined);
 

@@ -1,9 +1,9 @@
 import type { ContainsField, NumberField, PatternField, Side } from '@standin/exchange/search';
 
 /**
- * A column for a field. This file lists all columns, and no other part of a search becomes SQL. `frozen` means that the value is
- * the same in both versions of a row (only the request, and the complete exchange), so that a condition on it can be checked before
- * the versions are merged.
+ * A column for a field. The SQL of a search contains only constants such as these, never text from the user. `frozen` means that
+ * the value is the same in both versions of a row (only the request, and the complete exchange), so that a condition on it can be
+ * checked before the versions are merged.
  */
 export interface Column {
   readonly sql: string;
@@ -35,7 +35,7 @@ export const CONTAINS_COLUMNS: Readonly<Record<ContainsField, Column>> = {
 const headerLines = (column: string): string =>
   `arrayStringConcat(arrayMap(h -> concat(h.1, ': ', h.2), ${column}), '\\n')`;
 
-/** The path, the query and both heads, as shown to users. */
+/** The path, the query, the request's headers and the response's headers as one text, in lower case. */
 const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_headers')}, '\\n', ${headerLines('response_headers')}))`;
 
 /** Cheap columns come first, because ClickHouse reads a column only if the columns before it do not match. */

@@ -17,8 +17,8 @@ export interface CompiledFilter {
 }
 
 /**
- * Compiles a search to ClickHouse conditions on the `log` table. The SQL consists only of the expressions in columns.ts. Every
- * value is a parameter. Strings are hexadecimal, because they can contain any bytes.
+ * Compiles a search to ClickHouse conditions on the `log` table. The SQL consists only of constant expressions (see columns.ts).
+ * Every value is a parameter. Strings that can contain any bytes are sent as hexadecimal.
  */
 export const compileFilter = (filter: Filter): CompiledFilter => {
   if (filter.kind === 'everything') return { conditions: [], params: {} };
@@ -131,7 +131,7 @@ const contains = ({ sql, frozen, latin1 = false }: Column, text: string, params:
   return { sql: `(${likes.join(' OR ')})`, frozen };
 };
 
-/** Returns the condition on a value, for each meaning of the pattern. */
+/** Returns the condition that a value matches the pattern in one of its meanings (see `meanings`). */
 const valueMatches = (sql: string, pattern: Pattern, latin1: boolean, params: Params): string => {
   if (pattern.length === 1) {
     return `(${meanings(pattern[0], latin1)
