@@ -3,7 +3,14 @@ import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { DURATION_PATTERN, parseDurationField } from '../duration.ts';
 import { commonStatus, integer, reference, text, SERVED_MEANINGS } from '../fields.ts';
-import { headerNameRules, headerValueRules, mockHeaderRules, pathRules, slugRules, upstreamUrlRules } from '../http-rules.ts';
+import {
+  headerNameRules,
+  headerValueRules,
+  mockHeaderRules,
+  pathRules,
+  slugRules,
+  upstreamUrlRules,
+} from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
 
 const FORWARD_TIMEOUT_MS_MIN = 100;
