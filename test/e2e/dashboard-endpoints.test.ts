@@ -252,7 +252,7 @@ describe('changes from outside the dashboard', () => {
         "metadata:\n  annotations: {argocd.argoproj.io/tracking-id: 'shop:standin.dev/Endpoint:default/managed'}",
       );
     await writeFile(path.join(run.manifests, 'managed.yaml'), owned);
-    const reason = 'Argo CD manages this object (shop) and would revert changes made here.';
+    const reason = 'Argo CD (shop) manages this object and would revert changes made here.';
     await onPage(`${SHOP}/endpoints`, async (page) => {
       await page.getByRole('link', { name: '/managed' }).click();
       await page.getByText(reason).waitFor();

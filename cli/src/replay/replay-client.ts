@@ -48,7 +48,7 @@ export const replayClient = (api: ApiClient) => ({
     const query = { ...filter, order: 'oldest-first', limit: FIRST, view: 'summary' };
     return { count, first: (await api.ask({ path, query }, summaryListSchema)).items };
   },
-  /** Resolves with the Replay's API path, which the other functions take. */
+  /** Resolves with the Replay's API path, which the functions below take. */
   create: async ({ namespace, name }: ReplayRef, { projectRef, ...spec }: ReplaySpec): Promise<string> => {
     const path = `${projectPath(namespace, projectRef.name)}/replays`;
     await api.ask({ method: 'POST', path, body: { name, spec } }, replaySchema);

@@ -185,7 +185,8 @@ const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the spec is valid, and no older Endpoint in the project has the same method and slug.',
-      ResolvedRefs: 'the Project is ready, and the Service in forward.serviceRef exists and has the port.',
+      ResolvedRefs:
+        'the Project exists and its own references are valid, and the Service in forward.serviceRef exists and has the port.',
       ...SERVED_MEANINGS,
     }),
     url: text({ max: 4_096 })

@@ -28,8 +28,8 @@ export const DeleteEndpoint = ({ title, method, slug, action }: DeleteEndpointPr
             <code>
               {method} {slug}
             </code>{' '}
-            will return 404 or, if another endpoint has this path, 405. Captured requests stay in the log until they
-            expire.
+            will return 404 or, if another endpoint matches this path but not this method, 405. Captured requests stay
+            in the log until they expire.
           </>
         }
       >

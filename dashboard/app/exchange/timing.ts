@@ -41,7 +41,7 @@ export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstB
     received,
     {
       name: 'Waiting for upstream',
-      explanation: 'From connecting to the first byte of the response',
+      explanation: 'From the call to the upstream until the first byte of its response',
       fromMs: receivedMs,
       toMs: firstByteMs,
     },

@@ -22,7 +22,10 @@ const Requests = ({ project: { requests }, isLogUnavailable }: ProjectCardProps)
   return (
     <span className="flex items-center gap-2">
       <span className="tabular-nums">{number.format(total)}</span>
-      <Sparkline values={requests} label={`${number.format(total)} requests in the last 24 hours`} />
+      <Sparkline
+        values={requests}
+        label={`${number.format(total)} ${total === 1 ? 'request' : 'requests'} in the last 24 hours`}
+      />
     </span>
   );
 };

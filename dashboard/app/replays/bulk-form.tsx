@@ -47,7 +47,7 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         names={{ kind: 'target', url: 'url' }}
         kind={values.target}
         url={values.url}
-        upstream="each endpoint’s upstream. If an endpoint has no upstream, its requests get no response."
+        upstream="each endpoint’s upstream. Requests to endpoints without an upstream are not sent."
         errors={{ kind: errorsOf('target'), url: errorsOf('url') }}
       />
       <div className="grid gap-4 sm:grid-cols-2">

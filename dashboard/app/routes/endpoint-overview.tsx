@@ -34,7 +34,9 @@ const EndpointOverview = () => {
           URL
         </h2>
         {view.url === undefined ? (
-          <p className="text-muted">The URL appears when the operator has accepted the project.</p>
+          <p className="text-muted">
+            The URL appears when the operator has processed this endpoint and accepted its project.
+          </p>
         ) : (
           <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel pr-1 pl-3">
             <code className="min-w-0 flex-1 break-all">{view.url}</code>

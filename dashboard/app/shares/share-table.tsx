@@ -22,7 +22,7 @@ const CONSEQUENCES = {
   works: 'The link stops working immediately. This can’t be undone.',
   waiting: 'The link will never work. This can’t be undone.',
   expired: 'The link has expired. Removing it only removes it from this list.',
-  refused: 'The link does not work now and will never work. This can’t be undone.',
+  refused: 'The link does not work now. Once revoked, it never will. This can’t be undone.',
 } as const;
 
 export interface ShareTableProps {

@@ -130,7 +130,7 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
     }
   >
     {waiting === 0
-      ? 'New requests are held until you resume.'
+      ? 'The list is paused. New requests appear when you resume.'
       : `${formatCount(waiting)} new ${waiting === 1 ? 'request is' : 'requests are'} waiting.`}
   </EmptyState>
 );

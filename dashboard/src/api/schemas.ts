@@ -24,7 +24,7 @@ const summaryFields = {
   receivedAt: instant().describe('Time at which the request headers were received, in UTC with microseconds.'),
   namespace: z.string(),
   project: z.string(),
-  endpoint: z.string().describe('Name of the Endpoint that responded.'),
+  endpoint: z.string().describe('Name of the Endpoint that handled the request.'),
   method: z.enum(METHODS),
   path: z.string().describe(`Path without the project URI, for example /v1/orders. ${latin1}`),
   query: z.string().describe(`Query without the question mark. ${latin1}`),

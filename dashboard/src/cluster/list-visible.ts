@@ -20,8 +20,8 @@ const ASKED_MAX = 500;
 
 /**
  * Returns the objects of a kind in all namespaces that the user may see. Most users may not list all namespaces. For these users,
- * lists each namespace where an access review allows it. In the other namespaces, gets one by one the Projects that the user may
- * get. All returned objects are read with the user's token.
+ * lists each namespace where an access review allows it. In the other namespaces, only Projects are returned: those that the user
+ * may get, which are read one by one. All returned objects are read with the user's token.
  */
 export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonly ResourceObject[]> => {
   const { user, reviews, index } = parts;

@@ -24,4 +24,4 @@ export const ownerOf = ({ metadata }: Pick<ResourceObject, 'metadata'>): Owner |
 };
 
 export const ownershipReason = ({ tool, name }: Owner): string =>
-  `${tool} manages this object (${name}) and would revert changes made here. Change the object at its source, such as a Git repository.`;
+  `${tool} (${name}) manages this object and would revert changes made here. Change the object at its source, such as a Git repository.`;

@@ -163,7 +163,7 @@ export class PermitPool {
     return block !== undefined && this.#blocks.length < BLOCKS_MAX && block.endMs <= nowMs;
   }
 
-  /** Returns the number of permits that last as long as a block should at the current demand. */
+  /** Returns the number of permits to request: enough for `LIMITS.quotaBlockDemandMs` at the current demand, within limits. */
   want(waiting: number, uptimeMs: number): number {
     const demand = this.#demand(waiting, uptimeMs);
     this.#wanted = Math.min(Math.max(WANT_MIN, waiting, demand), LIMITS.quotaBlockPermitsMax);

@@ -27,7 +27,7 @@ export const apiKeyProblem = (key: string): string | undefined => {
   const { ownApiKeyLengthMin: min, ownApiKeyLengthMax: max } = LIMITS;
   if (/^\s|\s$/.test(key)) return 'the key begins or ends with whitespace (often a line break): remove the whitespace';
   if (!/^[\x21-\x7e]*$/.test(key))
-    return 'the key contains characters that a header value cannot carry: use visible ASCII characters only';
+    return 'the key contains characters that are not allowed, such as spaces: use visible ASCII characters only';
   if (key.length < min) return `the key has ${key.length} characters: use at least ${min}`;
   if (key.length > max) return `the key has ${key.length} characters: use at most ${max}`;
   return undefined;

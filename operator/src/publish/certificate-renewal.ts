@@ -9,8 +9,8 @@ import { planCertificates, serverCertificate, type Certificates, type ServerCert
 export interface CertificateStore {
   read(): Promise<{ readonly certificates: Certificates; readonly version: string } | undefined>;
   /**
-   * Resolves with false if another operator changed the certificates after `version` was read, or created them although `version`
-   * is undefined.
+   * Resolves with false if another operator changed the certificates after `version` was read or, if `version` is undefined, created
+   * them first.
    */
   write(certificates: Certificates, version: string | undefined): Promise<boolean>;
 }

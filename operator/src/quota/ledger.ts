@@ -46,7 +46,7 @@ const SHARE_MIN = 0.2;
 /** Returns the number of permits that are used, or that gateways may use without another request. */
 export const committed = ({ used, blocks }: Ledger): number => blocks.reduce((sum, { permits }) => sum + permits, used);
 
-/** Returns the ledger for this month. Blocks from an earlier month may still be spent, and count against that month's quota. */
+/** Returns the ledger for `period`, which is a month. Blocks from an earlier month may still be spent, and count against that month's quota. */
 export const inPeriod = (ledger: Ledger, period: string): Ledger =>
   period > ledger.period ? newLedger(period) : ledger;
 

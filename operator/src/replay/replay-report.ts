@@ -14,7 +14,7 @@ export interface ReplayFacts {
   readonly accepted: Finding;
   readonly progress: Progress;
   readonly planned?: number | undefined;
-  /** The counts by response status, with 0 for requests without a response. */
+  /** The number of requests by response status. Status 0 means that there is no response. */
   readonly counts: readonly StatusCount[];
   readonly cursor?: string | undefined;
   /** The time when the Replay first ran, in RFC 3339 format. */

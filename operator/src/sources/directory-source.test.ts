@@ -386,7 +386,7 @@ describe('a directory of manifests', () => {
       const path = file('secrets/default/a-api-key.json', dataDir);
       expect((await stat(path)).mode & 0o777).toBe(0o600);
       expect(await readFile(path, 'utf8')).not.toContain('"x"');
-      // Checking out another branch removes the file and restores it. The key stays.
+      // Checking out another branch removes the file, and switching back restores it. The key is kept.
       await rm(file('a.yaml'));
       await until('the removal', () => objects.size === 0);
       await write('a.yaml', endpoint('a'));

@@ -72,7 +72,7 @@ export class ManifestWriter {
     return file;
   }
 
-  /** Removes the object's document, or the file if nothing else is in it. Rejects with `SourceError`. */
+  /** Removes the object from the file, or the file if nothing else is in it. Rejects with `SourceError` if the file cannot be changed. */
   async remove(ref: ObjectRef, file: string): Promise<void> {
     const before = await this.#read(file);
     const after = removeFromManifest(before, ref);

@@ -16,7 +16,7 @@ import {
   UUID_SIZE,
 } from './row-binary.ts';
 
-/** The result for one request in a replay, which is a row in `replay_results`. Headers are latin1, in wire order. */
+/** The result for one request in a replay, stored as a row in `replay_results`. Headers are latin1, in wire order. */
 export interface ReplayResult {
   readonly projectUid: string;
   readonly replayUid: string;

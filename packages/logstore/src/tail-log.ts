@@ -28,8 +28,8 @@ const POLL_INTERVAL_MS = 250;
 /** How long before `insertedSince` an insert that was running at that time may have begun. The client gives up after 35 s. */
 const UNDER_WAY_MS = 60_000;
 /**
- * The number of ids to remember, so that each row is shown once. The ids take about 20 MB. A row is shown twice only if its
- * millisecond gets another row after more than this number of rows have followed.
+ * The number of ids to remember, so that rows that are read again are not shown again. The ids take about 20 MB. A row can be shown
+ * twice if it is read again after more than this number of other rows.
  */
 const REMEMBERED_IDS_MAX = 200_000;
 const PAGE_SIZE = 5_000;
