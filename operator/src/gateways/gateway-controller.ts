@@ -41,7 +41,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
  * Carries out the decisions of `GatewayStates`, for one leader's term. Ends streams of silent gateways, stores the gateways for the
- * next leader, and checks whether lost gateways are gone.
+ * next leader, and checks whether lost and expired gateways are gone.
  */
 export class GatewayController implements Controller {
   readonly name = 'gateways';
@@ -91,7 +91,7 @@ export class GatewayController implements Controller {
     return this.#states.known;
   }
 
-  /** Returns whether this gateway is connected, known, remembered or lost. */
+  /** Returns whether this gateway is connected, known, remembered, lost or expired. */
   has(name: string): boolean {
     return this.#states.members.some((member) => member.name === name);
   }
@@ -147,8 +147,8 @@ export class GatewayController implements Controller {
   }
 
   /**
-   * The log has every request that a gateway which may answer callers received before this time, except those in quarantine. In
-   * milliseconds of `systemClock.now()`. See `GatewayStates.deliveredUpTo`.
+   * The log has every request that the gateways received before this time, except those in quarantine. In milliseconds of
+   * `systemClock.now()`. See `GatewayStates.deliveredUpTo`.
    */
   get deliveredUpTo(): number {
     return this.#states.deliveredUpTo;

@@ -2,8 +2,8 @@ import type { KnownGateway } from './gateway-record.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
 /**
- * Stores the gateways that may answer callers (`GatewayStates.members`). The next leader reads them, because it has to wait for
- * those that have not reconnected yet.
+ * Stores the gateways that are not gone (`GatewayStates.members`). The next leader reads them, because it has to wait for those
+ * that have not reconnected yet.
  */
 export interface GatewayMemory {
   read(): Promise<readonly KnownGateway[]>;

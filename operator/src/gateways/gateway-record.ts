@@ -33,7 +33,7 @@ export type Cut = () => void;
 export interface Effects {
   /** The streams of silent gateways, which must be ended. */
   readonly cut: readonly Cut[];
-  /** Gateways that are now lost. `gone` must be called when one of them is known to have stopped and to have left no data. */
+  /** Gateways that are now lost or expired. `gone` must be called when one of them is known to have stopped and left no data. */
   readonly lost: readonly string[];
   /** Whether `members` has changed and must be stored for the next leader. */
   readonly isChanged: boolean;
@@ -65,7 +65,7 @@ export interface Process {
   dueAt: number;
   /**
    * The time when `maxStalenessMs`, plus a margin, has passed since the last contact. After this time, the gateway does not answer,
-   * and nothing waits for it until it acknowledges again. Infinity without a `maxStalenessMs`.
+   * and neither `Programmed` nor a revocation waits for it until it acknowledges again. Infinity without a `maxStalenessMs`.
    */
   expiresAt: number;
   /** The log has every request that the gateway received before this time, except those in quarantine. */
@@ -144,10 +144,18 @@ export const accept = (process: Process, revision: Revision, rejected: readonly 
   return [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
 };
 
-/** Returns the facts that the next leader must know about these processes and lost gateways, sorted by name. */
-export const membersOf = (processes: Iterable<Process>, lost: Iterable<string>): readonly KnownGateway[] => {
+/** An expired gateway is stored with this `maxStalenessMs`, so that it soon expires in the next term, too. */
+const EXPIRED_MS = 1;
+
+/** Returns the facts that the next leader must know about these processes, lost and expired gateways, sorted by name. */
+export const membersOf = (
+  processes: Iterable<Process>,
+  lost: Iterable<string>,
+  expired: Iterable<string>,
+): readonly KnownGateway[] => {
   const members = new Map<string, number>();
   for (const name of lost) members.set(name, 0);
+  for (const name of expired) members.set(name, EXPIRED_MS);
   for (const { name, maxStalenessMs } of processes) {
     // If two processes have the same name, the process that answers longer counts.
     members.set(name, longer(members.get(name) ?? maxStalenessMs, maxStalenessMs));

@@ -25,6 +25,8 @@ interface Pod {
   answersUntil: number;
   stream: Cut | undefined;
   isDeleted: boolean;
+  /** Whether the operator has heard of the pod's requests, which may not be in the log. */
+  hasRequests: boolean;
 }
 
 const who = fc.nat(3);
@@ -65,8 +67,8 @@ class World {
     this.pods = [0, 1, 2, 3].map((index) => ({
       ...{ name: `g${index}`, maxStalenessMs: index % 2 === 0 ? 0 : STALE_MS, stream: undefined, isDeleted: false },
       ...(remembered.includes(index)
-        ? { instance: 'before', held: 0, disk: 0, answersUntil: STALE_MS }
-        : { instance: undefined, held: undefined, disk: undefined, answersUntil: 0 }),
+        ? { instance: 'before', held: 0, disk: 0, answersUntil: STALE_MS, hasRequests: true }
+        : { instance: undefined, held: undefined, disk: undefined, answersUntil: 0, hasRequests: false }),
     }));
     this.states.remember(
       this.pods.filter(({ instance }) => instance !== undefined),
@@ -112,7 +114,7 @@ class World {
         if (instance === undefined) Object.assign(pod, { answersUntil: 0, isDeleted: false });
         if (stream !== undefined) break;
         const cut: Cut = () => this.#end(cut);
-        pod.stream = cut;
+        Object.assign(pod, { stream: cut, hasRequests: true });
         this.#streams.set(cut, { name, instance: pod.instance ?? '' });
         this.#apply(states.connected({ name, maxStalenessMs }, pod.instance ?? '', cut, now));
         break;
@@ -141,12 +143,12 @@ class World {
         break;
       case 'stop':
         if (stream === undefined || instance === undefined) break;
-        Object.assign(pod, { instance: undefined, held: undefined, disk: undefined });
+        Object.assign(pod, { instance: undefined, held: undefined, disk: undefined, hasRequests: false });
         this.#apply(states.goodbye(name, instance));
         this.#end(stream);
         break;
       case 'delete':
-        if (instance === undefined) Object.assign(pod, { disk: undefined, isDeleted: true });
+        if (instance === undefined) Object.assign(pod, { disk: undefined, isDeleted: true, hasRequests: false });
     }
   }
 
@@ -182,6 +184,22 @@ test('a revocation waits for every gateway that may answer with the old key, and
         const old = answering.filter(({ held = 0 }) => held < world.since).map(({ name }) => name);
         expect(waitingAt(states.revoked(KEY, world.since))).toEqual(expect.arrayContaining(old));
         expect(waitingAt(states.programmed(KEY, world.since))).toEqual(expect.arrayContaining(old));
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('a Purge waits for every gateway that may have undelivered requests, and the next leader learns about it', () => {
+  fc.assert(
+    fc.property(...TERMS, (remembered, steps) => {
+      const world = new World(remembered);
+      for (const one of steps) {
+        world.run(one);
+        const holding = world.pods.filter(({ hasRequests }) => hasRequests).map(({ name }) => name);
+        const named = world.states.undelivered(Infinity).map((text) => text.slice('gateway '.length).split(',')[0]);
+        expect(named).toEqual(expect.arrayContaining(holding));
+        expect(world.states.members.map(({ name }) => name)).toEqual(expect.arrayContaining(holding));
       }
     }),
     { numRuns: 1_000 },

@@ -190,7 +190,7 @@ describe('a revocation', () => {
     // acknowledgement.
     expect(known).toEqual([['a']]);
     disconnected();
-    expect([lost, known.at(-1)]).toEqual([[], []]);
+    expect([revoked(), states.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
   });
 
   test('does not wait for a lost process whose successor has acknowledged', () => {
@@ -433,5 +433,51 @@ describe('a gateway with a maxStalenessMs', () => {
     expect(states.programmed('Account/t', 1)).toEqual(waiting(['a'], 1, true));
     pass(STALE_MS + MARGIN_MS);
     expect(states.programmed('Account/t', 1)).toEqual({ kind: 'no-gateway' });
+  });
+
+  describe('may have requests that are not in the log after it expires', () => {
+    const ends: [string, () => void][] = [
+      ['without a stream', () => pass(STALE_MS + MARGIN_MS)],
+      [
+        'before its stream ends',
+        () => {
+          const disconnected = connect('a', 'a-1', undefined, STALE_MS);
+          pass(STALE_MS + MARGIN_MS);
+          disconnected();
+        },
+      ],
+    ];
+    test.each(ends)('%s, until it is gone or has delivered', (_when, expire) => {
+      const disconnected = connect('a', 'a-1', undefined, STALE_MS);
+      report('a', 0, 0);
+      disconnected();
+      expire();
+      expect([lost, states.isLost('a')]).toEqual([['a'], true]);
+      expect(states.undelivered(now)).toEqual(['gateway a, which is unreachable']);
+      expect(states.deliveredUpTo).toBe(-Infinity);
+      expect([states.programmed('Account/t', 2), states.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
+      connect('a', 'a-2', undefined, STALE_MS)();
+      expect(states.undelivered(now)).toEqual(['gateway a, which is unreachable']);
+      apply(states.gone('a'));
+      expect([states.undelivered(now), states.deliveredUpTo, states.members]).toEqual([[], Infinity, []]);
+      connect('a', 'a-1', undefined, STALE_MS);
+      pass(10_000);
+      report('a', 0, 0);
+      expect(states.undelivered(now - 5_000)).toEqual([]);
+    });
+
+    test('also for the next leader, whose revocations do not wait for it as long again', () => {
+      const disconnected = connect('a', 'a-1', undefined, STALE_MS);
+      report('a', 0, 0);
+      disconnected();
+      pass(STALE_MS + MARGIN_MS);
+      const { members } = states;
+      states = new GatewayStates({ epoch: 4, forgetMs: FORGET_MS });
+      states.remember(members, now);
+      pass(1 + MARGIN_MS);
+      expect(states.revoked('Account/t', 1)).toEqual({ kind: 'no-gateway' });
+      expect(states.undelivered(now)).toEqual(['gateway a, which is unreachable']);
+      expect(states.members).toEqual(members);
+    });
   });
 });

@@ -55,8 +55,10 @@ const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefi
  * - Lost: its stream has been gone for `forgetMs`. It may still answer with its last configuration, because a gateway keeps running
  *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation waits
  *   for it.
- * - Gone: it sent a goodbye message, has stopped and left no data according to the platform, or has not acknowledged anything for
- *   its `maxStalenessMs`. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer.
+ * - Expired: it has no stream, and has not acknowledged anything for its `maxStalenessMs`, or has not acknowledged at all. A
+ *   `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer. It does not answer, so neither `Programmed` nor a
+ *   revocation waits for it. However, its disk may hold requests that are not in the log.
+ * - Gone: it sent a goodbye message, or has stopped and left no data according to the platform.
  */
 export class GatewayStates {
   readonly #options: GatewayStatesOptions;
@@ -64,6 +66,8 @@ export class GatewayStates {
   readonly #processes = new Map<string, Process>();
   /** The names of lost gateways. No process with the same name is in `#processes`. */
   readonly #lost = new Set<string>();
+  /** The names of expired gateways. No process with the same name is in `#processes`. */
+  readonly #expired = new Set<string>();
   readonly #revocations = new Revocations();
   #members: readonly KnownGateway[] = [];
   #wakeAt = Infinity;
@@ -73,9 +77,9 @@ export class GatewayStates {
   }
 
   /**
-   * All gateways that may answer now or soon, by name. Includes gateways that do not answer until they get a response to their
+   * All gateways that are not gone, by name. Includes gateways that do not answer until they get a response to their
    * acknowledgement, because such gateways must be stored before that response. Also includes lost gateways, because the next
-   * leader must not complete a revocation that is waiting for them.
+   * leader must not complete a revocation that is waiting for them, and expired gateways, because of their requests.
    */
   get members(): readonly KnownGateway[] {
     return this.#members;
@@ -109,20 +113,22 @@ export class GatewayStates {
   }
 
   /**
-   * The log has every request that the gateways which may answer callers received before this time, except those in quarantine. The
-   * time is -Infinity if it is unknown, for example because a gateway is lost, and Infinity if there are no such gateways.
+   * The log has every request that the gateways received before this time, except those in quarantine. The time is -Infinity if it
+   * is unknown, for example because a gateway is lost or expired, and Infinity if there are no gateways.
    */
   get deliveredUpTo(): number {
-    return this.#lost.size > 0 ? -Infinity : Math.min(...this.#answering().map(({ deliveredUpTo }) => deliveredUpTo));
+    if (this.#lost.size > 0 || this.#expired.size > 0) return -Infinity;
+    return Math.min(...[...this.#processes.values()].map(({ deliveredUpTo }) => deliveredUpTo));
   }
 
   /** See `undeliveredBy`. */
   undelivered(before: number): readonly string[] {
-    return undeliveredBy(this.#processes.values(), this.#lost, before);
+    return undeliveredBy(this.#processes.values(), [...this.#lost, ...this.#expired], before);
   }
 
+  /** Returns whether this gateway is lost or expired. */
   isLost(name: string): boolean {
-    return this.#lost.has(name);
+    return this.#lost.has(name) || this.#expired.has(name);
   }
 
   /** Returns whether this gateway process has an open stream. */
@@ -186,6 +192,7 @@ export class GatewayStates {
     process.streams.add(cut);
     this.#setDue(process, now + SNAPSHOT_MS_MAX);
     this.#lost.delete(name);
+    this.#expired.delete(name);
     return { ...NOTHING, isChanged: this.#refresh() };
   }
 
@@ -193,7 +200,8 @@ export class GatewayStates {
   disconnected(name: string, instance: string, cut: Cut, now: number): Effects {
     const process = this.#processes.get(keyOf(name, instance));
     if (process === undefined || !process.streams.delete(cut) || process.streams.size > 0) return NOTHING;
-    if (!mayAnswer(process)) return this.#forget(process);
+    if (!mayAnswer(process))
+      return { ...NOTHING, lost: this.#lose(process, this.#expired), isChanged: this.#refresh() };
     this.#streamless(process, now);
     return NOTHING;
   }
@@ -229,9 +237,9 @@ export class GatewayStates {
     return { ...NOTHING, isChanged: replaced.length > 0 && this.#refresh(), progress: this.#progress(keys) };
   }
 
-  /** Records that a lost gateway has stopped, and that all its data is gone. */
+  /** Records that a lost or expired gateway has stopped, and that all its data is gone. */
   gone(name: string): Effects {
-    if (!this.#lost.delete(name)) return NOTHING;
+    if (!this.#lost.delete(name) && !this.#expired.delete(name)) return NOTHING;
     return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress([]) };
   }
 
@@ -241,13 +249,10 @@ export class GatewayStates {
     const lost: string[] = [];
     const released: ConfigKey[][] = [];
     for (const process of this.#processes.values()) {
-      const { name, streams, dueAt, expiresAt } = process;
+      const { streams, dueAt, expiresAt } = process;
       if (streams.size === 0 && Math.min(dueAt, expiresAt) <= now) {
-        this.#processes.delete(keyOf(process.name, process.instance));
         released.push(rejectedBy(process));
-        // If there is another process with the same name, it has taken over, because two pods with the same name never run at the
-        // same time.
-        if (dueAt <= now && ![...this.#processes.values()].some((other) => other.name === name)) lost.push(name);
+        lost.push(...this.#lose(process, dueAt <= now ? this.#lost : this.#expired));
         continue;
       }
       if (dueAt <= now) {
@@ -260,7 +265,6 @@ export class GatewayStates {
         Object.assign(process, { acked: undefined, rejected: new Map(), expiresAt: Infinity });
       }
     }
-    for (const name of lost) this.#lost.add(name);
     this.#wakeAt = Infinity;
     for (const { dueAt, expiresAt } of this.#processes.values())
       this.#wakeAt = Math.min(this.#wakeAt, dueAt, expiresAt);
@@ -295,6 +299,17 @@ export class GatewayStates {
     return predecessors;
   }
 
+  /** Moves a process without a stream to the lost or expired gateways. Returns its name, unless it has a successor. */
+  #lose(process: Process, names: Set<string>): string[] {
+    const { name, instance } = process;
+    this.#processes.delete(keyOf(name, instance));
+    // If there is another process with the same name, it has taken over, because two pods with the same name never run at the same
+    // time.
+    if ([...this.#processes.values()].some((other) => other.name === name)) return [];
+    names.add(name);
+    return [name];
+  }
+
   #forget(process: Process): Effects {
     this.#processes.delete(keyOf(process.name, process.instance));
     return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress(rejectedBy(process)) };
@@ -324,7 +339,7 @@ export class GatewayStates {
   /** Computes `members`. Returns true if they have changed. */
   #refresh(): boolean {
     const before = JSON.stringify(this.#members);
-    this.#members = membersOf(this.#processes.values(), this.#lost);
+    this.#members = membersOf(this.#processes.values(), this.#lost, this.#expired);
     return JSON.stringify(this.#members) !== before;
   }
 }
