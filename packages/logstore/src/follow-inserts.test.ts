@@ -285,6 +285,22 @@ test('an announced insert is followed by one more poll, for inserts that began e
   vi.useRealTimers();
 });
 
+test('a feed that is closed twice does not affect the poller of a later reader', async () => {
+  const stand = newStand();
+  const first = open(stand);
+  await told(first);
+  first.close();
+  const second = open(stand);
+  await told(second);
+  first.close();
+  const third = open(stand);
+  await told(third);
+  // Only the first poll of a poller has no start.
+  expect(stand.asked.filter(({ sinceMs }) => sinceMs === undefined)).toHaveLength(2);
+  second.close();
+  third.close();
+});
+
 test('polling stops when the last reader has left', async () => {
   const stand = newStand();
   const [first, second] = [open(stand), open(stand)];

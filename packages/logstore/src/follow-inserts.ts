@@ -255,7 +255,9 @@ export const createInsertFollower = (source: InsertSource): InsertFollower => {
       const key = scopeKey(scope);
       const running = pollers.get(key);
       const poller = running ?? new Poller(source, scope);
-      const feed = poller.open(pollIntervalMs, () => pollers.delete(key));
+      const feed = poller.open(pollIntervalMs, () => {
+        if (pollers.get(key) === poller) pollers.delete(key);
+      });
       if (running === undefined) {
         pollers.set(key, poller);
         void poller.run();
