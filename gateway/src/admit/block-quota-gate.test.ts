@@ -353,6 +353,26 @@ describe('the usage report', () => {
     expect(await pass()).toEqual(spent(3));
   });
 
+  test('includes every account in turn if there are too many for one report', async () => {
+    const accounts = Array.from({ length: LIMITS.quotaReportAccountsMax + 1 }, (_, index) => {
+      return { ...limited(1_000), uid: `account-${index}` };
+    });
+    const spend = async (): Promise<void> => {
+      for (const one of accounts) {
+        const admitted = gate.admit(one);
+        asked.shift()?.answer(grant(100));
+        const permit = await admitted;
+        if (!(permit instanceof Refusal)) gate.use(one, permit);
+      }
+    };
+    const reported = new Set<string>();
+    for (let report = 0; report < 2; report++) {
+      await spend();
+      for (const { account: uid } of (await pass()).flat()) reported.add(uid);
+    }
+    expect(reported.size).toBe(accounts.length);
+  });
+
   test('includes a closed block until the operator has recorded it', async () => {
     await begin(2);
     admitNow();

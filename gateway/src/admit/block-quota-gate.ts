@@ -175,18 +175,22 @@ export class BlockQuotaGate implements QuotaGate {
   /** Reports the usage that has changed. The next interval repeats a failed report. */
   async #reportUsage(): Promise<void> {
     if (this.#isReporting) return;
-    const changed: { readonly pool: PermitPool; readonly account: string; readonly blocks: PermitRequest['closed'] }[] =
-      [];
-    for (const { uid: account, pool } of this.#states.values()) {
-      const blocks = pool.unreportedUsage();
-      if (blocks !== undefined) changed.push({ pool, account, blocks });
+    const changed: { readonly state: State; readonly blocks: PermitRequest['closed'] }[] = [];
+    for (const state of this.#states.values()) {
+      const blocks = state.pool.unreportedUsage();
+      if (blocks !== undefined) changed.push({ state, blocks });
       if (changed.length === LIMITS.quotaReportAccountsMax) break;
     }
     if (changed.length === 0) return;
+    // The next report begins with the other accounts, so that all are reported in turn if there are too many for one report.
+    for (const { state } of changed) {
+      this.#states.delete(state.uid);
+      this.#states.set(state.uid, state);
+    }
     this.#isReporting = true;
     try {
-      await this.#options.reportUsage(changed.map(({ account, blocks }) => ({ account, blocks })));
-      for (const { pool, blocks } of changed) pool.usageReported(blocks);
+      await this.#options.reportUsage(changed.map(({ state, blocks }) => ({ account: state.uid, blocks })));
+      for (const { state, blocks } of changed) state.pool.usageReported(blocks);
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'could not report usage');
     } finally {
