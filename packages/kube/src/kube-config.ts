@@ -61,8 +61,20 @@ export class SharedConnectionConfig extends KubeConfig {
   readonly #dispatchers = new Map<Lane, Dispatcher>();
   #options: DispatcherOptions = { type: 'none' };
   #optionsKey = '';
+  #loadedFile: string | undefined;
   #tokenFile: string | undefined;
   #token: { readonly value: string; readonly readAt: number } | undefined;
+
+  /** The kubeconfig that was loaded. If `KUBECONFIG` lists several, the first. Undefined without a kubeconfig. */
+  get loadedFile(): string | undefined {
+    return this.#loadedFile;
+  }
+
+  /** `loadFromDefault` calls this, too. */
+  override loadFromFile(...[file, options]: Parameters<KubeConfig['loadFromFile']>): void {
+    super.loadFromFile(file, options);
+    this.#loadedFile = file;
+  }
 
   /**
    * Sets the token file to re-read. client-node reads the token file of a kubeconfig only once, and under a name that kubectl
@@ -214,7 +226,9 @@ export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig =>
   }
   const user = config.getCurrentUser();
   const inCluster = user?.authProvider as { config?: { tokenFile?: string } } | undefined;
-  const tokenFile = inCluster?.config?.tokenFile ?? (path === undefined ? undefined : tokenFileOf(path, user?.name));
+  const { loadedFile } = config;
+  const tokenFile =
+    inCluster?.config?.tokenFile ?? (loadedFile === undefined ? undefined : tokenFileOf(loadedFile, user?.name));
   if (tokenFile !== undefined) config.setTokenFile(tokenFile);
   return config;
 };

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { readKubeToken } from './kube-token.ts';
 
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'kube-token-'));
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
 
 const kubeconfig = async (user: unknown, cluster: object = {}): Promise<string> => {
   const file = path.join(folder, 'config');
@@ -49,6 +52,19 @@ it('the token belongs to the current user', async () => {
 it('the token is read from a file', async () => {
   await writeFile(path.join(folder, 'token'), 'from-file\n');
   expect(await tokenOf({ tokenFile: 'token' })).toBe('from-file');
+});
+
+it('the token is read from a file, also without the path of a kubeconfig', async () => {
+  await writeFile(path.join(folder, 'token'), 'from-file\n');
+  const file = await kubeconfig({ tokenFile: 'token' });
+  vi.stubEnv('KUBECONFIG', file);
+  expect(await readKubeToken()).toMatchObject({ token: 'from-file' });
+  vi.stubEnv('KUBECONFIG', '');
+  vi.stubEnv('HOME', folder);
+  await mkdir(path.join(folder, '.kube'));
+  await copyFile(file, path.join(folder, '.kube', 'config'));
+  await writeFile(path.join(folder, '.kube', 'token'), 'from-home\n');
+  expect(await readKubeToken()).toMatchObject({ token: 'from-home' });
 });
 
 it('the token comes from a credential plugin', async () => {
