@@ -65,6 +65,12 @@ test('a failed write leaves the old file and no draft', async () => {
   expect([await readFile(file, 'utf8'), await filesIn(path.dirname(file))]).toEqual(['one', ['a.json']]);
 });
 
+test('a failed synchronous write leaves no draft', async () => {
+  await mkdir(file, { recursive: true });
+  expect(() => replaceFileSync(file, 'one', SECRET)).toThrow('EISDIR');
+  expect(await filesIn(path.dirname(file))).toEqual(['a.json']);
+});
+
 test('a name can be as long as the file system allows', async () => {
   const longest = path.join(dir, '漢'.repeat(85));
   await replaceFile(longest, 'one', SECRET);

@@ -79,20 +79,32 @@ export const replaceFile = async (
   }
 };
 
-/**
- * The synchronous variant, for use while a process is exiting and asynchronous code no longer runs. Unlike `replaceFile`, it does
- * not sync the folder, and leaves the draft if it fails.
- */
-export const replaceFileSync = (file: string, content: string, { mode }: { readonly mode: number }): void => {
-  mkdirSync(path.dirname(file), { recursive: true, mode: FOLDER_MODE });
-  const draft = newDraft(file);
-  rmSync(draft, { force: true });
-  const descriptor = openSync(draft, 'wx', mode);
+const syncFolderSync = (folder: string): void => {
+  const descriptor = openSync(folder, 'r');
   try {
-    for (let rest = Buffer.from(content); rest.length > 0;) rest = rest.subarray(writeSync(descriptor, rest));
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
-  renameSync(draft, file);
+};
+
+/** The synchronous variant, for use while a process is exiting and asynchronous code no longer runs. */
+export const replaceFileSync = (file: string, content: string, { mode }: { readonly mode: number }): void => {
+  const folder = path.dirname(file);
+  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  const draft = newDraft(file);
+  try {
+    rmSync(draft, { force: true });
+    const descriptor = openSync(draft, 'wx', mode);
+    try {
+      for (let rest = Buffer.from(content); rest.length > 0;) rest = rest.subarray(writeSync(descriptor, rest));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(draft, file);
+    syncFolderSync(folder);
+  } finally {
+    rmSync(draft, { force: true });
+  }
 };
