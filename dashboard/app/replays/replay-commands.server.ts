@@ -17,7 +17,7 @@ interface WrittenSpec {
   readonly projectRef: { readonly name: string };
   readonly requestId?: string;
   readonly edit?: WrittenEdit;
-  readonly filter?: { readonly search?: string; readonly from: string; readonly to: string };
+  readonly filter?: { readonly search?: string; readonly from: string; readonly to: string; readonly limit?: number };
   readonly target: { readonly kind: string; readonly url?: string };
   readonly ratePerSecond?: number;
   readonly order?: string;
@@ -68,6 +68,7 @@ const filterWords = ({ projectRef, filter, ratePerSecond, order }: WrittenSpec):
         ...['--project', projectRef.name],
         ...(filter.search === undefined ? [] : ['--filter', filter.search]),
         ...['--since', filter.from, '--until', filter.to],
+        ...(filter.limit === undefined ? [] : ['--limit', String(filter.limit)]),
         ...(ratePerSecond === undefined ? [] : ['--rate', String(ratePerSecond)]),
         ...(order === 'Original' ? ['--ordered'] : []),
       ];

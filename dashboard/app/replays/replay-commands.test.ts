@@ -31,6 +31,13 @@ describe('a replay command', () => {
     ]);
   });
 
+  it('contains the limit of a bulk replay', () => {
+    const object = toBulkReplay(BULK, IDENTITY);
+    const spec = object.spec as { readonly filter: object };
+    const { standin = '' } = replayCommands({ ...object, spec: { ...spec, filter: { ...spec.filter, limit: 3 } } });
+    expect(words(standin).join(' ')).toContain(`--until ${BULK.to} --limit 3 --rate`);
+  });
+
   it('omits the default namespace for a single request', () => {
     const { standin } = replayCommands(toReplay(VALUES, captured, { ...IDENTITY, namespace: 'default' }));
     expect(standin).toBe('standin replay the-id --to endpoint');
