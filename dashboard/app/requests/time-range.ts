@@ -80,8 +80,8 @@ export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
  * new requests. Returns all time if the wider range would be longer than 30 days, or if the given range has no start.
  */
 export const widerRange = ({ since, until }: Instants, now: Date): TimeRange => {
+  if (since === undefined) return ALL_TIME;
   const end = until ?? now;
-  if (since === undefined) return until === undefined ? ALL_TIME : { from: undefined, to: undefined };
   const span = Math.max(1_000, end.getTime() - since.getTime());
   const widest = 30 * 86_400_000;
   if (span * 4 > widest) return ALL_TIME;
