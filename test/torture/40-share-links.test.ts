@@ -254,14 +254,14 @@ describe('40: a shared page', () => {
 
 describe('40: guessing', () => {
   test('gets 429 with Retry-After above its limit', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 200 }, () => open(`${run.dashboard}/s/${randomBytes(32).toString('base64url')}`)),
-    );
+    const guess = (): string => `${run.dashboard}/s/${randomBytes(32).toString('base64url')}`;
+    // Earlier tests may have exhausted the limit.
+    const answers = [await showsNothing(guess())];
+    // The dashboard responds with 503 to more than 64 lookups at once.
+    for (let batch = 0; batch < 4; batch++)
+      answers.push(...(await Promise.all(Array.from({ length: 50 }, () => open(guess())))));
     const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
     expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(
-      new Set([...answers.map(({ status }) => status), 429]),
-    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404, 429]));
   });
 });
