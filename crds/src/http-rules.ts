@@ -32,7 +32,7 @@ export const pathRules: readonly Rule<string>[] = [
   lacks('[{}]', 'must not contain { or }: write a literal brace as %7B or %7D'),
 ];
 
-const PARAMETER_NAME = '[A-Za-z_][A-Za-z0-9_]*';
+export const PARAMETER_NAME = '[A-Za-z_][A-Za-z0-9_]*';
 
 /** The limits apply only to slugs with parameters. The operator checks what these rules do not, such as a name that occurs twice. */
 export const slugRules: readonly Rule<string>[] = [

@@ -21,7 +21,7 @@ import type { Exchange } from './request/exchange.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
 import type { Route } from './request/route.ts';
-import { buildMockRow, respond } from './respond/respond.ts';
+import { buildMockRow, chooseResponder, respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export interface PipelineParts {
@@ -173,6 +173,7 @@ export class Pipeline {
       trailers: pairsOf(exchange.request.rawTrailers).map(withoutKey),
       authenticated,
       route,
+      responder: chooseResponder(head, route),
       ...admitted,
       requestUs,
     };
@@ -210,13 +211,14 @@ export class Pipeline {
    */
   async #record(accepted: Accepted): Promise<boolean> {
     const { recorder, gate } = this.#parts;
-    const { account, endpoint } = accepted.route;
+    const { responder } = accepted;
+    const { account } = accepted.route;
     let isRecorded = false;
     try {
       isRecorded =
-        endpoint.kind === 'JSON'
-          ? await recorder.exchange(buildMockRow(accepted, endpoint.mock))
-          : await recorder.request(buildRequestRow(accepted, upstreamUrlOf(accepted, endpoint)));
+        responder.kind === 'JSON'
+          ? await recorder.exchange(buildMockRow(accepted, responder.mock))
+          : await recorder.request(buildRequestRow(accepted, upstreamUrlOf(accepted, responder)));
     } finally {
       if (isRecorded) gate.use(account, accepted.permit);
       else gate.giveBack(account, accepted.permit);
@@ -227,13 +229,13 @@ export class Pipeline {
 
   async #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<void> {
     const { recorder, egress, budget, settings } = this.#parts;
-    const { endpoint } = accepted.route;
-    if (endpoint.kind === 'JSON') {
-      respond(accepted, endpoint.mock);
+    const { responder } = accepted;
+    if (responder.kind === 'JSON') {
+      respond(accepted, responder.mock);
       return;
     }
     const bounds = { captureBytesMax: this.#captureBytesMax, readMsMax: settings.limits.responseStallTimeoutMs };
-    await forward(accepted, endpoint, { recorder, egress, budget, span, ...bounds });
+    await forward(accepted, responder, { recorder, egress, budget, span, ...bounds });
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { queryOf } from '../harness/clickhouse-query.ts';
 import { deploy, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { post, Tenant } from './tenant.ts';
 
@@ -38,13 +40,13 @@ const answer = (name: string, slug: string) =>
   });
 
 /** Expects the same answer from all gateways. Returns the name of the endpoint that answered, or the status of a rejection. */
-const answersAt = async (path: string): Promise<unknown> => {
+const answersAt = async (path: string, headers = {}, expectedStatus = 200): Promise<unknown> => {
   const projectPath = await tenant.projectPath();
   const answers = await Promise.all(
-    deployment.gateways.map((gateway) => post(gateway, `${projectPath}${path}`, key, '{"a": 1}')),
+    deployment.gateways.map((gateway) => post(gateway, `${projectPath}${path}`, key, { body: '{"a": 1}', headers })),
   );
   const [first, ...others] = answers.map(({ status, body }) =>
-    status === 200 ? (JSON.parse(body) as { name: string }).name : status,
+    status === expectedStatus ? (JSON.parse(body) as { name: string }).name : status,
   );
   expect(others).toEqual([first, first]);
   return first;
@@ -90,4 +92,58 @@ test('a mistake in a slug or in an upstream is in the condition, and correcting 
   expect(unknown.message).toContain('but the slug has no parameter {y}');
   await tenant.apply('Endpoint', 'mistaken', { forward: { url: 'https://upstream.example/${path.x}' } });
   await tenant.untilReason('Endpoint', 'mistaken', 'Ready');
+});
+
+describe('responses with conditions', () => {
+  const gold = { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, body: '{"name": "gold"}' };
+  const debug = {
+    name: 'debug',
+    when: { queryParams: [{ name: 'debug', type: 'Present' }] },
+    body: '{"name": "debug"}',
+  };
+  const other = { name: 'other', body: '{"name": "other"}' };
+  const respond = (...responses: readonly object[]) =>
+    tenant.apply('Endpoint', 'plans', {
+      ...{ projectRef: { name: 'shop' }, displayName: 'Plans', slug: '/plans/{id}', method: 'POST', action: 'JSON' },
+      responses,
+      json: { body: '{"name": "action"}' },
+    });
+  const answers = async (): Promise<unknown[]> => [
+    await answersAt('/plans/1'),
+    await answersAt('/plans/1', { 'x-plan': 'gold' }),
+    await answersAt('/plans/1?debug'),
+    await answersAt('/plans/1?debug', { 'X-Plan': 'gold' }),
+  ];
+
+  test('are tried in order before the action, on every gateway, and can be edited, reordered and broken', async () => {
+    await respond(gold, debug);
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answers()).toEqual(['action', 'gold', 'debug', 'gold']);
+    await respond(debug, gold);
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answers()).toEqual(['action', 'gold', 'debug', 'debug']);
+    await respond(gold, other);
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answers()).toEqual(['other', 'gold', 'other', 'gold']);
+    await respond({ ...gold, body: '{' });
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain('spec.responses[0].body');
+    await eventually('no answers', answers, { accept: (seen) => seen.every((one) => one === 404) });
+    await respond(gold);
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answers()).toEqual(['action', 'gold', 'action', 'gold']);
+  });
+
+  test('are recorded with their bodies', async () => {
+    await respond({ ...gold, status: 202 });
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    await answersAt('/plans/recorded', { 'x-plan': 'gold' }, 202);
+    const rows = () =>
+      queryOf(clickHouse)(
+        "SELECT status, response_body FROM log WHERE endsWith(path, '/plans/recorded') FORMAT TabSeparated",
+      );
+    const lines = await eventually('the rows', async () => (await rows()).split('\n').filter((line) => line !== ''), {
+      accept: ({ length }) => length === deployment.gateways.length,
+    });
+    expect(new Set(lines)).toEqual(new Set([`202\t${gold.body}`]));
+  });
 });

@@ -85,7 +85,7 @@ const onPage = async (person: Person, path: string, use: (page: Page) => Promise
 const send = async (): Promise<number> => {
   const key = await tenant.readSecret('team-api-key');
   const body = JSON.stringify({ user: 'ada', password: SECRET });
-  return (await post(gateway, `${await tenant.projectPath()}/v1/orders`, key, body)).status;
+  return (await post(gateway, `${await tenant.projectPath()}/v1/orders`, key, { body })).status;
 };
 const statusOf = async (url: string): Promise<number> => {
   const { statusCode, body } = await request(url);

@@ -152,7 +152,7 @@ const observe = async (installation: Installation) => {
 const call = async (installation: Installation, name = 'orders'): Promise<number> => {
   const { tenant } = installation;
   const key = await tenant.readSecret('team-api-key');
-  return (await post(gatewayOf(installation), `${await tenant.projectPath()}/${name}`, key, '{}')).status;
+  return (await post(gatewayOf(installation), `${await tenant.projectPath()}/${name}`, key, { body: '{}' })).status;
 };
 
 const applyAll = async ({ tenant }: Installation): Promise<void> => {

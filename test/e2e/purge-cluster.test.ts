@@ -95,7 +95,7 @@ const gateway = (index: number): DeployedGateway => {
 };
 const order = async (index: number, body: string, slug = 'orders'): Promise<void> => {
   sent += 1;
-  expect((await post(gateway(index), `${project}/${slug}`, key, body)).status).toBe(200);
+  expect((await post(gateway(index), `${project}/${slug}`, key, { body })).status).toBe(200);
 };
 const bodies = async (): Promise<string[]> => {
   const found = await query('SELECT DISTINCT id, request_body FROM log ORDER BY id');

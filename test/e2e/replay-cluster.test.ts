@@ -46,7 +46,7 @@ beforeAll(async () => {
   await tenant.untilReason('Endpoint', 'orders', 'Ready');
   const key = await tenant.readSecret('team-api-key');
   const path = await tenant.projectPath();
-  for (const n of NUMBERS) expect((await post(gateway, `${path}/orders`, key, `n=${n}`)).status).toBe(200);
+  for (const n of NUMBERS) expect((await post(gateway, `${path}/orders`, key, { body: `n=${n}` })).status).toBe(200);
   projectUid = (await tenant.get('Project', 'shop')).metadata.uid;
   await eventually('the log', captured, { accept: ({ length }) => length === COUNT });
 });

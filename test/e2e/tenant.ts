@@ -134,8 +134,14 @@ export class Tenant {
 }
 
 /** Sends a POST to a gateway as an API client. */
-export const post = async (gateway: DeployedGateway, path: string, key: string, body = ''): Promise<PostResult> => {
-  const response = await request(`${gateway.url}${path}`, { method: 'POST', headers: { 'x-api-key': key }, body });
+export const post = async (
+  gateway: DeployedGateway,
+  path: string,
+  key: string,
+  { body = '', headers = {} }: { readonly body?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<PostResult> => {
+  const options = { method: 'POST', headers: { 'x-api-key': key, ...headers }, body } as const;
+  const response = await request(`${gateway.url}${path}`, options);
   return { status: response.statusCode, body: await response.body.text() };
 };
 

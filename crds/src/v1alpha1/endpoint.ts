@@ -3,88 +3,11 @@ import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { DURATION_PATTERN, parseDurationField } from '../duration.ts';
 import { commonStatus, integer, reference, text, SERVED_MEANINGS } from '../fields.ts';
-import {
-  headerNameRules,
-  headerValueRules,
-  mockHeaderRules,
-  pathRules,
-  slugRules,
-  upstreamUrlRules,
-} from '../http-rules.ts';
+import { pathRules, slugRules, upstreamUrlRules } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
+import { json, responses } from './responses.ts';
 
 const FORWARD_TIMEOUT_MS_MIN = 100;
-
-/** RFC 9110: responses with these statuses never have a body. */
-const BODYLESS_STATUSES: readonly number[] = [204, 205, 304];
-const BODYLESS = `self.status in [${BODYLESS_STATUSES.join(', ')}]`;
-
-const header = withRules(
-  z.strictObject({
-    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe(
-      'Name of the header, for example location. It is sent as written.',
-    ),
-    value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe(
-      'Value of the header, for example /v1/orders/1001. It is sent as ISO-8859-1.',
-    ),
-  }),
-  mockHeaderRules,
-).describe('A response header.');
-
-interface Mock {
-  readonly body?: string | undefined;
-  readonly status: number;
-  readonly headers?: readonly { readonly name: string }[] | undefined;
-}
-
-const mockRules: readonly Rule<Mock>[] = [
-  {
-    cel: `${BODYLESS} || (has(self.body) && self.body != '')`,
-    holds: ({ body = '', status }) => BODYLESS_STATUSES.includes(status) || body !== '',
-    message: 'must be a JSON document; for a response without a body, set status to 204',
-    field: 'body',
-    required: true,
-  },
-  {
-    cel: `!(${BODYLESS}) || !has(self.body) || self.body == ''`,
-    holds: ({ body = '', status }) => !BODYLESS_STATUSES.includes(status) || body === '',
-    message: 'must be omitted: a response with status 204, 205 or 304 has no body (RFC 9110)',
-    field: 'body',
-  },
-  {
-    cel: `!has(self.body) || size(bytes(self.body)) <= ${LIMITS.mockBodyBytesMax}`,
-    holds: ({ body = '' }) => Buffer.byteLength(body) <= LIMITS.mockBodyBytesMax,
-    message: `must be no more than ${LIMITS.mockBodyBytesMax} bytes of UTF-8`,
-    field: 'body',
-  },
-  {
-    cel: "!has(self.headers) || self.headers.filter(h, h.name.lowerAscii() == 'content-type').size() <= 1",
-    holds: ({ headers = [] }) => headers.filter(({ name }) => name.toLowerCase() === 'content-type').length <= 1,
-    message: 'must contain content-type at most once',
-    field: 'headers',
-  },
-];
-
-const json = withRules(
-  z.strictObject({
-    body: text({ max: LIMITS.mockBodyBytesMax })
-      .optional()
-      .describe(
-        'The response body: a JSON document as text, for example {"id": 1001}. It is returned verbatim: spaces, key order, 1.0 and large integers are preserved. ' +
-          'Omit it if status is 204, 205 or 304.',
-      ),
-    status: integer(200, 599).default(200).describe('HTTP status of the response, for example 201.'),
-    headers: z
-      .array(header)
-      .max(LIMITS.mockHeadersMax)
-      .optional()
-      .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe(
-        'Response headers, in the order in which they are sent. A name can occur several times. If content-type is missing, content-type: application/json is added.',
-      ),
-  }),
-  mockRules,
-);
 
 const serviceRef = z.strictObject({
   name: withRules(text({ min: 1, max: 63 }), [
@@ -155,6 +78,11 @@ const spec = withRules(
       .enum(ACTIONS)
       .describe(
         'What happens to a request. JSON: the response is spec.json. Forward: the request is sent to spec.forward.',
+      ),
+    responses: responses
+      .optional()
+      .describe(
+        'Mock responses for requests that meet conditions. They are tried in order: the first one whose conditions are all met is returned. If there is none, the action decides.',
       ),
     json: json
       .optional()

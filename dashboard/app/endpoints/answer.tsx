@@ -12,14 +12,22 @@ export interface AnswerProps {
       }
     | undefined;
   readonly timeout: string | undefined;
+  /** The responses with conditions, which are tried first. */
+  readonly responseNames: readonly string[];
 }
 
 /** Shows the response that callers receive, or the upstream that requests are forwarded to. */
-export const Answer = ({ view: { answer }, mock, timeout }: AnswerProps) => (
+export const Answer = ({ view: { answer }, mock, timeout, responseNames }: AnswerProps) => (
   <section aria-labelledby="answer" className="flex flex-col gap-2">
     <h2 id="answer" className="font-medium">
       Response
     </h2>
+    {responseNames.length > 0 && (
+      <p>
+        Responses with conditions are tried first, in this order: {responseNames.join(', ')}. They can be edited in the
+        manifest. If the conditions of none are met:
+      </p>
+    )}
     {answer.kind === 'upstream' ? (
       <p className="break-all">
         Forwarded to <code>{answer.to}</code>

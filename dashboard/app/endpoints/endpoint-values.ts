@@ -132,10 +132,12 @@ export interface EndpointIdentity {
   readonly metadata?: DesiredObject['metadata'];
   /** The saved body. A text area normalizes line breaks, so the saved bytes are kept if only line breaks differ. */
   readonly body?: string | undefined;
+  /** The saved responses with conditions. The form does not edit them. */
+  readonly responses?: EndpointSpec['responses'];
 }
 
 export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): DesiredObject => {
-  const { namespace, project, metadata, body } = identity;
+  const { namespace, project, metadata, body, responses } = identity;
   const { 'spec.displayName': displayName, 'metadata.name': typed } = values;
   const name = typed === '' ? objectNameOf(displayName) : typed;
   const isSameBody = body !== undefined && lineFeeds(body) === values['spec.json.body'];
@@ -151,6 +153,7 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
       slug: values['spec.slug'],
       method: values['spec.method'],
       action: values['spec.action'],
+      ...(responses !== undefined && { responses }),
       ...(json !== undefined && { json }),
       ...(forward !== undefined && { forward }),
     },

@@ -25,7 +25,8 @@ export interface EndpointDraft {
 /** Reads a submitted form. `before` is the endpoint that is being edited, or undefined for a new endpoint. */
 export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
   const values = readEndpointValues(form);
-  const existing = before && { metadata: desiredOf(before).metadata, body: endpointSpec(before).json?.body };
+  const { json, responses } = before === undefined ? {} : endpointSpec(before);
+  const existing = before && { metadata: desiredOf(before).metadata, body: json?.body, responses };
   return {
     values,
     object: toEndpoint(values, { ...params, ...existing }),

@@ -13,7 +13,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
   const object = await getEndpoint(backend, names);
-  const { json, forward } = endpointSpec(object);
+  const { json, forward, responses = [] } = endpointSpec(object);
   return {
     params: names,
     view: toEndpointView(object),
@@ -21,11 +21,12 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     generation: object.metadata.generation,
     mock: json && { status: json.status, headers: json.headers ?? [], body: json.body ?? '' },
     timeout: forward?.timeout,
+    responseNames: responses.map(({ name }) => name),
   };
 };
 
 const EndpointOverview = () => {
-  const { params, view, conditions, generation, mock, timeout } = useLoaderData<typeof loader>();
+  const { params, view, conditions, generation, mock, timeout, responseNames } = useLoaderData<typeof loader>();
   return (
     <div className="flex flex-col gap-6">
       <StatusStrip conditions={conditions} generation={generation} />
@@ -45,7 +46,7 @@ const EndpointOverview = () => {
         )}
       </section>
       {view.url !== undefined && <TryIt params={params} method={view.method} url={view.url} />}
-      <Answer view={view} mock={mock} timeout={timeout} />
+      <Answer view={view} mock={mock} timeout={timeout} responseNames={responseNames} />
     </div>
   );
 };

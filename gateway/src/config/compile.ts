@@ -1,5 +1,6 @@
 import type { ConfigObject } from '@standin/contract';
 import {
+  compileConditions,
   hasParameters,
   parsePathPattern,
   parseUrlTemplate,
@@ -7,7 +8,7 @@ import {
   type UrlTemplate,
 } from '@standin/responses';
 import type { TableEntry } from '../match/routing-table.ts';
-import type { Endpoint } from '../request/route.ts';
+import type { ConditionalMock, Endpoint } from '../request/route.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
 
 type EndpointConfig = Extract<ConfigObject, { kind: 'Endpoint' }>;
@@ -33,10 +34,16 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
     case 'Withheld': {
       // A newer version may allow slugs that this version cannot parse.
       const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
-      return { kind: 'Withheld', config, pattern: parsed?.ok === true ? parsed.pattern : undefined };
+      return { kind: 'Withheld', config, pattern: parsed?.ok === true ? parsed.pattern : undefined, responses: [] };
     }
     case 'JSON':
-      return { kind: 'JSON', config, pattern: patternOf(slug), mock: new MockAnswer(action) };
+      return {
+        kind: 'JSON',
+        config,
+        pattern: patternOf(slug),
+        responses: responsesOf(config),
+        mock: new MockAnswer(action),
+      };
     case 'Forward': {
       const url = URL.parse(action.url);
       if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -44,10 +51,18 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
       }
       const pattern = patternOf(slug);
       const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
-      return { kind: 'Forward', config, pattern, forward: action, urlTemplate };
+      return { kind: 'Forward', config, pattern, responses: responsesOf(config), forward: action, urlTemplate };
     }
   }
 };
+
+const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMock[] =>
+  responses.map(({ name, mock, ...conditions }) => ({
+    kind: 'JSON',
+    name,
+    conditions: compileConditions(conditions),
+    mock: new MockAnswer(mock),
+  }));
 
 const patternOf = (slug: string): PathPattern | undefined => {
   if (!hasParameters(slug)) return undefined;

@@ -6,7 +6,7 @@ import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import { upstreamProblem } from '../request/problem.ts';
-import type { ServedEndpoint } from '../request/route.ts';
+import type { ForwardEndpoint } from '../request/route.ts';
 import { Capture } from './capture.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
@@ -18,8 +18,6 @@ interface UpstreamSpan {
   /** Ends the span. Called when the whole response has been received, or when it is clear that none will arrive. */
   end(end: { readonly status?: number; readonly error?: string | undefined }): void;
 }
-
-export type ForwardEndpoint = Extract<ServedEndpoint, { kind: 'Forward' }>;
 
 export interface ForwardOptions {
   readonly recorder: Recorder;

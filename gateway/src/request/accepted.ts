@@ -1,7 +1,7 @@
 import type { AccountConfig, HeaderPair } from '@standin/contract';
 import type { Exchange } from './exchange.ts';
 import type { RequestHead } from './request-head.ts';
-import type { Route } from './route.ts';
+import type { Responder, Route } from './route.ts';
 
 /** The accounts that hold a request's key. */
 export interface Authenticated {
@@ -31,6 +31,7 @@ export interface Accepted {
   readonly trailers: readonly HeaderPair[];
   readonly authenticated: Authenticated;
   readonly route: Route;
+  readonly responder: Responder;
   readonly permit: Permit;
   /**
    * Must be called when the request is recorded or refused. Until then, the gateway does not acknowledge later revocations of keys.

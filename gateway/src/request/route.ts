@@ -1,5 +1,5 @@
 import type { AccountConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
-import type { PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
+import type { CompiledConditions, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
 
 /** A mock response that was checked when the configuration arrived. */
 export interface Mock {
@@ -12,14 +12,24 @@ export interface Mock {
   readonly wire: string | Uint8Array;
 }
 
+/** A mock that responds to requests that meet its conditions. */
+export interface ConditionalMock {
+  readonly kind: 'JSON';
+  readonly name: string;
+  readonly conditions: CompiledConditions;
+  readonly mock: Mock;
+}
+
 interface CompiledEndpoint {
   readonly config: EndpointConfig;
   /** Undefined if the slug has no parameters. */
   readonly pattern: PathPattern | undefined;
+  /** Tried in order before the action. */
+  readonly responses: readonly ConditionalMock[];
 }
 
 /** An endpoint that is ready to serve requests. */
-export type ServedEndpoint = CompiledEndpoint &
+type ServedEndpoint = CompiledEndpoint &
   (
     | { readonly kind: 'JSON'; readonly mock: Mock }
     | {
@@ -29,6 +39,11 @@ export type ServedEndpoint = CompiledEndpoint &
         readonly urlTemplate: UrlTemplate | undefined;
       }
   );
+
+export type ForwardEndpoint = Extract<ServedEndpoint, { kind: 'Forward' }>;
+
+/** What responds to a request: a mock, or the upstream of an endpoint. */
+export type Responder = { readonly kind: 'JSON'; readonly mock: Mock } | ForwardEndpoint;
 
 /** A `Withheld` endpoint is one that only a newer version of the gateway can serve. */
 export type Endpoint = ServedEndpoint | (CompiledEndpoint & { readonly kind: 'Withheld' });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MockAnswer } from './mock-answer.ts';
 
 const mock = (more: Partial<ConstructorParameters<typeof MockAnswer>[0]> = {}) =>
-  new MockAnswer({ kind: 'JSON', status: 200, headers: [], body: '{}', ...more });
+  new MockAnswer({ status: 200, headers: [], body: '{}', ...more });
 
 describe('headers', () => {
   test('are those of the mock, followed by the missing ones', () => {
@@ -63,5 +63,16 @@ describe('the body', () => {
     const { wire, bytes } = mock({ body });
     expect(typeof wire === 'string' ? Buffer.from(wire, 'latin1') : wire).toEqual(bytes);
     expect(bytes).toEqual(Buffer.from(body));
+  });
+
+  test('in base64 has any bytes', () => {
+    const image = mock({ body: 'iVBORw0KGgo=', bodyEncoding: 'base64', headers: [['content-type', 'image/png']] });
+    expect([image.bytes, image.wire]).toEqual([Buffer.from('iVBORw0KGgo=', 'base64'), image.bytes]);
+    expect(image.headers('now')).toEqual([
+      ['content-type', 'image/png'],
+      ['content-length', '8'],
+      ['date', 'now'],
+    ]);
+    expect(mock({ body: 'e30=', bodyEncoding: 'base64', status: 204 }).wire).toBe('');
   });
 });

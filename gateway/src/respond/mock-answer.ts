@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { HeaderPair, JsonActionConfig } from '@standin/contract';
+import type { HeaderPair, JsonActionConfig, ResponseConfig } from '@standin/contract';
 import type { Mock } from '../request/route.ts';
 
 /**
@@ -31,6 +31,9 @@ const NOTHING = Buffer.alloc(0);
 
 const isDate = ([name]: HeaderPair): boolean => name.toLowerCase() === 'date';
 
+type MockConfig = Pick<JsonActionConfig, 'status' | 'headers' | 'body'> &
+  Partial<Pick<ResponseConfig['mock'], 'bodyEncoding'>>;
+
 /**
  * A prepared mock, for which a request computes only the date. Throws an error with a readable message if HTTP cannot carry the
  * mock.
@@ -45,17 +48,19 @@ export class MockAnswer implements Mock {
   #datedHeaders: readonly HeaderPair[] = [];
   #date = '';
 
-  constructor({ status, headers, body }: JsonActionConfig) {
+  constructor({ status, headers, body, bodyEncoding = 'utf8' }: MockConfig) {
     if (status < 200 || status > 599) throw new Error(`the status must be from 200 to 599, not ${status}`);
     for (const [name, value] of headers) checkHeader(name, value);
     this.status = status;
-    this.#text = status === 205 || BODYLESS_STATUSES.has(status) ? '' : body;
-    const bytes = Buffer.byteLength(this.#text);
+    const text = status === 205 || BODYLESS_STATUSES.has(status) ? '' : body;
+    this.#text = bodyEncoding === 'utf8' ? text : '';
+    if (text !== this.#text) this.#bytes = Buffer.from(text, bodyEncoding);
+    const bytes = this.#bytes?.length ?? Buffer.byteLength(text);
     this.#isAscii = bytes === this.#text.length;
     const names = new Set(headers.map(([name]) => name.toLowerCase()));
     this.#headers = [
       ...headers,
-      ...(this.#text === '' || names.has('content-type') ? [] : [['content-type', 'application/json'] as const]),
+      ...(bytes === 0 || names.has('content-type') ? [] : [['content-type', 'application/json'] as const]),
       ...(BODYLESS_STATUSES.has(status) ? [] : [['content-length', String(bytes)] as const]),
     ];
     this.#hasOwnDate = headers.some(isDate);

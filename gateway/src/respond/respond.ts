@@ -1,7 +1,16 @@
 import type { LogRow } from '@standin/contract';
+import { meetsConditions, RequestFacts } from '@standin/responses';
 import { buildRow } from '../record/build-row.ts';
 import type { Accepted } from '../request/accepted.ts';
-import type { Mock } from '../request/route.ts';
+import type { RequestHead } from '../request/request-head.ts';
+import type { Mock, Responder, Route } from '../request/route.ts';
+
+/** Returns the first response whose conditions the request meets, or the endpoint's action if there is none. */
+export const chooseResponder = ({ headers, query }: RequestHead, { endpoint, parameters }: Route): Responder => {
+  if (endpoint.responses.length === 0) return endpoint;
+  const facts = new RequestFacts({ headers, query, parameters });
+  return endpoint.responses.find(({ conditions }) => meetsConditions(facts, conditions)) ?? endpoint;
+};
 
 /** Returns the row for the complete exchange. The whole row is known before the mock is sent. */
 export const buildMockRow = (accepted: Accepted, mock: Mock): LogRow => {

@@ -4,6 +4,7 @@ import {
   formatRevision,
   LIMITS,
   listText,
+  withhold,
   type ConfigFeature,
   type ConfigKey,
   type ConfigObject,
@@ -47,7 +48,7 @@ const putLine = (object: ConfigObject): Line => {
   const put = line({ type: 'put', object });
   const features = featuresOf(object);
   if (features.length === 0 || object.kind !== 'Endpoint') return put;
-  const withheld = text({ type: 'put', object: { ...object, action: { kind: 'Withheld' } } });
+  const withheld = text({ type: 'put', object: withhold(object) ?? object });
   return { ...put, otherwise: { features, withheld, removed: text({ type: 'remove', key: configKey(object) }) } };
 };
 

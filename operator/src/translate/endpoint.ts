@@ -1,8 +1,8 @@
-import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig, type HeaderPair } from '@standin/contract';
+import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig } from '@standin/contract';
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
 import { hasParameters, parsePathPattern, parseUrlTemplate, type PathPattern } from '@standin/responses';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
-import { jsonFault } from './json-document.ts';
+import { jsonProblems, mockHeaders, responseProblems, responsesOf } from './responses.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
@@ -11,15 +11,12 @@ type ActionConfig = EndpointConfig['action'];
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
   const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
   if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
-  return spec.action === 'JSON' ? bodyProblems(spec) : upstreamProblems(spec, slug?.pattern, settings);
-};
-
-const bodyProblems = ({ json }: EndpointSpec): readonly Problem[] => {
-  const body = json?.body ?? '';
-  const fault = body === '' ? undefined : jsonFault(body);
-  if (fault === undefined) return [];
-  const { line, column, message } = fault;
-  return [{ path: 'spec.json.body', message: `is not a JSON document: ${message} at line ${line}, column ${column}` }];
+  return [
+    ...responseProblems(spec, slug?.pattern),
+    ...(spec.action === 'JSON'
+      ? jsonProblems('spec.json.body', spec.json ?? {})
+      : upstreamProblems(spec, slug?.pattern, settings)),
+  ];
 };
 
 const upstreamProblems = (
@@ -66,6 +63,7 @@ export const evaluateEndpoint = (
           generation,
           slug: spec.slug,
           method: spec.method,
+          ...(spec.responses !== undefined && { responses: responsesOf(spec) }),
           action: actionOf(spec, {
             namespace: ref.namespace,
             clusterDomain: settings.clusterDomain,
@@ -150,14 +148,4 @@ export const upstreamOf = (forward: EndpointSpec['forward'], place: ServicePlace
   const { scheme, name, port, path } = serviceRef;
   const serviceUrl = `${scheme}://${name}.${place.namespace}.svc.${place.clusterDomain}:${port}${path}`;
   return { kind: 'Forward', url: serviceUrl, timeoutMs, viaService: place.isTrusted };
-};
-
-/** Returns the headers as written. If the mock has a body and no `content-type`, puts `content-type: application/json` first. */
-const mockHeaders = (
-  body: string,
-  headers: readonly { readonly name: string; readonly value: string }[],
-): HeaderPair[] => {
-  const pairs = headers.map(({ name, value }): HeaderPair => [name, value]);
-  const isTyped = headers.some(({ name }) => name.toLowerCase() === 'content-type');
-  return isTyped || body === '' ? pairs : [['content-type', 'application/json'], ...pairs];
 };

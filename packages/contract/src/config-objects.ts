@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { METHODS, PLANS } from './api-group.ts';
+import { METHODS, PLANS, VALUE_CONDITIONS } from './api-group.ts';
 
 /**
  * The configuration that the operator sends to the gateways: the output of `operator/translate` and the input of `gateway/match`.
@@ -53,6 +53,27 @@ const forwardAction = z.strictObject({
   viaService: z.boolean(),
 });
 
+/** A condition on a value of the request. `value` is set only for `Exact`. */
+const valueCondition = z.strictObject({
+  name: z.string(),
+  type: z.enum(VALUE_CONDITIONS),
+  value: z.string().optional(),
+});
+
+/** A mock that responds to requests that meet all its conditions. */
+const responseConfig = z.strictObject({
+  name: z.string(),
+  pathParams: z.array(valueCondition).readonly(),
+  headers: z.array(valueCondition).readonly(),
+  queryParams: z.array(valueCondition).readonly(),
+  mock: z.strictObject({
+    status: z.number().int(),
+    headers: z.array(headerPair).readonly(),
+    body: z.string(),
+    bodyEncoding: z.enum(['utf8', 'base64']),
+  }),
+});
+
 /** Replaces the action of an endpoint that a gateway does not support. The gateway responds with 503. */
 const withheldAction = z.strictObject({ kind: z.literal('Withheld') });
 
@@ -69,11 +90,13 @@ const endpointConfig = z.strictObject({
    */
   slug: z.string(),
   method: z.enum(METHODS),
+  /** Tried in order before the action. Absent if there are none. */
+  responses: z.array(responseConfig).readonly().optional(),
   action: z.discriminatedUnion('kind', [jsonAction, forwardAction, withheldAction]),
 });
 
 /** The parts of an endpoint that all versions share. */
-const anyEndpoint = endpointConfig.extend({ action: z.unknown() }).strip();
+const anyEndpoint = endpointConfig.omit({ responses: true }).extend({ action: z.unknown() }).strip();
 
 /**
  * Returns the endpoint with the action `Withheld`, even if this version does not know the action that the endpoint has. Returns
@@ -89,6 +112,8 @@ export const configObjectSchema = z.discriminatedUnion('kind', [accountConfig, p
 export type AccountConfig = Readonly<z.infer<typeof accountConfig>>;
 export type ProjectConfig = Readonly<z.infer<typeof projectConfig>>;
 export type EndpointConfig = Readonly<z.infer<typeof endpointConfig>>;
+export type ValueCondition = Readonly<z.infer<typeof valueCondition>>;
+export type ResponseConfig = Readonly<z.infer<typeof responseConfig>>;
 export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
@@ -97,12 +122,18 @@ export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
  * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
  * that it supports, so that the operator withholds objects that need others.
  */
-export const CONFIG_FEATURES = ['path-parameters'] as const;
+export const CONFIG_FEATURES = ['path-parameters', 'responses'] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
 /** Returns the features that a gateway must support to serve the object. */
-export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] =>
-  object.kind === 'Endpoint' && object.slug.includes('{') ? ['path-parameters'] : [];
+export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
+  if (object.kind !== 'Endpoint') return [];
+  const needed: Readonly<Record<ConfigFeature, boolean>> = {
+    'path-parameters': object.slug.includes('{'),
+    responses: object.responses !== undefined,
+  };
+  return CONFIG_FEATURES.filter((feature) => needed[feature]);
+};
 
 /** Identifies an object in deltas and acknowledgements, for example `Endpoint/1f0c…`. */
 export type ConfigKey = string;

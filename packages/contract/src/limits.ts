@@ -65,6 +65,14 @@ export const LIMITS = {
   arrangementsMax: 32,
   displayNameLengthMax: 128,
   mockHeadersMax: 64,
+  responsesMax: 32,
+  /** All mock bodies of an Endpoint together, for the same reason as `mockBodyBytesMax`. */
+  responseBodiesBytesMax: 200_000,
+  /** With more, the API server would refuse the CRD, because its rules would be too expensive. */
+  responseHeadersMax: 16,
+  /** Conditions on headers, and separately on query parameters, of one response. */
+  conditionsMax: 16,
+  conditionValueLengthMax: 1_024,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,

@@ -1,0 +1,260 @@
+import { LIMITS, VALUE_CONDITIONS } from '@standin/contract';
+import { z } from 'zod';
+import { integer, text } from '../fields.ts';
+import { headerNameRules, headerValueRules, mockHeaderRules, PARAMETER_NAME } from '../http-rules.ts';
+import { matches, withRules, type Rule } from '../rules.ts';
+
+/** RFC 9110: responses with these statuses never have a body. */
+const BODYLESS_STATUSES: readonly number[] = [204, 205, 304];
+const BODYLESS = `self.status in [${BODYLESS_STATUSES.join(', ')}]`;
+
+const header = withRules(
+  z.strictObject({
+    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe(
+      'Name of the header, for example location. It is sent as written.',
+    ),
+    value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe(
+      'Value of the header, for example /v1/orders/1001. It is sent as ISO-8859-1.',
+    ),
+  }),
+  mockHeaderRules,
+).describe('A response header.');
+
+interface Mock {
+  readonly body?: string | undefined;
+  readonly status: number;
+  readonly headers?: readonly { readonly name: string }[] | undefined;
+}
+
+const mockRules: readonly Rule<Mock>[] = [
+  {
+    cel: `${BODYLESS} || (has(self.body) && self.body != '')`,
+    holds: ({ body = '', status }) => BODYLESS_STATUSES.includes(status) || body !== '',
+    message: 'must be a JSON document; for a response without a body, set status to 204',
+    field: 'body',
+    required: true,
+  },
+  {
+    cel: `!(${BODYLESS}) || !has(self.body) || self.body == ''`,
+    holds: ({ body = '', status }) => !BODYLESS_STATUSES.includes(status) || body === '',
+    message: 'must be omitted: a response with status 204, 205 or 304 has no body (RFC 9110)',
+    field: 'body',
+  },
+  {
+    cel: `!has(self.body) || size(bytes(self.body)) <= ${LIMITS.mockBodyBytesMax}`,
+    holds: ({ body = '' }) => Buffer.byteLength(body) <= LIMITS.mockBodyBytesMax,
+    message: `must be no more than ${LIMITS.mockBodyBytesMax} bytes of UTF-8`,
+    field: 'body',
+  },
+  {
+    cel: "!has(self.headers) || self.headers.filter(h, h.name.lowerAscii() == 'content-type').size() <= 1",
+    holds: ({ headers = [] }) => headers.filter(({ name }) => name.toLowerCase() === 'content-type').length <= 1,
+    message: 'must contain content-type at most once',
+    field: 'headers',
+  },
+];
+
+export const json = withRules(
+  z.strictObject({
+    body: text({ max: LIMITS.mockBodyBytesMax })
+      .optional()
+      .describe(
+        'The response body: a JSON document as text, for example {"id": 1001}, or any text if headers has another content-type. It is returned verbatim: spaces, key order, 1.0 and large integers are preserved. ' +
+          'Omit it if status is 204, 205 or 304.',
+      ),
+    status: integer(200, 599).default(200).describe('HTTP status of the response, for example 201.'),
+    headers: z
+      .array(header)
+      .max(LIMITS.mockHeadersMax)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe(
+        'Response headers, in the order in which they are sent. A name can occur several times. If content-type is missing, content-type: application/json is added.',
+      ),
+  }),
+  mockRules,
+);
+
+const TYPE =
+  'How the value is compared. Exact: it is the same as value. Present: there is a value. Absent: there is none. Default: Exact.';
+
+const conditionValue = (more: readonly Rule<string>[] = []) =>
+  withRules(text({ max: LIMITS.conditionValueLengthMax }), more);
+
+interface Condition {
+  readonly type?: (typeof VALUE_CONDITIONS)[number] | undefined;
+  readonly value?: string | undefined;
+}
+
+const conditionRules: readonly Rule<Condition>[] = [
+  {
+    cel: "has(self.value) || (has(self.type) && self.type != 'Exact')",
+    holds: ({ type = 'Exact', value }) => value !== undefined || type !== 'Exact',
+    message: 'is required if type is Exact',
+    field: 'value',
+    required: true,
+  },
+  {
+    cel: "!has(self.value) || !has(self.type) || self.type == 'Exact'",
+    holds: ({ type = 'Exact', value }) => value === undefined || type === 'Exact',
+    message: 'must be omitted if type is Present or Absent',
+    field: 'value',
+  },
+];
+
+const pathParam = z
+  .strictObject({
+    name: withRules(text({ min: 1, max: LIMITS.parameterNameLengthMax }), [
+      matches(PARAMETER_NAME, 'must be the name of a parameter in the slug, without braces'),
+    ]).describe('Name of a parameter in the slug, for example id.'),
+    type: z
+      .enum(['Exact'])
+      .optional()
+      .describe('How the value is compared. Exact: it is the same as value. Default: Exact.'),
+    value: conditionValue().describe('The decoded value, for example 42.'),
+  })
+  .describe('A condition on a path parameter.');
+
+const headerCondition = withRules(
+  z.strictObject({
+    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), [
+      ...headerNameRules,
+      {
+        cel: "self.lowerAscii() != 'x-api-key'",
+        holds: (self) => self.toLowerCase() !== 'x-api-key',
+        message: 'must not be x-api-key: conditions cannot depend on the API key',
+      },
+    ]).describe('Name of a request header, in any case, for example x-plan.'),
+    type: z.enum(VALUE_CONDITIONS).optional().describe(TYPE),
+    value: conditionValue(headerValueRules)
+      .optional()
+      .describe('The value, for example gold. If the header occurs several times, one of its values must be the same.'),
+  }),
+  conditionRules,
+).describe('A condition on a request header.');
+
+const queryCondition = withRules(
+  z.strictObject({
+    name: text({ min: 1, max: LIMITS.headerNameLengthMax }).describe(
+      'Name of a query parameter, decoded, for example expand. Upper and lower case differ.',
+    ),
+    type: z.enum(VALUE_CONDITIONS).optional().describe(TYPE),
+    value: conditionValue()
+      .optional()
+      .describe(
+        'The decoded value, for example items. If the parameter occurs several times, one of its values must be the same.',
+      ),
+  }),
+  conditionRules,
+).describe('A condition on a query parameter.');
+
+const conditions = <S extends z.ZodType>(condition: S, max: number = LIMITS.conditionsMax) =>
+  z.array(condition).min(1).max(max).optional().meta({ 'x-kubernetes-list-type': 'atomic' });
+
+const when = withRules(
+  z.strictObject({
+    pathParams: conditions(pathParam, LIMITS.patternParametersMax).describe(
+      'Conditions on the parameters of the slug.',
+    ),
+    headers: conditions(headerCondition).describe('Conditions on request headers.'),
+    queryParams: conditions(queryCondition).describe('Conditions on query parameters.'),
+  }),
+  [
+    {
+      cel: 'has(self.pathParams) || has(self.headers) || has(self.queryParams)',
+      holds: ({ pathParams, headers, queryParams }) => (pathParams ?? headers ?? queryParams) !== undefined,
+      message: 'must have a condition: to match every request, omit when',
+    },
+  ],
+);
+
+interface Body {
+  readonly body?: string | undefined;
+  readonly bodyBase64?: string | undefined;
+  readonly status?: number | undefined;
+}
+
+/** The status has no default in the schema, because Argo CD would always show a difference for a default in a list item. */
+const STATUS_DEFAULT = 200;
+const BODYLESS_ITEM = `(has(self.status) && ${BODYLESS})`;
+const isBodyless = ({ status = STATUS_DEFAULT }: Body): boolean => BODYLESS_STATUSES.includes(status);
+
+const bodyRules: readonly Rule<Body>[] = [
+  {
+    cel: `${BODYLESS_ITEM} || has(self.body) || has(self.bodyBase64)`,
+    holds: (self) => isBodyless(self) || (self.body ?? self.bodyBase64) !== undefined,
+    message: 'is required, as body or as bodyBase64; for a response without a body, set status to 204',
+    field: 'body',
+    required: true,
+  },
+  {
+    cel: '!has(self.body) || !has(self.bodyBase64)',
+    holds: ({ body, bodyBase64 }) => body === undefined || bodyBase64 === undefined,
+    message: 'must be omitted if bodyBase64 is set',
+    field: 'body',
+  },
+  {
+    cel: `!${BODYLESS_ITEM} || (!has(self.body) && !has(self.bodyBase64))`,
+    holds: (self) => !isBodyless(self) || (self.body ?? self.bodyBase64) === undefined,
+    message: 'must be a status whose response can have a body, or body and bodyBase64 must be omitted (RFC 9110)',
+    field: 'status',
+  },
+];
+
+const response = withRules(
+  z.strictObject({
+    name: withRules(text({ min: 1, max: 63 }), [
+      matches(
+        '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
+        'must be lowercase letters, digits and -, beginning and ending with a letter or digit',
+      ),
+    ]).describe('Name of the response, unique in the Endpoint, for example gold.'),
+    when: when
+      .optional()
+      .describe(
+        'Conditions that a request must meet, all of them. Only the last response can omit them: it matches every request.',
+      ),
+    status: integer(200, 599)
+      .optional()
+      .describe(`HTTP status of the response, for example 201. Default: ${STATUS_DEFAULT}.`),
+    headers: z
+      .array(header)
+      .max(LIMITS.responseHeadersMax)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe(
+        'Response headers, in the order in which they are sent. If content-type is missing, content-type: application/json is added. The body must be a JSON document unless content-type is not JSON.',
+      ),
+    body: text({ max: LIMITS.responseBodiesBytesMax })
+      .optional()
+      .describe('The response body as text, for example {"plan": "gold"}. It is returned verbatim, in UTF-8.'),
+    // The API server's limit for the cost of rules does not allow a pattern for text of this length.
+    bodyBase64: text({ max: Math.ceil(LIMITS.responseBodiesBytesMax / 3) * 4 })
+      .optional()
+      .describe(
+        'The response body in base64 (RFC 4648, with padding, on one line), for content that is not text, for example iVBORw0KGgo=.',
+      ),
+  }),
+  bodyRules,
+).describe('A mock response and the conditions under which it is returned.');
+
+export const responses = withRules(
+  z
+    .array(response)
+    .min(1)
+    .max(LIMITS.responsesMax)
+    .superRefine((items, context) => {
+      for (const [index, { name }] of items.entries())
+        if (items.findIndex((item) => item.name === name) < index)
+          context.addIssue({ code: 'custom', message: `Duplicate value: {"name":"${name}"}`, path: [index] });
+    })
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
+  [
+    {
+      cel: 'self.filter(r, !has(r.when)).size() == 0 || (self.filter(r, !has(r.when)).size() == 1 && !has(self[self.size() - 1].when))',
+      holds: (self) => self.slice(0, -1).every((one) => one.when !== undefined),
+      message:
+        'must have conditions (when) in every response but the last one, because later responses would never be returned',
+    },
+  ],
+);

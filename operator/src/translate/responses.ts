@@ -1,0 +1,104 @@
+import { LIMITS, type HeaderPair, type ResponseConfig, type ValueCondition } from '@standin/contract';
+import type { EndpointSpec, Problem } from '@standin/crds';
+import { parameterNames, type PathPattern } from '@standin/responses';
+import { jsonFault } from './json-document.ts';
+
+type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
+type Headers = readonly { readonly name: string; readonly value: string }[];
+
+/** Checks the rules that a schema cannot express. */
+export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | undefined): readonly Problem[] => {
+  const { responses = [], json } = spec;
+  const names = new Set(pattern === undefined ? [] : parameterNames(pattern));
+  const bytes = [json?.body ?? '', ...responses.map((response) => bodyOf(response))].reduce(
+    (sum, body) => sum + Buffer.byteLength(body),
+    0,
+  );
+  const max = LIMITS.responseBodiesBytesMax;
+  return [
+    ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, names)),
+    ...(responses.length > 0 && bytes > max
+      ? [
+          {
+            path: 'spec.responses',
+            message: `must have bodies of no more than ${max} bytes together with spec.json.body, not ${bytes}`,
+          },
+        ]
+      : []),
+  ];
+};
+
+const problemsOf = (response: ResponseSpec, path: string, parameters: ReadonlySet<string>): readonly Problem[] => [
+  ...(response.when?.pathParams ?? []).flatMap(({ name }, index) =>
+    parameters.has(name)
+      ? []
+      : [
+          {
+            path: `${path}.when.pathParams[${index}].name`,
+            message: `is ${name}, but the slug has no parameter {${name}}: add it to the slug, or remove the condition`,
+          },
+        ],
+  ),
+  ...bodyProblems(response, path),
+];
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+const bodyProblems = (response: ResponseSpec, path: string): readonly Problem[] => {
+  const { bodyBase64, headers } = response;
+  if (bodyBase64 === undefined) return jsonProblems(`${path}.body`, { body: bodyOf(response), headers });
+  if (!BASE64.test(bodyBase64))
+    return [{ path: `${path}.bodyBase64`, message: 'must be base64 (RFC 4648, with padding, on one line)' }];
+  return jsonProblems(`${path}.bodyBase64`, { body: bodyOf(response), headers });
+};
+
+/** Returns the body as text. Bytes that are not UTF-8 become replacement characters. */
+const bodyOf = ({ body, bodyBase64 }: ResponseSpec): string =>
+  bodyBase64 === undefined ? (body ?? '') : Buffer.from(bodyBase64, 'base64').toString();
+
+/** Finds a mistake in a body that must be JSON, because its content type is JSON or is not set. */
+export const jsonProblems = (
+  path: string,
+  { body = '', headers = [] }: { readonly body?: string | undefined; readonly headers?: Headers | undefined },
+): readonly Problem[] => {
+  const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
+  const fault = body === '' || (type !== undefined && !/[/+]json\b/i.test(type)) ? undefined : jsonFault(body);
+  if (fault === undefined) return [];
+  const { line, column, message } = fault;
+  return [{ path, message: `is not a JSON document: ${message} at line ${line}, column ${column}` }];
+};
+
+/** Returns the responses with all defaults. */
+export const responsesOf = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
+  responses.map(({ name, when = {}, status = 200, headers = [], body, bodyBase64 }) => {
+    const text = bodyBase64 ?? body ?? '';
+    return {
+      name,
+      pathParams: (when.pathParams ?? []).map(conditionOf),
+      headers: (when.headers ?? []).map(conditionOf),
+      queryParams: (when.queryParams ?? []).map(conditionOf),
+      mock: {
+        ...{ status, headers: mockHeaders(text, headers), body: text },
+        bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
+      },
+    };
+  });
+
+interface ConditionSpec {
+  readonly name: string;
+  readonly type?: ValueCondition['type'] | undefined;
+  readonly value?: string | undefined;
+}
+
+const conditionOf = ({ name, type = 'Exact', value }: ConditionSpec): ValueCondition => ({
+  name,
+  type,
+  ...(value !== undefined && { value }),
+});
+
+/** Returns the headers as written. If the mock has a body and no `content-type`, puts `content-type: application/json` first. */
+export const mockHeaders = (body: string, headers: Headers): HeaderPair[] => {
+  const pairs = headers.map(({ name, value }): HeaderPair => [name, value]);
+  const isTyped = headers.some(({ name }) => name.toLowerCase() === 'content-type');
+  return isTyped || body === '' ? pairs : [['content-type', 'application/json'], ...pairs];
+};

@@ -1,0 +1,113 @@
+import type { HeaderPair, ValueCondition } from '@standin/contract';
+import { describe, expect, test } from 'vitest';
+import { compileConditions, meetsConditions } from './conditions.ts';
+import { RequestFacts } from './request-facts.ts';
+
+interface Asked {
+  readonly headers?: readonly HeaderPair[];
+  readonly query?: string;
+  readonly parameters?: Readonly<Record<string, readonly string[]>>;
+}
+
+const meets = (wanted: Partial<Parameters<typeof compileConditions>[0]>, asked: Asked): boolean => {
+  const { headers = [], query = '', parameters = {} } = asked;
+  const conditions = compileConditions({ pathParams: [], headers: [], queryParams: [], ...wanted });
+  return meetsConditions(
+    new RequestFacts({ headers, query, parameters: new Map(Object.entries(parameters)) }),
+    conditions,
+  );
+};
+const exact = (name: string, value: string): ValueCondition => ({ name, type: 'Exact', value });
+const present = (name: string): ValueCondition => ({ name, type: 'Present' });
+const absent = (name: string): ValueCondition => ({ name, type: 'Absent' });
+
+// The cases follow the Gateway API's conformance tests HTTPRouteHeaderMatching and HTTPRouteQueryParamMatching.
+describe('a condition on a header', () => {
+  test.each<[string, ValueCondition[], HeaderPair[], boolean]>([
+    ['the value', [exact('version', 'one')], [['version', 'one']], true],
+    ['another value', [exact('version', 'one')], [['version', 'two']], false],
+    ['no header', [exact('version', 'one')], [], false],
+    ['a name in another case', [exact('Version', 'one')], [['vERSION', 'one']], true],
+    ['a value in another case', [exact('version', 'one')], [['version', 'One']], false],
+    ['a value with more text', [exact('version', 'one')], [['version', 'one,two']], false],
+    [
+      'all of several headers',
+      [exact('version', 'two'), exact('color', 'orange')],
+      [
+        ['Version', 'two'],
+        ['Color', 'orange'],
+      ],
+      true,
+    ],
+    ['only one of several headers', [exact('version', 'two'), exact('color', 'orange')], [['Color', 'orange']], false],
+    [
+      'the second of two values',
+      [exact('color', 'blue')],
+      [
+        ['color', 'red'],
+        ['Color', 'blue'],
+      ],
+      true,
+    ],
+    [
+      'two conditions on one header',
+      [exact('color', 'blue'), exact('color', 'red')],
+      [
+        ['color', 'red'],
+        ['color', 'blue'],
+      ],
+      true,
+    ],
+    ['an empty value', [exact('color', '')], [['color', '']], true],
+    ['any value', [present('color')], [['color', '']], true],
+    ['no value', [present('color')], [], false],
+    ['an absent header', [absent('color')], [['colour', 'red']], true],
+    ['a header that must be absent', [absent('color')], [['COLOR', 'red']], false],
+    ['a name from Object.prototype', [present('__proto__')], [], false],
+    ['the API key, which is never visible', [present('x-api-key')], [['x-api-key', 'sha256:01234567']], false],
+  ])('is checked against %s', (_name, conditions, headers, expected) => {
+    expect(meets({ headers: conditions }, { headers })).toBe(expected);
+  });
+});
+
+describe('a condition on a query parameter', () => {
+  test.each<[ValueCondition[], string, boolean]>([
+    [[exact('animal', 'whale')], 'animal=whale', true],
+    [[exact('animal', 'whale')], 'animal=dolphin', false],
+    [[exact('animal', 'whale')], 'Animal=whale', false],
+    [[exact('animal', 'whale')], 'animal=whale&otherparam=irrelevant', true],
+    [[exact('animal', 'dolphin'), exact('color', 'blue')], 'color=blue&animal=dolphin', true],
+    [[exact('animal', 'dolphin'), exact('color', 'blue')], 'animal=dolphin', false],
+    [[exact('animal', 'dolphin')], 'animal=whale&animal=dolphin', true],
+    [[exact('a b', 'c+d/é')], 'a+b=c%2Bd%2F%C3%A9', true],
+    [[exact('a', 'é')], 'a=\xc3\xa9', true],
+    [[exact('a', '')], 'a', true],
+    [[exact('a', '%zz')], 'a=%zz', true],
+    [[present('a')], 'a=', true],
+    [[present('a')], '', false],
+    [[absent('a')], 'b=a', true],
+    [[absent('a')], 'a', false],
+    [[present('constructor')], 'a=1', false],
+  ])('%j is checked against %s', (queryParams, query, expected) => {
+    expect(meets({ queryParams }, { query })).toBe(expected);
+  });
+});
+
+test.each<[string, readonly string[], boolean]>([
+  ['42', ['42'], true],
+  ['42', ['421'], false],
+  ['a/b', ['a', 'b'], true],
+  ['', [], false],
+])('a condition on a path parameter for %j is checked against %j', (value, segments, expected) => {
+  const parameters = segments.length === 0 ? {} : { id: segments };
+  expect(meets({ pathParams: [exact('id', value)] }, { parameters })).toBe(expected);
+});
+
+test('all kinds of conditions must be met', () => {
+  const wanted = { pathParams: [exact('id', '1')], headers: [present('a')], queryParams: [present('b')] };
+  const asked = { parameters: { id: ['1'] }, headers: [['a', '']] as HeaderPair[], query: 'b' };
+  expect(meets(wanted, asked)).toBe(true);
+  expect(meets(wanted, { ...asked, parameters: { id: ['2'] } })).toBe(false);
+  expect(meets(wanted, { ...asked, headers: [] })).toBe(false);
+  expect(meets(wanted, { ...asked, query: '' })).toBe(false);
+});

@@ -1,0 +1,62 @@
+import type { HeaderPair } from '@standin/contract';
+import { parameterText, type PathParameters } from './parameter-value.ts';
+
+/** The parts of a request that conditions can depend on. All text is latin1, as received. */
+export interface ConditionInput {
+  readonly headers: readonly HeaderPair[];
+  /** The part of the target after the first `?`. */
+  readonly query: string;
+  readonly parameters: PathParameters;
+}
+
+const NONE: readonly string[] = [];
+
+/** The header in which callers send the API key. Expressions and conditions never see it. */
+const KEY_HEADER = 'x-api-key';
+
+/** The values of a request by name. Each part of the request is read only once, when a condition needs it. */
+export class RequestFacts {
+  readonly #input: ConditionInput;
+  #headers: ReadonlyMap<string, readonly string[]> | undefined;
+  #query: ReadonlyMap<string, readonly string[]> | undefined;
+
+  constructor(input: ConditionInput) {
+    this.#input = input;
+  }
+
+  /** Returns the decoded value of a path parameter. The segments of a `{name...}` parameter are joined with slashes. */
+  parameter(name: string): readonly string[] {
+    const value = parameterText(this.#input.parameters, name);
+    return value === undefined ? NONE : [value];
+  }
+
+  /** @param name in lower case */
+  header(name: string): readonly string[] {
+    this.#headers ??= grouped(
+      this.#input.headers
+        .map(([key, value]) => [key.toLowerCase(), value] as const)
+        .filter(([key]) => key !== KEY_HEADER),
+    );
+    return this.#headers.get(name) ?? NONE;
+  }
+
+  /** Returns the decoded values of a query parameter. Bytes that are not UTF-8 become replacement characters. */
+  query(name: string): readonly string[] {
+    this.#query ??= grouped(new URLSearchParams(escapeBytes(this.#input.query)));
+    return this.#query.get(name) ?? NONE;
+  }
+}
+
+/** HTTP allows the bytes of UTF-8 in a request target without escapes. */
+const escapeBytes = (query: string): string =>
+  query.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+
+const grouped = (pairs: Iterable<readonly [string, string]>): Map<string, string[]> => {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of pairs) {
+    const known = values.get(name);
+    if (known === undefined) values.set(name, [value]);
+    else known.push(value);
+  }
+  return values;
+};

@@ -1,0 +1,40 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { validateManifests } from '@standin/operator';
+import { describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { translateSettings, operatorSettings } from '../operator/src/settings.ts';
+import { ROOT } from './suite/source-files.ts';
+
+const SETTINGS = translateSettings(operatorSettings.parse({ egress: { allow: ['127.0.0.0/8'] } }));
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const quickstart = ['account', 'project'].map((name) => {
+  const file = `crds/examples/quickstart/${name}.yaml`;
+  return { name: file, text: read(file) };
+});
+const problemsOf = (name: string, text: string) => validateManifests([...quickstart, { name, text }], SETTINGS);
+
+describe('crds/examples/answers', () => {
+  test.each(globSync('crds/examples/answers/*.yaml', { cwd: ROOT }))('%s is valid', (file) => {
+    expect(problemsOf(file, read(file))).toEqual([]);
+  });
+});
+
+describe('docs/answers.md', () => {
+  const snippets = [...read('docs/answers.md').matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
+
+  test.each(snippets)('has a valid part of a spec: %s', (text) => {
+    const part = parse(text) as Readonly<Record<string, unknown>>;
+    const spec = {
+      ...{ projectRef: { name: 'shop' }, displayName: 'Example', slug: '/v1/{id}', method: 'GET', action: 'JSON' },
+      json: { body: '{}' },
+      ...part,
+    };
+    const object = { apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'example' }, spec };
+    expect(problemsOf('snippet', stringify(object))).toEqual([]);
+  });
+
+  test('has snippets', () => {
+    expect(snippets).toHaveLength(3);
+  });
+});
