@@ -11,6 +11,7 @@ import {
   type HeaderPair,
   type JsonActionConfig,
   type Method,
+  type ResponseConfig,
 } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import { startEmbeddedEngine, type EmbeddedEngine, type EngineAddress } from '@standin/engine';
@@ -47,6 +48,7 @@ export interface EndpointSpec {
   readonly slug: string;
   readonly method?: Method;
   readonly action: JsonActionConfig | ForwardActionConfig;
+  readonly responses?: readonly ResponseConfig[];
 }
 
 export const json = (body: string, more: Partial<JsonActionConfig> = {}): JsonActionConfig => ({

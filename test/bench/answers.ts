@@ -1,0 +1,78 @@
+import type { ResponseConfig } from '@standin/contract';
+import { json } from '../torture/stand.ts';
+import { postOf, settled, startStandin, type Contender } from './contenders.ts';
+import { printMeasurements, printTable } from './machine.ts';
+import type { BenchOptions } from './options.ts';
+import { limitOf, medianRound, roundOf, type Round } from './rounds.ts';
+
+const ROUNDS = 9;
+/** The results of these rounds are discarded, because just-in-time compilers need time. */
+const WARM_UPS = 2;
+const CONDITIONAL_RESPONSES = 8;
+const PLAIN = 'literal path';
+/** The minimum ratios of requests/s to those of a literal path. */
+const RATIOS_MIN: Readonly<Record<string, number>> = {
+  'path parameter': 0.95,
+  'eight responses with conditions': 0.9,
+};
+
+const body = JSON.stringify({ id: 1001, note: 'x'.repeat(800) });
+
+/** Conditions on a header, of which only the last response's is met. */
+const responses: readonly ResponseConfig[] = Array.from({ length: CONDITIONAL_RESPONSES }, (_, index) => ({
+  ...{ name: `r${index}`, pathParams: [], queryParams: [] },
+  headers: [{ name: 'x-plan', type: 'Exact', value: `plan-${index}` }],
+  mock: { status: 200, headers: [['content-type', 'application/json']], body, bodyEncoding: 'utf8' },
+}));
+
+/** Compares requests that one gateway answers in different ways, in turn. */
+export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> => {
+  const stand = await startStandin('process');
+  try {
+    const action = json(body, { headers: [['content-type', 'application/json']] });
+    await stand.publish(
+      { slug: '/plain/orders', method: 'POST', action },
+      { slug: '/orders/{id}', method: 'POST', action },
+      { slug: '/plans', method: 'POST', action, responses },
+    );
+    const requestOf = (path: string): string =>
+      postOf(`/${stand.own.uri}${path}`, `x-api-key: ${stand.own.key}\r\nx-plan: plan-7\r\n`, '{"a": 1}');
+    const paths = {
+      [PLAIN]: '/plain/orders',
+      'path parameter': '/orders/1001',
+      'eight responses with conditions': '/plans',
+    };
+    const contenders = Object.entries(paths).map(([name, path]): Contender => ({
+      ...{ name, pid: stand.gateway.pid, port: stand.port, request: requestOf(path) },
+      settle: () => settled(stand),
+      countRows: undefined,
+      stop: () => Promise.resolve(),
+    }));
+    const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]));
+    for (let turn = 0; turn < WARM_UPS + ROUNDS; turn += 1) {
+      for (const contender of contenders) {
+        const round = await roundOf(contender, { seconds });
+        if (turn >= WARM_UPS) rounds.get(contender.name)?.push(round);
+      }
+    }
+    const results = [...rounds].map(([name, own]) => ({ name, round: medianRound(own) }));
+    printTable(
+      results.map(({ name, round }) => ({
+        name,
+        'requests/s': Math.round(round.perSecond),
+        'CPU µs': round.cpuMicrosPerRequest.toFixed(1),
+        limit: limitOf(round),
+      })),
+    );
+    const plain = results[0]?.round.perSecond ?? 0;
+    const measurements = results.slice(1).map(({ name, round }) => {
+      const min = RATIOS_MIN[name] ?? 1;
+      const ratio = round.perSecond / plain;
+      return { what: name, measured: `${ratio.toFixed(2)} × ${PLAIN}`, target: `≥ ${min}`, met: ratio >= min };
+    });
+    printMeasurements(measurements);
+    return measurements.every(({ met }) => met);
+  } finally {
+    await stand[Symbol.asyncDispose]();
+  }
+};
