@@ -330,6 +330,31 @@ describe('kubectl', () => {
     expect(stderr).toContain('must have each parameter as a whole segment');
   });
 
+  it.each([['client-side'], ['server-side']])('apply (%s) gives responses the order in the manifest', async (side) => {
+    const own = await useNamespace(cluster);
+    const apply = async (...names: readonly string[]): Promise<string> => {
+      const responses = names.map((name) => ({ name, when: { headers: [{ name, type: 'Present' }] }, body: '{}' }));
+      const object = {
+        apiVersion: `${API_GROUP}/${API_VERSION}`,
+        kind: 'Endpoint',
+        metadata: { name: 'ordered', namespace: own },
+        spec: {
+          ...{ projectRef: { name: 'shop' }, displayName: 'a', slug: '/', method: 'GET', action: 'JSON' },
+          ...{ json: { body: '{}' }, responses },
+        },
+      };
+      const { code, stderr } = await cluster.kubectl(['apply', `--server-side=${side === 'server-side'}`, '-f', '-'], {
+        input: JSON.stringify(object),
+      });
+      expect([code, stderr]).toEqual([0, '']);
+      const format = 'jsonpath={.spec.responses[*].name}';
+      return (await cluster.kubectl(['get', 'mep/ordered', '-n', own, '-o', format])).stdout;
+    };
+    expect(await apply('a', 'b', 'c')).toBe('a b c');
+    expect(await apply('c', 'a', 'b')).toBe('c a b');
+    expect(await apply('b', 'new', 'c')).toBe('b new c');
+  });
+
   it('lists only objects that are not ready with the command of docs/upgrade.md', async () => {
     const own = await useNamespace(cluster);
     await cluster.kubectl(['create', '-n', own, '-f', example('acts'), '-f', example('quickstart')]);
