@@ -38,6 +38,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'packages/exchange/src/search/filter.ts#readsContents',
     'packages/exchange/src/search/parse-term.ts#parseTerm',
     'operator/src/translate/entry.ts#readEntry',
+    'packages/responses/src/pattern-table.ts#matchesPattern',
     'crds/src/rules.ts#matches',
   ],
   'formats numbers and times': [

@@ -30,10 +30,10 @@ const failureCode = ({ outcome, response: { body } }: ExchangeView): string | un
 };
 
 const Reason = ({ view, exchange }: ExchangeTabProps) => {
-  const { outcome, status, endpoint, endpointGeneration, action, gateway, upstreamUrl, upstreamError } = view;
+  const { outcome, status, endpoint, endpointGeneration, gateway, upstreamUrl, upstreamError } = view;
   const code = failureCode(view);
   const responder =
-    action === 'JSON' ? 'Mock for' : code === undefined ? 'Upstream of' : 'Gateway, instead of the upstream of';
+    outcome === 'mocked' ? 'Mock for' : code === undefined ? 'Upstream of' : 'Gateway, instead of the upstream of';
   return (
     <section aria-label="Source of this response" className="flex flex-col gap-2">
       {outcome === 'response_unknown' && (

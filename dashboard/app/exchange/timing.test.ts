@@ -3,7 +3,7 @@ import { stagesOf } from './timing.ts';
 
 const spans = (entry: Parameters<typeof stagesOf>[0]) =>
   stagesOf(entry).map(({ name, fromMs, toMs }) => [name, fromMs, toMs]);
-const forwarded = { action: 'Forward', status: 200, durationMs: 10, requestMs: 1, upstreamFirstByteMs: 6 } as const;
+const forwarded = { outcome: 'forwarded', status: 200, durationMs: 10, requestMs: 1, upstreamFirstByteMs: 6 } as const;
 
 describe('the stages of an exchange', () => {
   it('cover the time from the head to the last byte without gaps', () => {
@@ -12,7 +12,7 @@ describe('the stages of an exchange', () => {
       ['Waiting for upstream', 1, 7],
       ['Response forwarded', 7, 10],
     ]);
-    expect(spans({ ...forwarded, action: 'JSON', upstreamFirstByteMs: 0 })).toEqual([
+    expect(spans({ ...forwarded, outcome: 'mocked', upstreamFirstByteMs: 0 })).toEqual([
       ['Request received', 0, 1],
       ['Mock sent', 1, 10],
     ]);

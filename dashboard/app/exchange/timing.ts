@@ -11,10 +11,10 @@ export interface Stage {
   readonly toMs: number;
 }
 
-type Timed = Pick<LogEntry, 'action' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs'>;
+type Timed = Pick<LogEntry, 'outcome' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs'>;
 
 /** Returns the recorded stages in order, without gaps. */
-export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstByteMs }: Timed): readonly Stage[] => {
+export const stagesOf = ({ outcome, status, durationMs, requestMs, upstreamFirstByteMs }: Timed): readonly Stage[] => {
   const receivedMs = Math.min(requestMs, durationMs);
   const received: Stage = {
     name: 'Request received',
@@ -29,7 +29,7 @@ export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstB
     toMs: durationMs,
   });
   if (status === 0) return [received];
-  if (action === 'JSON')
+  if (outcome === 'mocked')
     return [received, rest('Mock sent', 'From the end of the request until the response was sent and recorded')];
   if (upstreamFirstByteMs === 0)
     return [

@@ -20,8 +20,9 @@ export const sampleRequestOf = async (backend: Backend, project: ProjectName) =>
   const endpoints = await listEndpoints(backend, project);
   const callable = endpoints.flatMap((object): SampleRequest[] => {
     const { url } = endpointStatus(object);
-    const { method = '' } = endpointSpec(object);
-    const isReady = url !== undefined && readinessOf(object).state === 'ready';
+    const { method = '', slug = '' } = endpointSpec(object);
+    // A path with parameters needs values, which only users know.
+    const isReady = url !== undefined && !slug.includes('{') && readinessOf(object).state === 'ready';
     return isReady ? [{ endpoint: object.metadata.name, method, url }] : [];
   });
   const first = callable.find(({ method }) => method === 'GET') ?? callable.find(({ method }) => method === 'POST');

@@ -31,11 +31,8 @@ export const compile = (object: ConfigObject): TableEntry => {
 const compileEndpoint = (config: EndpointConfig): Endpoint => {
   const { action, slug } = config;
   switch (action.kind) {
-    case 'Withheld': {
-      // A newer version may allow slugs that this version cannot parse.
-      const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
-      return { kind: 'Withheld', config, pattern: parsed?.ok === true ? parsed.pattern : undefined, responses: [] };
-    }
+    case 'Withheld':
+      return { kind: 'Withheld', config, pattern: anyPatternOf(slug), responses: [] };
     case 'JSON':
       return {
         kind: 'JSON',
@@ -63,6 +60,20 @@ const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMo
     conditions: compileConditions(conditions),
     mock: new MockAnswer(mock),
   }));
+
+/**
+ * Returns the pattern of a slug that only a newer version may be able to parse, so that no less specific endpoint responds: every
+ * segment with braces is a parameter.
+ */
+const anyPatternOf = (slug: string): PathPattern | undefined => {
+  if (!hasParameters(slug)) return undefined;
+  const texts = slug.slice(1).split('/');
+  return texts.map((text, index) => {
+    if (!hasParameters(text)) return { kind: 'literal', text };
+    const isRest = index === texts.length - 1 && text.includes('...');
+    return { kind: isRest ? 'rest' : 'parameter', name: `p${index}` };
+  });
+};
 
 const patternOf = (slug: string): PathPattern | undefined => {
   if (!hasParameters(slug)) return undefined;

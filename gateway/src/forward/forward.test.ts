@@ -134,8 +134,8 @@ describe('a request to an upstream', () => {
       url = incoming.url;
       response.end();
     };
-    await ask('/items/..%2Fa/b/%C3%A9%3F');
-    expect(url).toBe(`/base/..%2Fa/b/%C3%A9%3F?fixed=1&${marker}`);
+    await ask('/items/x%2Fa/b/%C3%A9%3F');
+    expect(url).toBe(`/base/x%2Fa/b/%C3%A9%3F?fixed=1&${marker}`);
     expect((await rowOf()).upstreamUrl).toBe(`${urlOf(upstream)}${url}`);
   });
 

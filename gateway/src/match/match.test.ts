@@ -41,7 +41,8 @@ describe('a slug with parameters', () => {
     endpoint('/v1/{kind}', {}, { method: 'PUT' }),
     endpoint('/{version}/orders', {}, { method: 'GET' }),
     endpoint('/{version}/{rest...}', {}, { method: 'DELETE' }),
-    endpoint('/{old}/{unknown}', { kind: 'Withheld' }, { method: 'PATCH' }),
+    endpoint('/{old}/{unknown:int}', { kind: 'Withheld' }, { method: 'PATCH' }),
+    endpoint('/{old}/{rest...}', {}, { method: 'PATCH' }),
   ]);
   test.each([
     ['POST', '/v1/orders', uidOf('/v1/orders')],

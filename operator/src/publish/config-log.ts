@@ -1,8 +1,8 @@
 import {
+  CONFIG_FEATURES,
   configKey,
   featuresOf,
   formatRevision,
-  LIMITS,
   listText,
   withhold,
   type ConfigFeature,
@@ -115,12 +115,12 @@ export class ConfigLog {
    */
   withheldFrom(supported: SupportedFeatures): RejectedObject[] {
     const rejected: RejectedObject[] = [];
+    if (missing(CONFIG_FEATURES, supported).length === 0) return rejected;
     for (const [key, features] of this.#features) {
       const unsupported = missing(features, supported);
       if (unsupported.length === 0) continue;
       const message = `its version of Standin does not support ${listText(unsupported)}: update the gateway`;
       rejected.push({ key, message });
-      if (rejected.length === LIMITS.rejectedObjectsMax) break;
     }
     return rejected;
   }

@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto';
 import { API_KEY_DATA_KEY, keyFingerprint, LIMITS, type ResourceObject, type ResourceSource } from '@standin/contract';
 import type { ReplayDestination } from '@standin/egress';
 import type { LogEntry } from '@standin/exchange';
+import { expandUrlFor } from '@standin/responses';
 import { upstreamOf, type Translator } from '../translate/index.ts';
 import { specOf, type ReplayPlan } from './replay-plan.ts';
+
+type ReplayedEntry = Pick<LogEntry, 'endpoint' | 'endpointUid' | 'path'>;
 
 export interface Destination extends ReplayDestination {
   readonly timeoutMs: number;
@@ -42,7 +45,7 @@ export class Destinations {
   /**
    * Resolves with the destination of a captured request, or with the reason why the request has none. Rejects with `SourceError`.
    */
-  of(entry: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Promise<Destination | string> {
+  of(entry: ReplayedEntry): Promise<Destination | string> {
     const { target } = this.#plan.spec;
     switch (target.kind) {
       case 'Endpoint':
@@ -64,15 +67,20 @@ export class Destinations {
     return { target: 'Endpoint', url, apiKey, keyShown, timeoutMs: GATEWAY_TIMEOUT_MS, viaService: false };
   }
 
-  #upstream({ endpoint, endpointUid }: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Destination | string {
-    const forward = specOf(this.#endpoint(endpoint, endpointUid), 'Endpoint')?.forward;
-    if (forward === undefined)
+  #upstream({ endpoint, endpointUid, path }: ReplayedEntry): Destination | string {
+    const spec = specOf(this.#endpoint(endpoint, endpointUid), 'Endpoint');
+    const { forward } = spec ?? {};
+    if (spec === undefined || forward === undefined)
       return `Endpoint ${endpoint} has no upstream: it was deleted, or its spec.forward is missing.`;
     const { namespace } = this.#plan.project;
     const { clusterDomain, translator } = this.#parts;
     const { serviceRef } = forward;
     const isTrusted = serviceRef !== undefined && translator.serviceFault(namespace, serviceRef) === undefined;
-    const { url, timeoutMs, viaService } = upstreamOf(forward, { namespace, clusterDomain, isTrusted });
+    const { url: template, timeoutMs, viaService } = upstreamOf(forward, { namespace, clusterDomain, isTrusted });
+    const sentPath = pathOf(this.#plan.spec.edit?.target) ?? path;
+    const url = serviceRef === undefined ? expandUrlFor(spec.slug, template, sentPath) : template;
+    if (url === undefined)
+      return `The path of the request does not match the slug ${spec.slug} of Endpoint ${endpoint}, so the URL of its upstream is unknown.`;
     return { target: 'Upstream', url, timeoutMs, viaService, ...WITHOUT_KEY };
   }
 
@@ -96,6 +104,10 @@ export class Destinations {
     return this.#key.value;
   }
 }
+
+/** Returns the path below the project's URI of a target such as `/PROJECT-URI/v1/orders?a=1`. */
+const pathOf = (target: string | undefined): string | undefined =>
+  target?.replace(/\?.*$/s, '').replace(/^\/[^/]*/, '');
 
 const WITHOUT_KEY = { apiKey: '', keyShown: '' };
 

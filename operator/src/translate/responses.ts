@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { LIMITS, type HeaderPair, type ResponseConfig, type ValueCondition } from '@standin/contract';
 import type { EndpointSpec, Problem } from '@standin/crds';
 import { parameterNames, type PathPattern } from '@standin/responses';
@@ -10,9 +11,9 @@ type Headers = readonly { readonly name: string; readonly value: string }[];
 export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | undefined): readonly Problem[] => {
   const { responses = [], json } = spec;
   const names = new Set(pattern === undefined ? [] : parameterNames(pattern));
-  const bytes = [json?.body ?? '', ...responses.map((response) => bodyOf(response))].reduce(
-    (sum, body) => sum + Buffer.byteLength(body),
-    0,
+  const bytes = responses.reduce(
+    (sum, { body = '', bodyBase64 = '' }) => sum + Buffer.byteLength(body) + Buffer.byteLength(bodyBase64, 'base64'),
+    Buffer.byteLength(json?.body ?? ''),
   );
   const max = LIMITS.responseBodiesBytesMax;
   return [
@@ -39,6 +40,9 @@ const problemsOf = (response: ResponseSpec, path: string, parameters: ReadonlySe
           },
         ],
   ),
+  ...(contentTypes(response.headers).length > 1
+    ? [{ path: `${path}.headers`, message: 'must contain content-type at most once' }]
+    : []),
   ...bodyProblems(response, path),
 ];
 
@@ -49,6 +53,10 @@ const bodyProblems = (response: ResponseSpec, path: string): readonly Problem[] 
   if (bodyBase64 === undefined) return jsonProblems(`${path}.body`, { body: bodyOf(response), headers });
   if (!BASE64.test(bodyBase64))
     return [{ path: `${path}.bodyBase64`, message: 'must be base64 (RFC 4648, with padding, on one line)' }];
+  if (isJson(headers) && !isUtf8(Buffer.from(bodyBase64, 'base64')))
+    return [
+      { path: `${path}.bodyBase64`, message: 'is not UTF-8, which JSON must be: set another content-type in headers' },
+    ];
   return jsonProblems(`${path}.bodyBase64`, { body: bodyOf(response), headers });
 };
 
@@ -56,13 +64,19 @@ const bodyProblems = (response: ResponseSpec, path: string): readonly Problem[] 
 const bodyOf = ({ body, bodyBase64 }: ResponseSpec): string =>
   bodyBase64 === undefined ? (body ?? '') : Buffer.from(bodyBase64, 'base64').toString();
 
+const contentTypes = (headers: Headers = []): Headers =>
+  headers.filter(({ name }) => name.toLowerCase() === 'content-type');
+
+/** Returns whether the content type is JSON or not set. */
+const isJson = (headers: Headers | undefined): boolean =>
+  contentTypes(headers).every(({ value }) => /^[^;]*[/+]json[ \t]*(;|$)/i.test(value));
+
 /** Finds a mistake in a body that must be JSON, because its content type is JSON or is not set. */
 export const jsonProblems = (
   path: string,
   { body = '', headers = [] }: { readonly body?: string | undefined; readonly headers?: Headers | undefined },
 ): readonly Problem[] => {
-  const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
-  const fault = body === '' || (type !== undefined && !/[/+]json\b/i.test(type)) ? undefined : jsonFault(body);
+  const fault = body === '' || !isJson(headers) ? undefined : jsonFault(body);
   if (fault === undefined) return [];
   const { line, column, message } = fault;
   return [{ path, message: `is not a JSON document: ${message} at line ${line}, column ${column}` }];

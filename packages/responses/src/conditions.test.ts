@@ -83,6 +83,7 @@ describe('a condition on a query parameter', () => {
     [[exact('a', 'é')], 'a=\xc3\xa9', true],
     [[exact('a', '')], 'a', true],
     [[exact('a', '%zz')], 'a=%zz', true],
+    [[present('?a')], '?a=1', true],
     [[present('a')], 'a=', true],
     [[present('a')], '', false],
     [[absent('a')], 'b=a', true],

@@ -1,15 +1,17 @@
 /** The decoded segments that each parameter matched, by the parameter's name. Only `{name...}` can match more than one segment. */
 export type PathParameters = ReadonlyMap<string, readonly string[]>;
 
+const TRAVERSAL = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 const PLAIN = /^[!-$&-~]+$/;
 
 /**
  * Decodes the percent-encoding of a path segment (latin1, as received). Returns undefined if no parameter can have this value,
- * because the segment is empty, is `.` or `..`, contains a NUL character, is not UTF-8, or has an incomplete escape.
+ * because the segment is empty, contains a NUL character, is not UTF-8, has an incomplete escape, or contains `.` or `..` between
+ * decoded slashes or backslashes, which some servers resolve.
  */
 export const decodeSegment = (segment: string): string | undefined => {
   const value = PLAIN.test(segment) ? segment : decodeEscapes(segment);
-  return value === '' || value === '.' || value === '..' || value?.includes('\0') ? undefined : value;
+  return value === undefined || value === '' || value.includes('\0') || TRAVERSAL.test(value) ? undefined : value;
 };
 
 const decodeEscapes = (segment: string): string | undefined => {

@@ -54,13 +54,11 @@ export class PatternTable<T> {
   *matches(path: string): Generator<T> {
     if (!path.startsWith('/')) return;
     const segments = path.slice(1).split('/');
-    let unfit: readonly number[] | undefined;
+    const isValue = valueCheck(segments);
     for (const { letters, values } of this.#candidatesFor(segments.length)) {
       const literals = matchedLiterals(segments, letters);
       const value = literals === undefined ? undefined : values.get(literals);
-      if (value === undefined) continue;
-      unfit ??= unfitSegments(segments);
-      if (unfit.every((index) => letters[index] === 'L')) yield value;
+      if (value !== undefined && segments.every((_, index) => letters[index] === 'L' || isValue(index))) yield value;
     }
   }
 
@@ -92,9 +90,18 @@ const matchedLiterals = (segments: readonly string[], letters: string): string |
   return literals;
 };
 
-/** Returns the positions of the segments that no parameter matches. */
-const unfitSegments = (segments: readonly string[]): readonly number[] =>
-  segments.flatMap((segment, index) => (decodeSegment(segment) === undefined ? [index] : []));
+/** Returns a function that checks whether a parameter matches the segment at a position. Decodes each segment at most once. */
+const valueCheck = (segments: readonly string[]): ((index: number) => boolean) => {
+  const checked: (boolean | undefined)[] = [];
+  return (index) => (checked[index] ??= decodeSegment(segments[index] ?? '') !== undefined);
+};
+
+/** Returns whether a path matches a pattern. */
+export const matchesPattern = (pattern: PathPattern, path: string): boolean => {
+  const table = new PatternTable<true>();
+  table.set(pattern, true);
+  return [...table.matches(path)].length > 0;
+};
 
 /** Returns the parameters of a path that matches the pattern. */
 export const parametersOf = (pattern: PathPattern, path: string): PathParameters => {

@@ -42,7 +42,7 @@ export class RequestFacts {
 
   /** Returns the decoded values of a query parameter. Bytes that are not UTF-8 become replacement characters. */
   query(name: string): readonly string[] {
-    this.#query ??= grouped(new URLSearchParams(escapeBytes(this.#input.query)));
+    this.#query ??= grouped(new URLSearchParams(`&${escapeBytes(this.#input.query)}`));
     return this.#query.get(name) ?? NONE;
   }
 }

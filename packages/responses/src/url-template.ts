@@ -1,5 +1,6 @@
 import type { PathParameters } from './parameter-value.ts';
-import { parameterNames, type PathPattern } from './path-pattern.ts';
+import { hasParameters, parameterNames, parsePathPattern, type PathPattern } from './path-pattern.ts';
+import { matchesPattern, parametersOf } from './pattern-table.ts';
 
 /** The parts of a URL: fixed text, and the names of path parameters between them. */
 export interface UrlTemplate {
@@ -43,6 +44,7 @@ export const parseUrlTemplate = (url: string, pattern: PathPattern): ParsedUrlTe
     if (!source.endsWith('}')) return refuse(`has ${source} ${place} without a closing brace`);
     if (name === undefined)
       return refuse(`has ${source} ${place}: only a path parameter can be inserted, such as \${path.id}`);
+    if (names.includes(name)) return refuse(`has ${source} ${place}, but each parameter can be inserted only once`);
     if (!known.has(name))
       return refuse(`has ${source} ${place}, but the slug has no parameter {${name}}: add it, or use one that exists`);
     if (!ORIGIN.test(url.slice(0, index)))
@@ -67,3 +69,15 @@ export const expandUrl = ({ texts, names }: UrlTemplate, parameters: PathParamet
       url + (parameters.get(name) ?? []).map(encodeURIComponent).join('/') + (texts[index + 1] ?? ''),
     texts[0] ?? '',
   );
+
+/**
+ * Returns the upstream URL of a request with this path (latin1, as received), for an endpoint with this slug. Returns undefined if
+ * the path does not match the slug, or if the slug or the URL is not valid.
+ */
+export const expandUrlFor = (slug: string, url: string, path: string): string | undefined => {
+  if (!hasParameters(slug)) return url;
+  const parsed = parsePathPattern(slug);
+  const template = parsed.ok ? parseUrlTemplate(url, parsed.pattern) : parsed;
+  if (!parsed.ok || !template.ok || !matchesPattern(parsed.pattern, path)) return undefined;
+  return expandUrl(template.template, parametersOf(parsed.pattern, path));
+};

@@ -1,0 +1,53 @@
+import type { ResourceObject } from '@standin/contract';
+import { describe, expect, test } from 'vitest';
+import { endpoint } from '../translate/translator.testing.ts';
+import { Destinations } from './destination.ts';
+import type { ReplayPlan } from './replay-plan.ts';
+
+const destinationOf = async (spec: Readonly<Record<string, unknown>>, path: string, target?: string) => {
+  const object: ResourceObject = endpoint('orders', { action: 'Forward', ...spec });
+  const plan = {
+    spec: { target: { kind: 'Upstream' }, ...(target !== undefined && { edit: { target } }) },
+    project: { uid: 'p', namespace: 'default', name: 'shop' },
+  } as unknown as ReplayPlan;
+  const destinations = new Destinations(
+    {
+      source: { readSecret: () => Promise.resolve(undefined) },
+      objects: new Map([[object.metadata.uid, object]]),
+      translator: { verdict: () => undefined, serviceFault: () => undefined, childrenOf: () => [] },
+      ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local' },
+    },
+    plan,
+  );
+  const found = await destinations.of({ endpoint: 'orders', endpointUid: object.metadata.uid, path });
+  return typeof found === 'string' ? found : found.url;
+};
+
+describe('the upstream of an Endpoint whose slug has parameters', () => {
+  const spec = { slug: '/v1/orders/{id}', forward: { url: 'https://api.example.com/orders/${path.id}' } };
+
+  test('has the values of the captured path', async () => {
+    expect(await destinationOf(spec, '/v1/orders/4%202')).toBe('https://api.example.com/orders/4%202');
+  });
+
+  test('has the values of the edited path', async () => {
+    const edited = await destinationOf(spec, '/v1/orders/42', '/g95g/v1/orders/43?a=/x');
+    expect(edited).toBe('https://api.example.com/orders/43');
+  });
+
+  test('is unknown if the path does not match the slug', async () => {
+    expect(await destinationOf(spec, '/v1/orders/42/items')).toBe(
+      'The path of the request does not match the slug /v1/orders/{id} of Endpoint orders, so the URL of its upstream is unknown.',
+    );
+  });
+});
+
+test.each([
+  [{ slug: '/a', forward: { url: 'https://api.example.com/${path.id}' } }, 'https://api.example.com/${path.id}'],
+  [
+    { slug: '/{id}', forward: { serviceRef: { name: 'warehouse', port: 80, path: '/x' } } },
+    'http://warehouse.default.svc.cluster.local:80/x',
+  ],
+])('the upstream without inserted values is as written: %j', async (spec, url) => {
+  expect(await destinationOf(spec, '/42')).toBe(url);
+});
