@@ -133,7 +133,7 @@ describe('a captured response', () => {
     const owned = await captured('fluxed', JSON.stringify(managed));
     const before = await readFile(fileOf('fluxed'), 'utf8');
     await onPage(`${owned}/mock`, async (tab) => {
-      await tab.getByText('Flux manages this object (shop)').waitFor();
+      await tab.getByText('Flux (shop) manages this object').waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
       // The server also rejects a change that does not come from the page.
       const sent = await tab.request.post(at(`${owned}/mock`), {

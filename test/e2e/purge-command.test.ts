@@ -103,7 +103,7 @@ describe('standin purge', () => {
   test('exits with code 5 on timeout, and the purge continues', async () => {
     const { code, stderr } = await purge('shop', '--all', '--reason', 'x', '--yes', '--timeout', '0s');
     expect(code).toBe(5);
-    expect(stderr).toMatch(/did not complete within 0 s \(.*\); purge-[0-9a-f]{8} continues/);
+    expect(stderr).toMatch(/did not complete within 0 s \(.*\)\. Purge purge-[0-9a-f]{8} continues/);
     await eventually('the end of the purge', log, {
       accept: (entries) => !bodiesIn(entries).includes('later'),
       timeoutMs: 60_000,
