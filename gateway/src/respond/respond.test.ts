@@ -64,7 +64,7 @@ const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
   if (route instanceof Refusal) return route.code;
   const responder = chooseResponder(head, route);
-  return [route.endpoint.config.uid, 'name' in responder ? responder.name : undefined];
+  return [route.endpoint.config.name, 'name' in responder ? responder.name : undefined];
 };
 
 const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
@@ -72,8 +72,8 @@ const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown =>
     endpoint: { ...config, action: 'JSON' as const },
     responses: () => config.responses ?? [],
   }));
-  const explanation = explain(candidates, asked);
-  return explanation.rejection ?? [explanation.endpoint?.uid, explanation.response];
+  const explanation = explain(candidates, { ...asked, body: new Uint8Array() });
+  return explanation.rejection ?? [explanation.endpoint?.name, explanation.response];
 };
 
 test('an explanation names the endpoint and the response that a gateway chooses', () => {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { LIMITS, type HeaderPair, type ResponseConfig, type ValueCondition } from '@standin/contract';
-import type { EndpointSpec, Problem } from '@standin/crds';
+import { LIMITS, type HeaderPair, type ResponseConfig } from '@standin/contract';
+import { conditionsOf, type EndpointSpec, type Problem } from '@standin/crds';
 import { parameterNames, type PathPattern } from '@standin/responses';
 import { jsonFault } from './json-document.ts';
 
@@ -84,31 +84,17 @@ export const jsonProblems = (
 
 /** Returns the responses with all defaults. */
 export const responsesOf = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
-  responses.map(({ name, when = {}, status = 200, headers = [], body, bodyBase64 }) => {
+  responses.map(({ name, when, status = 200, headers = [], body, bodyBase64 }) => {
     const text = bodyBase64 ?? body ?? '';
     return {
       name,
-      pathParams: (when.pathParams ?? []).map(conditionOf),
-      headers: (when.headers ?? []).map(conditionOf),
-      queryParams: (when.queryParams ?? []).map(conditionOf),
+      ...conditionsOf(when),
       mock: {
         ...{ status, headers: mockHeaders(text, headers), body: text },
         bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
       },
     };
   });
-
-interface ConditionSpec {
-  readonly name: string;
-  readonly type?: ValueCondition['type'] | undefined;
-  readonly value?: string | undefined;
-}
-
-const conditionOf = ({ name, type = 'Exact', value }: ConditionSpec): ValueCondition => ({
-  name,
-  type,
-  ...(value !== undefined && { value }),
-});
 
 /** Returns the headers as written. If the mock has a body and no `content-type`, puts `content-type: application/json` first. */
 export const mockHeaders = (body: string, headers: Headers): HeaderPair[] => {

@@ -9,13 +9,13 @@ interface Given extends Partial<ConditionsConfig> {
 
 const candidate = (method: Method, slug: string, responses: readonly Given[] = []): Candidate => ({
   endpoint: {
-    ...{ namespace: 'default', name: `${method} ${slug}`, uid: `${method} ${slug}`, generation: 1 },
+    ...{ namespace: 'default', name: `${method} ${slug}` },
     ...{ method, slug, action: 'JSON' },
   },
   responses: () => responses.map((response) => ({ pathParams: [], headers: [], queryParams: [], ...response })),
 });
 const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedRequest => ({
-  ...{ method: 'GET', path, query: '', headers: [] },
+  ...{ method: 'GET', path, query: '', headers: [], body: new Uint8Array() },
   ...more,
 });
 const unmetOf = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>
@@ -37,7 +37,10 @@ describe('a condition that is not met is explained with the values that the requ
       'a header with another value',
       { headers: [plan] },
       { headers: [['x-PLAN', 'free']] },
-      { on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold', seen: ['free'], seenCount: 1 },
+      {
+        ...{ on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold', seen: ['free'], seenCount: 1 },
+        message: 'The header x-plan is "free". It must be "gold".',
+      },
     ],
     ['a missing header', { headers: [plan] }, {}, { on: 'headers', name: 'x-plan', seen: [], seenCount: 0 }],
     [
