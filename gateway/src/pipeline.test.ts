@@ -258,9 +258,12 @@ test('the oldest request is the one that was received first, even if it waited f
   await recorder.call(0);
   asking.resolve(undefined);
   (await recorder.call(1)).decide(true);
-  await recorder.call(2);
+  const second = await recorder.call(2);
   await expect.poll(() => pipeline.running).toBe(2);
   expect(pipeline.oldestReceivedMs).toBeLessThan(bothReceivedMs);
+  second.decide(true);
+  await expect.poll(() => pipeline.running).toBe(1);
+  expect(pipeline.oldestReceivedMs).toBeGreaterThan(bothReceivedMs);
   pipelined.destroy();
   other.destroy();
 });

@@ -64,8 +64,11 @@ export class Pipeline {
   readonly #captureBytesMax: number;
   /** If true, every response ends its connection. */
   isDraining = false;
-  /** The requests that are being handled. */
-  readonly #running = new Set<Exchange>();
+  /**
+   * The requests that are being handled, each at its `runningIndex`. Not a Set: it replaces its table after a few deletions, and
+   * old tables refer to new ones, so that V8 moves every request to the old generation (1.5 times the CPU time).
+   */
+  readonly #running: Exchange[] = [];
   #onIdle: (() => void) | undefined;
 
   constructor(parts: PipelineParts) {
@@ -75,19 +78,18 @@ export class Pipeline {
 
   /** Handles one request. `target` is the request target as received, and `verdict` comes from the scanner. Never throws. */
   handle(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): void {
-    this.#running.add(exchange);
+    exchange.runningIndex = this.#running.push(exchange) - 1;
     void this.#run(exchange, target, verdict);
   }
 
   /** The number of running requests. */
   get running(): number {
-    return this.#running.size;
+    return this.#running.length;
   }
 
   /** The `performance.now()` time when the oldest running request was received. Infinity if no request is running. */
   get oldestReceivedMs(): number {
     let oldestMs = Infinity;
-    // A pipelined request that had to wait enters the set late, so the first request in the set is not always the oldest.
     for (const { startedMs } of this.#running) oldestMs = Math.min(oldestMs, startedMs);
     return oldestMs;
   }
@@ -109,9 +111,17 @@ export class Pipeline {
       exchange.destroy();
     } finally {
       this.#parts.budget.freeBody(exchange.headerBytes);
-      this.#running.delete(exchange);
+      this.#remove(exchange);
       if (this.running === 0) this.#onIdle?.();
     }
+  }
+
+  /** Moves the last request to the place of this one. */
+  #remove({ runningIndex }: Exchange): void {
+    const last = this.#running.pop();
+    if (last === undefined || last.runningIndex === runningIndex) return;
+    this.#running[runningIndex] = last;
+    last.runningIndex = runningIndex;
   }
 
   async #serve(accepted: Accepted): Promise<void> {

@@ -65,7 +65,7 @@ test('a path parameter matches on every gateway when the Endpoint is Ready, and 
   expect(await answersAt('/v2/orders/42')).toBe(404);
 });
 
-test('the older of two Endpoints with the same shape answers, and the other one says so until it is changed', async () => {
+test('the older of two Endpoints with the same shape answers, and the other one is Conflicted until its slug changes', async () => {
   await answer('first', '/same/{a}');
   await tenant.untilReason('Endpoint', 'first', 'Ready');
   // Creation times are in whole seconds. After this delay, `first` is certainly the older Endpoint.

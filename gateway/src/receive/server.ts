@@ -243,7 +243,7 @@ export class Receiver {
     this.#break(connection, code, detailOf(error));
   }
 
-  /** Stops parsing the following bytes, because a discarded body costs the parser as much as any other body. */
+  /** Stops parsing the following bytes, because the parser does the same work for a body that is discarded. */
   #onFragmented(connection: Connection): void {
     connection.socket.removeAllListeners('data');
     this.#break(connection, 'chunks_too_small');

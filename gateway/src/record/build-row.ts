@@ -66,6 +66,9 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     quotaPeriod: permit.period,
     quotaBlock: permit.block,
     quotaPermit: permit.number,
+    response: '',
+    delayUs: 0,
+    templateError: '',
   };
 };
 

@@ -49,6 +49,8 @@ export class Exchange {
   hasUnreadBody = true;
   /** Whether the caller waits for `100 Continue` before it sends its body. */
   awaitsContinue = false;
+  /** The position among the running requests. */
+  runningIndex = -1;
   readonly #stallTimeoutMs: number;
   #closes = false;
   #ended = false;

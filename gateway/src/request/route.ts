@@ -1,5 +1,5 @@
 import type { AccountConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
-import type { CompiledConditions, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
+import type { CompiledCondition, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
 
 /** A mock response that was checked when the configuration arrived. */
 export interface Mock {
@@ -16,7 +16,7 @@ export interface Mock {
 export interface ConditionalMock {
   readonly kind: 'JSON';
   readonly name: string;
-  readonly conditions: CompiledConditions;
+  readonly conditions: readonly CompiledCondition[];
   readonly mock: Mock;
 }
 

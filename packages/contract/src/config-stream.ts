@@ -11,7 +11,9 @@ import { LIMITS } from './limits.ts';
  *   POST /v1/acks?undeliveredMs=N&quarantined=N&features=A,B
  *                                                body: one `Ack`; the response is 204
  *   POST /v1/permits, /v1/usage, /v1/drained     blocks of a quota's permits: see quota.ts
- *   DELETE /v1/gateways/NAME?instance=UUID       goodbye message from a gateway that is shutting down; the response is 204
+ *   DELETE /v1/gateways/NAME?instance=UUID&undelivered=true
+ *                                                goodbye message from a gateway that is shutting down; the response is 204.
+ *                                                `undelivered` means that its disk has requests that are not in ClickHouse
  *
  * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the complete new
  * table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after the revision

@@ -72,6 +72,11 @@ export const LIMITS = {
   responseHeadersMax: 16,
   /** Conditions on headers, and separately on query parameters, of one response. */
   conditionsMax: 16,
+  /** How much of a request an explanation shows for each condition. The whole request may be as large as the gateway's limits. */
+  explainedValuesMax: 4,
+  explainedValueLengthMax: 200,
+  /** The maximum number of other endpoints in an explanation. */
+  explainedEndpointsMax: 5,
   conditionValueLengthMax: 1_024,
   /**
    * The estimated instructions of all regular expressions of an Endpoint together. Each character of a value costs up to 20 ns for each

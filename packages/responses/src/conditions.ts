@@ -2,37 +2,59 @@ import { LIMITS, type ResponseConfig, type ValueCondition } from '@standin/contr
 import { parseRegularExpression, type RegularExpression } from './regular-expression.ts';
 import type { RequestFacts } from './request-facts.ts';
 
-/** Returns whether a request meets all conditions of a response. */
-export const meetsConditions = (
-  facts: RequestFacts,
-  { pathParams, headers, queryParams }: CompiledConditions,
-): boolean =>
-  pathParams.every((condition) => holds(condition, facts.parameter(condition.name))) &&
-  headers.every((condition) => holds(condition, facts.header(condition.name))) &&
-  queryParams.every((condition) => holds(condition, facts.query(condition.name)));
+/** The conditions of a response, as the configuration has them. */
+export type ConditionsConfig = Pick<ResponseConfig, 'pathParams' | 'headers' | 'queryParams'>;
 
-interface CompiledCondition extends ValueCondition {
+/** A condition on a value of the request. `on` is the field of `when` that contains the condition. */
+export interface CompiledCondition extends ValueCondition {
+  readonly on: keyof ConditionsConfig;
   /** Set only for `RegularExpression`. */
   readonly expression?: RegularExpression;
 }
 
-type Conditions = Pick<ResponseConfig, 'pathParams' | 'headers' | 'queryParams'>;
-
-/** Conditions whose header names are in lower case. */
-export type CompiledConditions = Readonly<Record<keyof Conditions, readonly CompiledCondition[]>>;
+/** A condition that a request does not meet, and the values that the request has. */
+export interface UnmetCondition {
+  readonly condition: CompiledCondition;
+  /** Empty if the request has no value. Text from headers is latin1, and all other text is decoded. */
+  readonly seen: readonly string[];
+}
 
 /** Throws an error with a readable message if a regular expression is not valid. */
-export const compileConditions = ({ pathParams, headers, queryParams }: Conditions): CompiledConditions => ({
-  pathParams: pathParams.map(compileCondition),
-  headers: headers.map((condition) => compileCondition({ ...condition, name: condition.name.toLowerCase() })),
-  queryParams: queryParams.map(compileCondition),
-});
+export const compileConditions = ({ pathParams, headers, queryParams }: ConditionsConfig): CompiledCondition[] => [
+  ...pathParams.map((condition) => compileCondition({ ...condition, on: 'pathParams' })),
+  ...headers.map((condition) => compileCondition({ ...condition, on: 'headers', name: condition.name.toLowerCase() })),
+  ...queryParams.map((condition) => compileCondition({ ...condition, on: 'queryParams' })),
+];
 
-const compileCondition = (condition: ValueCondition): CompiledCondition => {
+const compileCondition = (condition: CompiledCondition): CompiledCondition => {
   if (condition.type !== 'RegularExpression') return condition;
   const parsed = parseRegularExpression(condition.value ?? '');
   if (!parsed.ok) throw new Error(`the value of the condition on ${condition.name} ${parsed.message}`);
   return { ...condition, expression: parsed.expression };
+};
+
+/** Returns whether a request meets all conditions of a response. */
+export const meetsConditions = (facts: RequestFacts, conditions: readonly CompiledCondition[]): boolean =>
+  conditions.every((condition) => unmetCondition(facts, condition) === undefined);
+
+/** Returns all conditions that a request does not meet, in order. There are none exactly if `meetsConditions` returns true. */
+export const unmetConditions = (facts: RequestFacts, conditions: readonly CompiledCondition[]): UnmetCondition[] =>
+  conditions.flatMap((condition) => unmetCondition(facts, condition) ?? []);
+
+const unmetCondition = (facts: RequestFacts, condition: CompiledCondition): UnmetCondition | undefined => {
+  const seen = valuesOf(facts, condition);
+  return holds(condition, seen) ? undefined : { condition, seen };
+};
+
+const valuesOf = (facts: RequestFacts, { on, name }: CompiledCondition): readonly string[] => {
+  switch (on) {
+    case 'pathParams':
+      return facts.parameter(name);
+    case 'headers':
+      return facts.header(name);
+    case 'queryParams':
+      return facts.query(name);
+  }
 };
 
 /** If there are several values, one that is the same, or that matches, is enough. */
