@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS, type HeaderPair, type ResponseConfig, type ValueCondition } from '@standin/contract';
 import type { EndpointSpec, Problem } from '@standin/crds';
-import { parameterNames, type PathPattern } from '@standin/responses';
+import { isParameterValue, parameterNames, parseRegularExpression, type PathPattern } from '@standin/responses';
 import { jsonFault } from './json-document.ts';
 
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
@@ -18,6 +18,7 @@ export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | unde
   const max = LIMITS.responseBodiesBytesMax;
   return [
     ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, names)),
+    ...expressionProblems(responses),
     ...(responses.length > 0 && bytes > max
       ? [
           {
@@ -30,21 +31,53 @@ export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | unde
 };
 
 const problemsOf = (response: ResponseSpec, path: string, parameters: ReadonlySet<string>): readonly Problem[] => [
-  ...(response.when?.pathParams ?? []).flatMap(({ name }, index) =>
-    parameters.has(name)
+  ...(response.when?.pathParams ?? []).flatMap(({ name, type, value }, index) => [
+    ...(parameters.has(name)
       ? []
       : [
           {
             path: `${path}.when.pathParams[${index}].name`,
             message: `is ${name}, but the slug has no parameter {${name}}: add it to the slug, or remove the condition`,
           },
-        ],
-  ),
+        ]),
+    ...(type === 'RegularExpression' || isParameterValue(value)
+      ? []
+      : [
+          {
+            path: `${path}.when.pathParams[${index}].value`,
+            message: `is a value that {${name}} never matches (it is empty or has . or .. as a segment): remove the condition`,
+          },
+        ]),
+  ]),
   ...(contentTypes(response.headers).length > 1
     ? [{ path: `${path}.headers`, message: 'must contain content-type at most once' }]
     : []),
   ...bodyProblems(response, path),
 ];
+
+/** Finds mistakes in regular expressions. Checks their size together, which limits the time that a request takes. */
+const expressionProblems = (responses: readonly ResponseSpec[]): readonly Problem[] => {
+  const max = LIMITS.regularExpressionsSizeMax;
+  let size = 0;
+  const problems = responses.flatMap(({ when = {} }, index) =>
+    CONDITIONS.flatMap((kind) =>
+      (when[kind] ?? []).flatMap(({ type, value = '' }, at) => {
+        // What is too large together is not compiled, because that could take seconds.
+        if (type !== 'RegularExpression' || size > max) return [];
+        const parsed = parseRegularExpression(value);
+        size += parsed.ok ? parsed.expression.size : value.length;
+        return parsed.ok
+          ? []
+          : [{ path: `spec.responses[${index}].when.${kind}[${at}].value`, message: parsed.message }];
+      }),
+    ),
+  );
+  if (size <= max) return problems;
+  const message = `must have regular expressions of no more than about ${max} instructions together: use shorter ones, or fewer`;
+  return [...problems, { path: 'spec.responses', message }];
+};
+
+const CONDITIONS = ['pathParams', 'headers', 'queryParams'] as const;
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

@@ -53,7 +53,7 @@ const forwardAction = z.strictObject({
   viaService: z.boolean(),
 });
 
-/** A condition on a value of the request. `value` is set only for `Exact`. */
+/** A condition on a value of the request. `value` is set only for `Exact` and `RegularExpression`. */
 const valueCondition = z.strictObject({
   name: z.string(),
   type: z.enum(VALUE_CONDITIONS),
@@ -122,7 +122,7 @@ export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
  * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
  * that it supports, so that the operator withholds objects that need others.
  */
-export const CONFIG_FEATURES = ['path-parameters', 'responses'] as const;
+export const CONFIG_FEATURES = ['path-parameters', 'responses', 'regular-expressions'] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
 /** Returns the features that a gateway must support to serve the object. */
@@ -131,9 +131,13 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
   const needed: Readonly<Record<ConfigFeature, boolean>> = {
     'path-parameters': object.slug.includes('{'),
     responses: object.responses !== undefined,
+    'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);
 };
+
+const conditionsOf = ({ responses = [] }: EndpointConfig): readonly ValueCondition[] =>
+  responses.flatMap(({ pathParams, headers, queryParams }) => [...pathParams, ...headers, ...queryParams]);
 
 /** Identifies an object in deltas and acknowledgements, for example `Endpoint/1f0c…`. */
 export type ConfigKey = string;

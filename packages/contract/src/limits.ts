@@ -83,6 +83,13 @@ export const LIMITS = {
   /** The maximum number of other endpoints in an explanation. */
   explainedEndpointsMax: 5,
   conditionValueLengthMax: 1_024,
+  /**
+   * The estimated instructions of all regular expressions of an Endpoint together. Each character of a value costs up to 20 ns for each
+   * instruction, so a request takes at most 40 ms.
+   */
+  regularExpressionsSizeMax: 2_000,
+  /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
+  matchedValuesLengthMax: 1_024,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,
