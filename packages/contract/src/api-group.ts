@@ -80,6 +80,9 @@ export type Action = (typeof ACTIONS)[number];
 /** How a condition compares a value of a request. */
 export const VALUE_CONDITIONS = ['Exact', 'Present', 'Absent'] as const;
 
+/** How the delay of a response is chosen. */
+export const DELAY_TYPES = ['Fixed', 'Uniform', 'LogNormal'] as const;
+
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
