@@ -69,6 +69,11 @@ export const LIMITS = {
   displayNameLengthMax: 128,
   mockHeadersMax: 64,
   responsesMax: 32,
+  /**
+   * The maximum number of responses that a gateway counts separately in its metrics. Prometheus keeps each series of each gateway
+   * in memory.
+   */
+  responseSeriesMax: 1_000,
   /** All mock bodies of an Endpoint together, for the same reason as `mockBodyBytesMax`. */
   responseBodiesBytesMax: 200_000,
   /** With more, the API server would refuse the CRD, because its rules would be too expensive. */

@@ -17,7 +17,9 @@ export interface Field {
 const METHOD_VALUES = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly Method[];
 const OUTCOME_VALUES = [
   'mocked',
+  'template_failed',
   'forwarded',
+  'fallback',
   'upstream_failed',
   'upstream_timeout',
   'response_unknown',

@@ -118,7 +118,7 @@ describe('a problem', () => {
     ['size:>ten', '>ten', 'size:>10kb'],
     ['resp.size:-1', '-1', 'resp.size:>10kb'],
     ['method:PSOT', 'PSOT', 'Did you mean POST?'],
-    ['outcome:x', 'x', 'must be mocked, forwarded'],
+    ['outcome:x', 'x', 'must be mocked, template_failed, forwarded'],
     ['id:0193', '0193', 'write id:0193*'],
     ['body:""', '""', 'To find empty bodies, search for req.size:0'],
     ['""', '""', 'The quotes are empty'],
