@@ -126,13 +126,14 @@ export class Pipeline {
 
   async #serve(accepted: Accepted): Promise<void> {
     const { metrics, budget, tracing } = this.#parts;
-    const { exchange, head, responder, body } = accepted;
+    const { exchange, head, responder, route, body } = accepted;
     const recording = this.#record(accepted);
     const span = tracing?.start(accepted);
     try {
       if (await recording) {
         await this.#answer(accepted, span);
         metrics.answered(responder.kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
+        metrics.responded(route.endpoint, responder);
       } else {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
       }

@@ -1,5 +1,6 @@
 import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
 import type { Accepted } from '../request/accepted.ts';
+import { responseNameOf } from '../request/route.ts';
 
 /** The response, as stored in the log. */
 export interface Answered {
@@ -66,7 +67,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     quotaPeriod: permit.period,
     quotaBlock: permit.block,
     quotaPermit: permit.number,
-    response: '',
+    response: responseNameOf(accepted.responder),
     delayUs: 0,
     templateError: '',
   };

@@ -42,8 +42,11 @@ type ServedEndpoint = CompiledEndpoint &
 
 export type ForwardEndpoint = Extract<ServedEndpoint, { kind: 'Forward' }>;
 
-/** What responds to a request: a mock, or the upstream of an endpoint. */
-export type Responder = { readonly kind: 'JSON'; readonly mock: Mock } | ForwardEndpoint;
+/** What responds to a request: one of the endpoint's responses, or the action of the endpoint. */
+export type Responder = ConditionalMock | ServedEndpoint;
+
+/** Returns the name of the response, or an empty name if the action of the endpoint responds. */
+export const responseNameOf = (responder: Responder): string => ('name' in responder ? responder.name : '');
 
 /** A `Withheld` endpoint is one that only a newer version of the gateway can serve. */
 export type Endpoint = ServedEndpoint | (CompiledEndpoint & { readonly kind: 'Withheld' });

@@ -49,6 +49,9 @@ export const LIMITS = {
    */
   upstreamHeadLinesMax: 2_000,
 
+  /** The time that the gateway may hold a response back. A caller occupies a connection meanwhile. */
+  responseDelayMsMax: 300_000,
+
   // ── resources ──
   /** kubectl apply keeps a copy of the object in an annotation. An object's annotations are limited to 262,144 bytes together. */
   mockBodyBytesMax: 200_000,
@@ -66,6 +69,11 @@ export const LIMITS = {
   displayNameLengthMax: 128,
   mockHeadersMax: 64,
   responsesMax: 32,
+  /**
+   * The maximum number of responses that a gateway counts separately in its metrics. Prometheus keeps each series of each gateway
+   * in memory.
+   */
+  responseSeriesMax: 1_000,
   /** All mock bodies of an Endpoint together, for the same reason as `mockBodyBytesMax`. */
   responseBodiesBytesMax: 200_000,
   /** With more, the API server would refuse the CRD, because its rules would be too expensive. */
