@@ -81,6 +81,9 @@ export type Action = (typeof ACTIONS)[number];
 export const PATH_CONDITIONS = ['Exact', 'RegularExpression'] as const;
 export const VALUE_CONDITIONS = [...PATH_CONDITIONS, 'Present', 'Absent'] as const;
 
+/** How the delay of a response is chosen. */
+export const DELAY_TYPES = ['Fixed', 'Uniform', 'LogNormal'] as const;
+
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 

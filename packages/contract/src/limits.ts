@@ -49,6 +49,9 @@ export const LIMITS = {
    */
   upstreamHeadLinesMax: 2_000,
 
+  /** The time that the gateway may hold a response back. A caller occupies a connection meanwhile. */
+  responseDelayMsMax: 300_000,
+
   // ── resources ──
   /** kubectl apply keeps a copy of the object in an annotation. An object's annotations are limited to 262,144 bytes together. */
   mockBodyBytesMax: 200_000,

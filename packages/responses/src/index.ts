@@ -1,4 +1,5 @@
 export * from './conditions.ts';
+export * from './delay.ts';
 export * from './explain.ts';
 export * from './parameter-value.ts';
 export * from './path-pattern.ts';
