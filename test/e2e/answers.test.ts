@@ -133,6 +133,21 @@ describe('responses with conditions', () => {
     expect(await answers()).toEqual(['action', 'gold', 'action', 'gold']);
   });
 
+  test('can have regular expressions, and a mistake in one is in the condition', async () => {
+    const matching = (value: string) => ({
+      ...gold,
+      when: { headers: [{ name: 'x-plan', type: 'RegularExpression', value }] },
+    });
+    await respond(matching('(?=g)old'));
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toBe(
+      'spec.responses[0].when.headers[0].value: has (?= at character 1: RE2 has no look-around; add another condition instead.',
+    );
+    await respond(matching('g.*|silver'));
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answersAt('/plans/1', { 'x-plan': 'gold' })).toBe('gold');
+    expect(await answersAt('/plans/1', { 'x-plan': 'marigold' })).toBe('action');
+  });
+
   test('are recorded with their bodies', async () => {
     await respond({ ...gold, status: 202 });
     await tenant.untilReason('Endpoint', 'plans', 'Ready');

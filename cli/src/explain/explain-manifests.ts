@@ -1,6 +1,12 @@
 import type { EndpointConfig, ProjectConfig } from '@standin/contract';
 import { operatorSettings, translateManifests, translateSettings } from '@standin/operator';
-import { explain, type Candidate, type ExplainedRequest, type Explanation } from '@standin/responses';
+import {
+  compileConditions,
+  explain,
+  type Candidate,
+  type ExplainedRequest,
+  type Explanation,
+} from '@standin/responses';
 import { PlainError } from '../plain-error.ts';
 import { missingProject, type ProjectChoice } from '../server/projects.ts';
 import { readManifests } from '../validate/read-manifests.ts';
@@ -41,7 +47,12 @@ export const explainManifests = async (names: readonly string[], options: Descri
 const candidateOf = (config: EndpointConfig): Candidate[] => {
   const { namespace, name, method, slug, action, responses = [] } = config;
   if (action.kind === 'Withheld') return [];
-  return [{ endpoint: { namespace, name, method, slug, action: action.kind }, responses: () => responses }];
+  return [
+    {
+      endpoint: { namespace, name, method, slug, action: action.kind },
+      responses: () => responses.map((one) => ({ name: one.name, conditions: compileConditions(one) })),
+    },
+  ];
 };
 
 const projectOf = (

@@ -70,8 +70,11 @@ describe('the explanation of a captured request', () => {
     expect(await explained(object)).toMatchObject({ isChanged: true, endpoint: { name: object.metadata.name } });
   });
 
-  it('explains an invalid spec, which the operator has not evaluated yet, without its responses', async () => {
-    expect(await explained(endpoint('orders', { responses: 'gold' }))).toMatchObject({ unmatched: [] });
+  it.each([
+    'gold',
+    [{ name: 'a', when: { headers: [{ name: 'a', type: 'RegularExpression', value: '(' }] }, body: '1' }],
+  ])('leaves out the responses of an invalid spec, which the operator has not evaluated yet: %j', async (invalid) => {
+    expect(await explained(endpoint('orders', { responses: invalid }))).toMatchObject({ unmatched: [] });
   });
 
   it('says that no endpoint has the path any longer', async () => {

@@ -1,6 +1,6 @@
 import { ACTIONS, isRecord, METHODS, type LogRow, type ResourceObject } from '@standin/contract';
 import { conditionsOf, parseObject } from '@standin/crds';
-import { explain, type Candidate, type Explanation } from '@standin/responses';
+import { compileConditions, explain, type Candidate, type Explanation } from '@standin/responses';
 import type { Backend } from '../backend.ts';
 import { conditionsOf as statusConditionsOf } from '../resources/resource-view.ts';
 
@@ -54,11 +54,15 @@ const candidateOf = (object: ResourceObject, project: string): Candidate[] => {
   ];
 };
 
+/** Returns no responses if the spec is not valid, which means that the operator has not evaluated it yet. */
 const responsesOf = (object: ResourceObject): ReturnType<Candidate['responses']> => {
   const parsed = parseObject(object);
-  // An invalid spec is one that the operator has not evaluated yet.
   const { responses = [] } = parsed.ok && parsed.value.kind === 'Endpoint' ? parsed.value.spec : {};
-  return responses.map(({ name, when }) => ({ name, ...conditionsOf(when) }));
+  try {
+    return responses.map(({ name, when }) => ({ name, conditions: compileConditions(conditionsOf(when)) }));
+  } catch {
+    return [];
+  }
 };
 
 const isAccepted = (object: ResourceObject): boolean =>

@@ -1,4 +1,5 @@
-import type { ResponseConfig, ValueCondition } from '@standin/contract';
+import { LIMITS, type ResponseConfig, type ValueCondition } from '@standin/contract';
+import { parseRegularExpression, type RegularExpression } from './regular-expression.ts';
 import type { RequestFacts } from './request-facts.ts';
 
 /** The conditions of a response, as the configuration has them. */
@@ -7,6 +8,8 @@ export type ConditionsConfig = Pick<ResponseConfig, 'pathParams' | 'headers' | '
 /** A condition on a value of the request. `on` is the field of `when` that contains the condition. */
 export interface CompiledCondition extends ValueCondition {
   readonly on: keyof ConditionsConfig;
+  /** Set only for `RegularExpression`. */
+  readonly expression?: RegularExpression;
 }
 
 /** A condition that a request does not meet, and the values that the request has. */
@@ -16,11 +19,19 @@ export interface UnmetCondition {
   readonly seen: readonly string[];
 }
 
+/** Throws an error with a readable message if a regular expression is not valid. */
 export const compileConditions = ({ pathParams, headers, queryParams }: ConditionsConfig): CompiledCondition[] => [
-  ...pathParams.map((condition) => ({ ...condition, on: 'pathParams' as const })),
-  ...headers.map((condition) => ({ ...condition, on: 'headers' as const, name: condition.name.toLowerCase() })),
-  ...queryParams.map((condition) => ({ ...condition, on: 'queryParams' as const })),
+  ...pathParams.map((condition) => compileCondition({ ...condition, on: 'pathParams' })),
+  ...headers.map((condition) => compileCondition({ ...condition, on: 'headers', name: condition.name.toLowerCase() })),
+  ...queryParams.map((condition) => compileCondition({ ...condition, on: 'queryParams' })),
 ];
+
+const compileCondition = (condition: CompiledCondition): CompiledCondition => {
+  if (condition.type !== 'RegularExpression') return condition;
+  const parsed = parseRegularExpression(condition.value ?? '');
+  if (!parsed.ok) throw new Error(`the value of the condition on ${condition.name} ${parsed.message}`);
+  return { ...condition, expression: parsed.expression };
+};
 
 /** Returns whether a request meets all conditions of a response. */
 export const meetsConditions = (facts: RequestFacts, conditions: readonly CompiledCondition[]): boolean =>
@@ -46,14 +57,20 @@ const valuesOf = (facts: RequestFacts, { on, name }: CompiledCondition): readonl
   }
 };
 
-/** If there are several values, one that is the same is enough. */
-const holds = ({ type, value }: ValueCondition, values: readonly string[]): boolean => {
+/** If there are several values, one that is the same, or that matches, is enough. */
+const holds = ({ type, value, expression }: CompiledCondition, values: readonly string[]): boolean => {
   switch (type) {
     case 'Exact':
       return values.includes(value ?? '');
+    case 'RegularExpression':
+      return areMatchable(values) && values.some((one) => expression?.automaton.matches(one));
     case 'Present':
       return values.length > 0;
     case 'Absent':
       return values.length === 0;
   }
 };
+
+/** Returns whether values are short enough to be compared with a regular expression. */
+export const areMatchable = (values: readonly string[]): boolean =>
+  values.reduce((sum, { length }) => sum + length, 0) <= LIMITS.matchedValuesLengthMax;

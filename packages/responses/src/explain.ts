@@ -1,5 +1,5 @@
 import { LIMITS, type Action, type HeaderPair, type Method } from '@standin/contract';
-import { compileConditions, unmetConditions, type ConditionsConfig, type UnmetCondition } from './conditions.ts';
+import { areMatchable, unmetConditions, type CompiledCondition, type UnmetCondition } from './conditions.ts';
 import { describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
@@ -30,7 +30,7 @@ export interface ExplainedEndpoint {
 /** An endpoint that gateways serve. `responses` is called only for the endpoint that responds. */
 export interface Candidate {
   readonly endpoint: ExplainedEndpoint;
-  responses(): readonly (ConditionsConfig & { readonly name: string })[];
+  responses(): readonly { readonly name: string; readonly conditions: readonly CompiledCondition[] }[];
 }
 
 /** A condition that the request does not meet. Values are shortened to `LIMITS.explainedValueLengthMax` characters. */
@@ -121,8 +121,8 @@ const explainResponses = (
   const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, path);
   const facts = new RequestFacts({ headers, query, parameters });
   const unmatched: UnmatchedResponse[] = [];
-  for (const { name, ...conditions } of candidate.responses()) {
-    const unmet = unmetConditions(facts, compileConditions(conditions));
+  for (const { name, conditions } of candidate.responses()) {
+    const unmet = unmetConditions(facts, conditions);
     if (unmet.length === 0) return { response: name, unmatched: nearMissesFirst(unmatched) };
     unmatched.push({ name, unmet: unmet.map(shorten) });
   }
@@ -139,7 +139,7 @@ const shorten = ({ condition: { on, name, type, value }, seen }: UnmetCondition)
     seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
     seenCount: seen.length,
   };
-  return { ...short, message: describeUnmet(short) };
+  return { ...short, message: describeUnmet({ ...short, isTooLong: !areMatchable(seen) }) };
 };
 
 const shortText = (text: string): string =>
