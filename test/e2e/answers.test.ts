@@ -65,7 +65,7 @@ test('a path parameter matches on every gateway when the Endpoint is Ready, and 
   expect(await answersAt('/v2/orders/42')).toBe(404);
 });
 
-test('the older of two Endpoints with the same shape answers, and the other one says so until it is changed', async () => {
+test('the older of two Endpoints with the same shape answers, and the other one is Conflicted until its slug changes', async () => {
   await answer('first', '/same/{a}');
   await tenant.untilReason('Endpoint', 'first', 'Ready');
   // Creation times are in whole seconds. After this delay, `first` is certainly the older Endpoint.
@@ -131,6 +131,21 @@ describe('responses with conditions', () => {
     await respond(gold);
     await tenant.untilReason('Endpoint', 'plans', 'Ready');
     expect(await answers()).toEqual(['action', 'gold', 'action', 'gold']);
+  });
+
+  test('can have regular expressions, and a mistake in one is in the condition', async () => {
+    const matching = (value: string) => ({
+      ...gold,
+      when: { headers: [{ name: 'x-plan', type: 'RegularExpression', value }] },
+    });
+    await respond(matching('(?=g)old'));
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toBe(
+      'spec.responses[0].when.headers[0].value: has (?= at character 1: RE2 has no look-around; add another condition instead.',
+    );
+    await respond(matching('g.*|silver'));
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answersAt('/plans/1', { 'x-plan': 'gold' })).toBe('gold');
+    expect(await answersAt('/plans/1', { 'x-plan': 'marigold' })).toBe('action');
   });
 
   test('are recorded with their bodies', async () => {

@@ -64,6 +64,7 @@ describe('an entry', () => {
       responseBodyBytes: 2 ** 40,
       responseTruncated: true,
       upstreamError: 'connect ECONNREFUSED — “naïve”',
+      ...{ response: 'gold', delayUs: 1_500, templateError: '“x” is not a number' },
     });
     await insert([row]);
 
@@ -79,6 +80,7 @@ describe('an entry', () => {
       },
       response: { headers: row.responseHeaders, trailers: row.responseTrailers, truncated: true, bodyBytes: 2 ** 40 },
       upstreamError: row.upstreamError,
+      ...{ responseName: 'gold', delayMs: 1.5, templateError: row.templateError },
     });
     expect(bodyBytesOf((entry as LogEntry).request)).toEqual(byteValues);
     expect(bodyBytesOf((entry as LogEntry).response)).toEqual(row.responseBody);
@@ -123,6 +125,49 @@ describe('an entry', () => {
       `SELECT request_header_map['x-event'], traceparent FROM log WHERE id = '${row.id}' FORMAT TabSeparated`,
     );
     expect(found).toBe(`push\t${traceparent}`);
+  });
+});
+
+describe('the columns of spec.responses', () => {
+  /** A row as a gateway from before these columns writes it: without the bytes of two empty texts and a number. */
+  const withoutNewColumns = (row: LogRow): Buffer => encodeRow(row).subarray(0, -10);
+  const columnCount = LOG_COLUMNS.indexOf('response');
+
+  test('are added to a filled table, and gateways and readers of the previous version keep working', async () => {
+    const database = `before_${clickHouse.database}`;
+    const older = queryOf({ ...clickHouse, database });
+    const migrations = await loadMigrations({ database, cluster: clickHouse.cluster });
+    await query(
+      `CREATE DATABASE ${database} ${clickHouse.cluster === undefined ? '' : `ON CLUSTER ${clickHouse.cluster}`}`,
+    );
+    for (const { statements } of migrations.slice(
+      0,
+      migrations.findIndex(({ name }) => name === '009_log_responses'),
+    ))
+      for (const sql of statements) await older(sql);
+    const upgraded = openLogStore({ ...clickHouse, database });
+    const [before, spooled] = [newLogRow(newProject()), newLogRow(newProject())];
+    const asOlder = (row: LogRow) =>
+      upgraded.insert({ rows: withoutNewColumns(row), rowCount: 1, token: row.id, columnCount });
+    await asOlder(before);
+    await upgraded.migrate();
+    await asOlder(spooled);
+    for (const { id } of [before, spooled]) {
+      expect(await upgraded.get(id)).toMatchObject({ id, responseName: '', delayMs: 0, templateError: '' });
+    }
+    const after = newLogRow({ ...newProject(), response: 'gold', delayUs: 2_000_000 });
+    await upgraded.insert({ rows: encodeRow(after), rowCount: 1, token: after.id });
+    const found = await upgraded.list({ projectUid: EVERY_PROJECT, limit: 10 });
+    expect(found.map(({ id, responseName, delayMs }) => [id, responseName, delayMs]).sort()).toEqual(
+      [
+        [before.id, '', 0],
+        [spooled.id, '', 0],
+        [after.id, 'gold', 2_000],
+      ].sort(),
+    );
+    const known = LOG_COLUMNS.slice(0, columnCount).join(', ');
+    expect(await older(`SELECT count() FROM (SELECT ${known} FROM log)`)).toBe('3');
+    await upgraded.close();
   });
 });
 

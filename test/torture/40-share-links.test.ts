@@ -217,7 +217,14 @@ describe('40: a shared page', () => {
         responseBody: Buffer.from(`you said ${BASE64} and ${ESCAPED}`),
       }),
     ],
-    ['in the upstream URL and its error', { upstreamUrl: `https://up/?key=${SECRET}`, upstreamError: `no ${SECRET}` }],
+    [
+      'in the upstream URL and in errors',
+      {
+        upstreamUrl: `https://up/?key=${SECRET}`,
+        upstreamError: `no ${SECRET}`,
+        templateError: `not a number: ${SECRET}`,
+      },
+    ],
   ])('contains no secret %s', async (_, changes) => {
     const { url } = await share(await capture(changes));
     const { body } = await opens(url);

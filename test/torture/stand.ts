@@ -218,7 +218,7 @@ export class Stand implements AsyncDisposable {
   }
 
   /**
-   * Checks that every accepted request has exactly one row, and that no project has any other row. Sends a final request, whose row
+   * Checks that every accepted request has exactly one row, and that no project has rows of other requests. Sends a final request, whose row
    * proves that the gateway still responds and that all earlier rows are in the log. Returns up to 1,000 entries, oldest first.
    */
   async verify(): Promise<readonly LogEntry[]> {

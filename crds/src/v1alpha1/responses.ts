@@ -1,8 +1,9 @@
-import { LIMITS, VALUE_CONDITIONS } from '@standin/contract';
+import { LIMITS, PATH_CONDITIONS, VALUE_CONDITIONS } from '@standin/contract';
 import { z } from 'zod';
 import { integer, text } from '../fields.ts';
 import { headerNameRules, headerValueRules, mockHeaderRules, PARAMETER_NAME } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
+import { delay } from './delay.ts';
 
 /** RFC 9110: responses with these statuses never have a body. */
 const BODYLESS_STATUSES: readonly number[] = [204, 205, 304];
@@ -71,12 +72,14 @@ export const json = withRules(
       .describe(
         'Response headers, in the order in which they are sent. A name can occur several times. If content-type is missing, content-type: application/json is added.',
       ),
+    delay,
   }),
   mockRules,
 );
 
-const TYPE =
-  'How the value is compared. Exact: it is the same as value. Present: there is a value. Absent: there is none. Default: Exact.';
+const COMPARED =
+  'How the value is compared. Exact: it is the same as value. RegularExpression: the whole value matches the regular expression in value (RE2 syntax).';
+const TYPE = `${COMPARED} Present: there is a value. Absent: there is none. Default: Exact.`;
 
 const conditionValue = (more: readonly Rule<string>[] = []) =>
   withRules(text({ max: LIMITS.conditionValueLengthMax }), more);
@@ -86,17 +89,19 @@ interface Condition {
   readonly value?: string | undefined;
 }
 
+const takesValue = (type: (typeof VALUE_CONDITIONS)[number]): boolean => type !== 'Present' && type !== 'Absent';
+
 const conditionRules: readonly Rule<Condition>[] = [
   {
-    cel: "has(self.value) || (has(self.type) && self.type != 'Exact')",
-    holds: ({ type = 'Exact', value }) => value !== undefined || type !== 'Exact',
-    message: 'is required if type is Exact',
+    cel: "has(self.value) || (has(self.type) && self.type in ['Present', 'Absent'])",
+    holds: ({ type = 'Exact', value }) => value !== undefined || !takesValue(type),
+    message: 'is required if type is Exact or RegularExpression',
     field: 'value',
     required: true,
   },
   {
-    cel: "!has(self.value) || !has(self.type) || self.type == 'Exact'",
-    holds: ({ type = 'Exact', value }) => value === undefined || type === 'Exact',
+    cel: "!has(self.value) || !has(self.type) || !(self.type in ['Present', 'Absent'])",
+    holds: ({ type = 'Exact', value }) => value === undefined || takesValue(type),
     message: 'must be omitted if type is Present or Absent',
     field: 'value',
   },
@@ -107,11 +112,8 @@ const pathParam = z
     name: withRules(text({ min: 1, max: LIMITS.parameterNameLengthMax }), [
       matches(PARAMETER_NAME, 'must be the name of a parameter in the slug, without braces'),
     ]).describe('Name of a parameter in the slug, for example id.'),
-    type: z
-      .enum(['Exact'])
-      .optional()
-      .describe('How the value is compared. Exact: it is the same as value. Default: Exact.'),
-    value: conditionValue().describe('The decoded value, for example 42.'),
+    type: z.enum(PATH_CONDITIONS).optional().describe(`${COMPARED} Default: Exact.`),
+    value: conditionValue().describe('The decoded value, for example 42, or a regular expression, for example [0-9]+.'),
   })
   .describe('A condition on a path parameter.');
 
@@ -128,7 +130,9 @@ const headerCondition = withRules(
     type: z.enum(VALUE_CONDITIONS).optional().describe(TYPE),
     value: conditionValue(headerValueRules)
       .optional()
-      .describe('The value, for example gold. If the header occurs several times, one of its values must be the same.'),
+      .describe(
+        'The value, for example gold, or a regular expression, for example gold|silver. If the header occurs several times, one of its values is enough.',
+      ),
   }),
   conditionRules,
 ).describe('A condition on a request header.');
@@ -142,7 +146,7 @@ const queryCondition = withRules(
     value: conditionValue()
       .optional()
       .describe(
-        'The decoded value, for example items. If the parameter occurs several times, one of its values must be the same.',
+        'The decoded value, for example items, or a regular expression, for example item.*. If the parameter occurs several times, one of its values is enough.',
       ),
   }),
   conditionRules,
@@ -234,6 +238,7 @@ const response = withRules(
       .describe(
         'The response body in base64 (RFC 4648, with padding, on one line), for content that is not text, for example iVBORw0KGgo=.',
       ),
+    delay,
   }),
   bodyRules,
 ).describe('A mock response and the conditions under which it is returned.');

@@ -30,7 +30,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const form = await request.formData();
   const share = form.get('share');
   try {
-    // Also succeeds if the link no longer exists, because then it does not work any more.
+    // Also succeeds if the link no longer exists, because then it no longer works.
     await revokeShare(backend.resources, names, typeof share === 'string' ? share : '');
   } catch (error) {
     return data({ refusal: refusalOf(error) }, { status: 409 });

@@ -28,6 +28,7 @@ export const SUMMARY: LogSummary = {
   status: 200,
   durationMs: 1,
   outcome: 'mocked',
+  responseName: '',
   projectUid: 'u',
   bodyBytes: 0,
   insertedAtMs: 1_000,

@@ -13,6 +13,7 @@ const COLUMNS = [
   ['endpoint', ({ endpoint }) => endpoint],
   ['outcome', ({ outcome }) => outcome],
   ['project', ({ namespace, project }) => `${namespace}/${project}`],
+  ['response', ({ responseName }) => responseName],
 ] as const satisfies readonly (readonly [string, (summary: LogSummary) => string])[];
 
 /** Returns whether a spreadsheet would interpret the text as a formula (OWASP, CSV injection). */

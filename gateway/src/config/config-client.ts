@@ -171,7 +171,7 @@ export class ConfigClient {
 
   async #goodbye(): Promise<void> {
     const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
-    await this.#connection?.goodbye(signal).catch((error: unknown) => {
+    await this.#connection?.goodbye(this.#options.undelivered(), signal).catch((error: unknown) => {
       this.#options.logger.info({ reason: reasonOf(error) }, 'could not send the goodbye message');
     });
   }

@@ -14,6 +14,7 @@ import {
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { RoutingTable, type TableEntry } from '../match/routing-table.ts';
+import type { Endpoint } from '../request/route.ts';
 import { compile } from './compile.ts';
 
 /** A finished transaction, to be acknowledged. */
@@ -129,6 +130,12 @@ export class ConfigStore {
   #isStaleAt(nowMs: number): boolean {
     const { uptimeMs, atMs } = this.#confirmed;
     return Math.max(nowMs - uptimeMs, this.#clock() - atMs) > this.#maxStalenessMs;
+  }
+
+  /** Returns the active endpoint with this uid, or undefined if there is none. */
+  endpoint(uid: string): Endpoint | undefined {
+    const entry = this.#table?.entry(configKey({ kind: 'Endpoint', uid }));
+    return entry?.kind === 'Endpoint' ? entry.endpoint : undefined;
   }
 
   /** Returns all active objects, for the copy on disk. */

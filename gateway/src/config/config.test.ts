@@ -3,7 +3,8 @@ import { link, mkdir, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } fr
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LIMITS, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
+import { LogStoreError } from '@standin/logstore';
+import { CONFIG_FEATURES, LIMITS, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemorySink } from '../deliver/memory-sink.testing.ts';
 import { runGateway, type Gateway } from '../gateway.ts';
@@ -48,9 +49,13 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-const start = async (more: Record<string, unknown> = {}, spoolDisk: SpoolDisk = nodeDisk): Promise<Gateway> => {
+const start = async (
+  more: Record<string, unknown> = {},
+  spoolDisk: SpoolDisk = nodeDisk,
+  logSink = new MemorySink(),
+): Promise<Gateway> => {
   const settings = testSettings(dir, { name: 'gateway-0', operator: { urls: [operator.url] }, ...more });
-  const gateway = await runGateway({ settings, logger: quiet, logSink: new MemorySink(), spoolDisk });
+  const gateway = await runGateway({ settings, logger: quiet, logSink, spoolDisk });
   cleanups.push(() => gateway.stop());
   return gateway;
 };
@@ -205,7 +210,7 @@ describe('an endpoint that only a newer gateway can serve', () => {
 
   test('is answered with 503, even if an earlier version of the endpoint was served', async () => {
     const gateway = await startWith();
-    expect(operator.query.get('features')).toBe('path-parameters,responses');
+    expect(operator.query.get('features')).toBe(CONFIG_FEATURES.join());
     await operator.publish([endpoint('/v1/{id}')]);
     expect(await statusOf(gateway, `/${URI}/v1/a`)).toBe(200);
     expect((await operator.publish([WITHHELD])).rejected).toEqual([]);
@@ -285,6 +290,19 @@ describe('the operator', () => {
     const gateway = await startWith();
     await gateway.stop();
     expect(operator.goodbyes).toEqual([expect.stringMatching(/^\/v1\/gateways\/gateway-0 [0-9a-f-]{36}$/)]);
+  });
+
+  test('learns from the goodbye message that requests remain on the disk', async () => {
+    const sink = new MemorySink();
+    sink.onInsert = () => {
+      throw new LogStoreError('unavailable', { kind: 'retryable', code: '1' });
+    };
+    const gateway = await start({ drainTimeoutMs: 100 }, nodeDisk, sink);
+    await operator.acked(operator.revision);
+    await operator.publish(BASIC_OBJECTS);
+    expect(await statusOf(gateway)).toBe(200);
+    await gateway.stop();
+    expect(operator.goodbyes).toEqual([expect.stringMatching(/ with undelivered requests$/)]);
   });
 });
 

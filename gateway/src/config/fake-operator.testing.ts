@@ -149,7 +149,8 @@ export class FakeOperator {
       this.#events.emit('ack');
     } else {
       this.onGoodbye();
-      this.goodbyes.push(`${pathname} ${searchParams.get('instance') ?? ''}`);
+      const end = searchParams.has('undelivered') ? ' with undelivered requests' : '';
+      this.goodbyes.push(`${pathname} ${searchParams.get('instance') ?? ''}${end}`);
       response.writeHead(204).end();
     }
   }

@@ -135,10 +135,13 @@ export class OperatorConnection {
   }
 
   /** Announces that this gateway is stopping, so that the operator does not wait for it. */
-  async goodbye(signal: AbortSignal): Promise<void> {
+  async goodbye({ ageMs, quarantined }: Undelivered, signal: AbortSignal): Promise<void> {
     const { name, instance } = this.#gateway;
-    const path = `/v1/gateways/${encodeURIComponent(name)}?instance=${encodeURIComponent(instance)}`;
-    await readAnswer(await this.#send('DELETE', path, { signal }));
+    const hasUndelivered = ageMs !== 0 || quarantined > 0;
+    const query = new URLSearchParams({ instance, ...(hasUndelivered && { undelivered: 'true' }) });
+    await readAnswer(
+      await this.#send('DELETE', `/v1/gateways/${encodeURIComponent(name)}?${query.toString()}`, { signal }),
+    );
   }
 
   close(): void {

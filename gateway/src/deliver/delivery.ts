@@ -87,8 +87,10 @@ export class Delivery {
    * such request, and -Infinity if the time is unknown.
    */
   get oldestReceivedMs(): number {
-    if (!this.#isPrepared || this.#orphans.bytes > 0) return -Infinity;
-    return Math.min(this.#next?.receivedMs ?? Infinity, this.#options.spool.oldestReceivedMs);
+    const { spool } = this.#options;
+    const hasLeftRows = this.#inserter.hasGivenUp.aborted && spool.guard.storedBytes > 0;
+    if (!this.#isPrepared || this.#orphans.bytes > 0 || hasLeftRows) return -Infinity;
+    return Math.min(this.#next?.receivedMs ?? Infinity, spool.oldestReceivedMs);
   }
 
   get damagedRecords(): number {

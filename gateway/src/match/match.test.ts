@@ -96,9 +96,9 @@ describe('two accounts with the same key', () => {
 
 test('the hint in a 404 response reflects changes to the endpoints', () => {
   const table = tableOf(BASIC_OBJECTS);
-  expect(table.similarPath('project-shop', '/V1/ORDERS//')).toBe('/v1/orders');
+  expect(table.pathsOf('project-shop')?.similarPath('/V1/ORDERS//')).toBe('/v1/orders');
   table.remove('Endpoint/endpoint-post-v1-orders');
-  expect(table.similarPath('project-shop', '/V1/ORDERS//')).toBeUndefined();
+  expect(table.pathsOf('project-shop')?.similarPath('/V1/ORDERS//')).toBeUndefined();
 });
 
 test('any sequence of puts and removes results in the same table as a new one with the same objects', () => {

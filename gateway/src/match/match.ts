@@ -1,5 +1,5 @@
-import { listText, type ProjectConfig } from '@standin/contract';
-import { parametersOf, type PathParameters } from '@standin/responses';
+import { listText } from '@standin/contract';
+import { parametersOf, type PathParameters, type PathTable } from '@standin/responses';
 import type { Authenticated } from '../request/accepted.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
@@ -13,41 +13,26 @@ const WITHHELD = retryLater('not_ready', {
 const NO_PARAMETERS: PathParameters = new Map();
 const OTHER_ACCOUNT = new Refusal('api_key_other_account');
 
-const notFound = (table: RoutingTable, project: ProjectConfig, path: string): Refusal => {
-  const similar = table.similarPath(project.uid, path);
+const notFound = (paths: PathTable<Endpoint> | undefined, path: string): Refusal => {
+  const similar = paths?.similarPath(path);
   if (similar === undefined) return new Refusal('endpoint_not_found');
   return new Refusal('endpoint_not_found', {
     detail: `Paths are compared byte by byte. This project has an endpoint at ${similar}, which differs only in case or in trailing slashes.`,
   });
 };
 
-const methodNotAllowed = (methods: ReadonlySet<string>, method: string): Refusal => {
-  const allowed = [...methods].sort();
-  return new Refusal('method_not_allowed', {
+const methodNotAllowed = (allowed: readonly string[], method: string): Refusal =>
+  new Refusal('method_not_allowed', {
     detail: `Send ${listText(allowed, 'or')} instead of ${method}.`,
     headers: [['allow', allowed.join(', ')]],
   });
-};
 
-/**
- * Returns the endpoint for the path and method, or a refusal. If a pattern matches the path but lacks the method, tries the next
- * pattern.
- */
-const findEndpoint = (
-  { method, path }: RequestHead,
-  project: ProjectConfig,
-  table: RoutingTable,
-): Endpoint | Refusal => {
-  const literal = table.methodsAt(project.uid, path);
-  const found = literal?.get(method);
+/** Returns the endpoint for the path and method, or a refusal. */
+const findEndpoint = ({ method, path }: RequestHead, paths: PathTable<Endpoint> | undefined): Endpoint | Refusal => {
+  const found = paths?.find(method, path);
   if (found !== undefined) return found;
-  const allowed = new Set<string>(literal?.keys());
-  for (const methods of table.patternsAt(project.uid, path)) {
-    const endpoint = methods.get(method);
-    if (endpoint !== undefined) return endpoint;
-    for (const other of methods.keys()) allowed.add(other);
-  }
-  return allowed.size > 0 ? methodNotAllowed(allowed, method) : notFound(table, project, path);
+  const allowed = new Set([...(paths?.matches(path) ?? [])].flatMap((methods) => [...methods.keys()]));
+  return allowed.size > 0 ? methodNotAllowed([...allowed].sort(), method) : notFound(paths, path);
 };
 
 /**
@@ -59,7 +44,7 @@ export const match = (head: RequestHead, { holders }: Authenticated, table: Rout
   if (project === undefined) return PROJECT_NOT_FOUND;
   const account = holders.find((holder) => holder.uid === project.accountUid);
   if (account === undefined) return OTHER_ACCOUNT;
-  const endpoint = findEndpoint(head, project, table);
+  const endpoint = findEndpoint(head, table.pathsOf(project.uid));
   if (endpoint instanceof Refusal) return endpoint;
   if (endpoint.kind === 'Withheld') return WITHHELD;
   const parameters = endpoint.pattern === undefined ? NO_PARAMETERS : parametersOf(endpoint.pattern, head.path);

@@ -6,6 +6,8 @@ import type { ConfigStore } from '../config/config-store.ts';
 import type { Delivery } from '../deliver/delivery.ts';
 import type { Spool } from '../record/spool/spool.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
+import type { Endpoint, Responder } from '../request/route.ts';
+import { ResponseCounts } from './response-counts.ts';
 
 /** The sources of the gauges and of most counters, which are read at each scrape. */
 export interface Observed {
@@ -32,6 +34,7 @@ export class Metrics {
   readonly registry: Registry;
   readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };
   readonly #rejections = new Map<RejectionCode, number>();
+  readonly #responses = new ResponseCounts();
   readonly #durations: Record<Action, { observe(seconds: number): void }>;
 
   constructor(registry: Registry) {
@@ -65,7 +68,7 @@ export class Metrics {
     });
     const durations = new Histogram({
       name: 'standin_respond_duration_seconds',
-      help: 'Time from the arrival of the request head to the last byte of the response.',
+      help: 'Time from the arrival of the request head to the last byte of the response, without the delay of a mock.',
       labelNames: ['action'],
       buckets: DURATION_BUCKETS,
       registers,
@@ -81,6 +84,11 @@ export class Metrics {
     const index = Math.floor(status / 100);
     counts[index] = (counts[index] ?? 0) + 1;
     this.#durations[action].observe(durationMs / 1000);
+  }
+
+  /** Counts the response of an endpoint that has responses. */
+  responded(endpoint: Endpoint, responder: Responder): void {
+    this.#responses.add(endpoint, responder);
   }
 
   rejected(code: RejectionCode): void {
@@ -154,6 +162,7 @@ export class Metrics {
         return ageMs === undefined ? -1 : ageMs / 1000;
       },
     );
+    this.#responses.expose(registry, (uid) => store.endpoint(uid));
     new Gauge({
       name: 'standin_config_revision_info',
       help: 'The active revision and its source.',

@@ -29,6 +29,8 @@ export interface CallerConnection {
   readonly peerAddress: string;
   /** The reader of the body that is arriving. */
   arriving: Arriving | undefined;
+  /** Called when the connection is closed. */
+  readonly onClosed: Set<() => void>;
 }
 
 /**
@@ -49,6 +51,8 @@ export class Exchange {
   hasUnreadBody = true;
   /** Whether the caller waits for `100 Continue` before it sends its body. */
   awaitsContinue = false;
+  /** The position among the running requests. */
+  runningIndex = -1;
   readonly #stallTimeoutMs: number;
   #closes = false;
   #ended = false;

@@ -1,5 +1,5 @@
-import type { AccountConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
-import type { CompiledConditions, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
+import type { AccountConfig, DelayConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
+import type { CompiledCondition, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
 
 /** A mock response that was checked when the configuration arrived. */
 export interface Mock {
@@ -10,13 +10,14 @@ export interface Mock {
   readonly bytes: Uint8Array;
   /** The body in the form that is fastest to write. A string has one byte per character. */
   readonly wire: string | Uint8Array;
+  readonly delay: DelayConfig | undefined;
 }
 
 /** A mock that responds to requests that meet its conditions. */
 export interface ConditionalMock {
   readonly kind: 'JSON';
   readonly name: string;
-  readonly conditions: CompiledConditions;
+  readonly conditions: readonly CompiledCondition[];
   readonly mock: Mock;
 }
 
@@ -42,8 +43,11 @@ type ServedEndpoint = CompiledEndpoint &
 
 export type ForwardEndpoint = Extract<ServedEndpoint, { kind: 'Forward' }>;
 
-/** What responds to a request: a mock, or the upstream of an endpoint. */
-export type Responder = { readonly kind: 'JSON'; readonly mock: Mock } | ForwardEndpoint;
+/** What responds to a request: one of the endpoint's responses, or the action of the endpoint. */
+export type Responder = ConditionalMock | ServedEndpoint;
+
+/** Returns the name of the response, or an empty name if the action of the endpoint responds. */
+export const responseNameOf = (responder: Responder): string => ('name' in responder ? responder.name : '');
 
 /** A `Withheld` endpoint is one that only a newer version of the gateway can serve. */
 export type Endpoint = ServedEndpoint | (CompiledEndpoint & { readonly kind: 'Withheld' });

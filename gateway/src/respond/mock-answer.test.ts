@@ -65,7 +65,7 @@ describe('the body', () => {
     expect(bytes).toEqual(Buffer.from(body));
   });
 
-  test('in base64 has any bytes', () => {
+  test('in base64 has the decoded bytes', () => {
     const image = mock({ body: 'iVBORw0KGgo=', bodyEncoding: 'base64', headers: [['content-type', 'image/png']] });
     expect([image.bytes, image.wire]).toEqual([Buffer.from('iVBORw0KGgo=', 'base64'), image.bytes]);
     expect(image.headers('now')).toEqual([

@@ -93,6 +93,11 @@ export class VolumeController implements Controller {
     });
   }
 
+  /** Returns whether the gateway has a claim that no pod uses. */
+  hasUnused(gateway: string): boolean {
+    return this.#volumes.gateways?.some((one) => one.gateway === gateway && !this.#volumes.isUsed(one.claim)) ?? false;
+  }
+
   /** The state of each claim at its last check, by claim name. */
   get states(): ReadonlyMap<string, ClaimState> {
     return this.#states;

@@ -142,8 +142,8 @@ export class GatewayController implements Controller {
     return () => this.#apply(this.#states.disconnected(gateway.name, instance, cut, systemClock.now()));
   }
 
-  goodbye(name: string, instance: string): void {
-    this.#apply(this.#states.goodbye(name, instance));
+  goodbye(name: string, instance: string, hasUndelivered: boolean): void {
+    this.#apply(this.#states.goodbye(name, instance, hasUndelivered));
   }
 
   /**
@@ -156,10 +156,10 @@ export class GatewayController implements Controller {
 
   /**
    * Returns descriptions of the gateways that may have requests which were received before this time and are not in the log. The
-   * time is in milliseconds of `systemClock.now()`.
+   * time is in milliseconds of `systemClock.now()`. Omits expired gateways for which `isJudged` returns true.
    */
-  undelivered(before: number): readonly string[] {
-    return this.#states.undelivered(before);
+  undelivered(before: number, isJudged: (gateway: string) => boolean): readonly string[] {
+    return this.#states.undelivered(before, isJudged);
   }
 
   /** Records an acknowledgement. Returns false if the gateway must reconnect. */

@@ -435,6 +435,22 @@ describe('a gateway with a maxStalenessMs', () => {
     expect(states.programmed('Account/t', 1)).toEqual({ kind: 'no-gateway' });
   });
 
+  test('that leaves requests with its goodbye message delays only Purges, unless its volume shows whether it is drained', () => {
+    connect('a', 'a-1', undefined, STALE_MS);
+    report('a', 0, 0);
+    apply(states.goodbye('a', 'a-1', true));
+    expect([lost, states.undelivered(now)]).toEqual([['a'], ['gateway a, which is unreachable']]);
+    expect(states.undelivered(now, (name) => name === 'a')).toEqual([]);
+    expect([states.programmed('Account/t', 2), states.revoked('Account/t', 2)]).toEqual([
+      { kind: 'no-gateway' },
+      { kind: 'no-gateway' },
+    ]);
+    connect('a', 'a-1', undefined, STALE_MS);
+    pass(10_000);
+    report('a', 0, 0);
+    expect(states.undelivered(now - 5_000)).toEqual([]);
+  });
+
   describe('may have requests that are not in the log after it expires', () => {
     const ends: [string, () => void][] = [
       ['without a stream', () => pass(STALE_MS + MARGIN_MS)],

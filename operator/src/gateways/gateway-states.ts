@@ -55,10 +55,10 @@ const NOTHING: Effects = { cut: [], lost: [], isChanged: false, progress: undefi
  * - Lost: its stream has been gone for `forgetMs`. It may still answer with its last configuration, because a gateway keeps running
  *   during a network partition. `Programmed` does not wait for it, because a lost node would block every change. A revocation waits
  *   for it.
- * - Expired: it has no stream, and has not acknowledged anything for its `maxStalenessMs`, or has not acknowledged at all. A
- *   `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer. It does not answer, so neither `Programmed` nor a
- *   revocation waits for it. However, its disk may hold requests that are not in the log.
- * - Gone: it sent a goodbye message, or has stopped and left no data according to the platform.
+ * - Expired: it has no stream, and has not acknowledged anything for its `maxStalenessMs`, or has not acknowledged at all, or its
+ *   goodbye message says that it leaves requests. A `maxStalenessMs` replaces `forgetMs`, whether it is shorter or longer. It does
+ *   not answer, so neither `Programmed` nor a revocation waits for it. However, its disk may hold requests that are not in the log.
+ * - Gone: it sent another goodbye message, or has stopped and left no data according to the platform.
  */
 export class GatewayStates {
   readonly #options: GatewayStatesOptions;
@@ -121,9 +121,10 @@ export class GatewayStates {
     return Math.min(...[...this.#processes.values()].map(({ deliveredUpTo }) => deliveredUpTo));
   }
 
-  /** See `undeliveredBy`. */
-  undelivered(before: number): readonly string[] {
-    return undeliveredBy(this.#processes.values(), [...this.#lost, ...this.#expired], before);
+  /** See `undeliveredBy`. Omits expired gateways for which `isJudged` returns true. */
+  undelivered(before: number, isJudged: (gateway: string) => boolean = () => false): readonly string[] {
+    const expired = [...this.#expired].filter((name) => !isJudged(name));
+    return undeliveredBy(this.#processes.values(), [...this.#lost, ...expired], before);
   }
 
   /** Returns whether this gateway is lost or expired. */
@@ -206,10 +207,14 @@ export class GatewayStates {
     return NOTHING;
   }
 
-  /** Records that a gateway has shut down gracefully. */
-  goodbye(name: string, instance: string): Effects {
+  /** Records that a gateway has shut down gracefully, and whether its disk has requests that are not in the log. */
+  goodbye(name: string, instance: string, hasUndelivered = false): Effects {
     const process = this.#processes.get(keyOf(name, instance));
-    return process === undefined ? NOTHING : this.#forget(process);
+    if (process === undefined) return NOTHING;
+    const rejected = rejectedBy(process);
+    const lost = hasUndelivered ? this.#lose(process, this.#expired) : [];
+    this.#processes.delete(keyOf(name, instance));
+    return { ...NOTHING, lost, isChanged: this.#refresh(), progress: this.#progress(rejected) };
   }
 
   /**
@@ -308,11 +313,6 @@ export class GatewayStates {
     if ([...this.#processes.values()].some((other) => other.name === name)) return [];
     names.add(name);
     return [name];
-  }
-
-  #forget(process: Process): Effects {
-    this.#processes.delete(keyOf(process.name, process.instance));
-    return { ...NOTHING, isChanged: this.#refresh(), progress: this.#progress(rejectedBy(process)) };
   }
 
   #recordContact(process: Process, now: number): void {

@@ -70,6 +70,8 @@ const gatewayName = z
   .max(NAME_LENGTH_MAX)
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces');
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
+// Gateways of earlier versions do not send `undelivered`.
+const goodbyeQuery = instanceQuery.extend({ undelivered: z.literal('true').optional() });
 const streamQuery = instanceQuery.extend({
   gateway: gatewayName,
   // Gateways of earlier versions do not send this parameter, and have no limit.
@@ -187,7 +189,8 @@ export class StreamServer {
       await reply.code(204).send();
     });
     this.#app.delete('/v1/gateways/:name', async (request: FastifyRequest<{ Params: { name: string } }>, reply) => {
-      this.#require().gateways.goodbye(request.params.name, instanceQuery.parse(request.query).instance);
+      const { instance, undelivered } = goodbyeQuery.parse(request.query);
+      this.#require().gateways.goodbye(request.params.name, instance, undelivered === 'true');
       await reply.code(204).send();
     });
     this.#app.setErrorHandler(async (error, _request, reply) => {

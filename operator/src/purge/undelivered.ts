@@ -7,10 +7,11 @@ import type { GatewayController } from '../gateways/gateway-controller.ts';
  */
 export const undelivered = (
   gateways: Pick<GatewayController, 'has' | 'known' | 'undelivered'>,
-  volumes: Pick<VolumeController, 'undelivered'> | undefined,
+  volumes: Pick<VolumeController, 'undelivered' | 'hasUnused'> | undefined,
   before: number,
 ): readonly string[] => {
-  const late = gateways.undelivered(before);
+  // The volume of an expired gateway without a pod shows whether it is drained.
+  const late = gateways.undelivered(before, (gateway) => volumes?.hasUnused(gateway) ?? false);
   // If volumes are not watched, nothing shows that a gateway exists before it connects. So at least one gateway must have
   // connected.
   if (volumes === undefined) return gateways.known.length > 0 || late.length > 0 ? late : ['a gateway to connect'];

@@ -23,6 +23,7 @@ export const capturedEntry = (projectUid: string, n: number): LogEntry => {
     },
     response: { ...answer, truncated: false },
     ...{ endpointGeneration: 1, keyFingerprint: '', clientAddress: '', upstreamUrl: '', upstreamError: '' },
+    ...{ responseName: '', delayMs: 0, templateError: '' },
     ...{ requestMs: 0, upstreamFirstByteMs: 0, expiresAt: '2099-01-01T00:00:00.000Z' },
   };
 };

@@ -1,7 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import { LIMITS, type HeaderPair, type ResponseConfig, type ValueCondition } from '@standin/contract';
-import type { EndpointSpec, Problem } from '@standin/crds';
-import { parameterNames, type PathPattern } from '@standin/responses';
+import {
+  LIMITS,
+  type DelayConfig,
+  type HeaderPair,
+  type JsonMockConfig,
+  type ResponseConfig,
+  type ValueCondition,
+} from '@standin/contract';
+import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
+import { isParameterValue, parameterNames, parseRegularExpression, type PathPattern } from '@standin/responses';
 import { jsonFault } from './json-document.ts';
 
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
@@ -18,6 +25,7 @@ export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | unde
   const max = LIMITS.responseBodiesBytesMax;
   return [
     ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, names)),
+    ...expressionProblems(responses),
     ...(responses.length > 0 && bytes > max
       ? [
           {
@@ -30,21 +38,53 @@ export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | unde
 };
 
 const problemsOf = (response: ResponseSpec, path: string, parameters: ReadonlySet<string>): readonly Problem[] => [
-  ...(response.when?.pathParams ?? []).flatMap(({ name }, index) =>
-    parameters.has(name)
+  ...(response.when?.pathParams ?? []).flatMap(({ name, type, value }, index) => [
+    ...(parameters.has(name)
       ? []
       : [
           {
             path: `${path}.when.pathParams[${index}].name`,
             message: `is ${name}, but the slug has no parameter {${name}}: add it to the slug, or remove the condition`,
           },
-        ],
-  ),
+        ]),
+    ...(type === 'RegularExpression' || isParameterValue(value)
+      ? []
+      : [
+          {
+            path: `${path}.when.pathParams[${index}].value`,
+            message: `is a value that {${name}} never matches (it is empty or has . or .. as a segment): remove the condition`,
+          },
+        ]),
+  ]),
   ...(contentTypes(response.headers).length > 1
     ? [{ path: `${path}.headers`, message: 'must contain content-type at most once' }]
     : []),
   ...bodyProblems(response, path),
 ];
+
+/** Finds mistakes in regular expressions. Checks their size together, which limits the time that a request takes. */
+const expressionProblems = (responses: readonly ResponseSpec[]): readonly Problem[] => {
+  const max = LIMITS.regularExpressionsSizeMax;
+  let size = 0;
+  const problems = responses.flatMap(({ when = {} }, index) =>
+    CONDITIONS.flatMap((kind) =>
+      (when[kind] ?? []).flatMap(({ type, value = '' }, at) => {
+        // What is too large together is not compiled, because that could take seconds.
+        if (type !== 'RegularExpression' || size > max) return [];
+        const parsed = parseRegularExpression(value);
+        size += parsed.ok ? parsed.expression.size : value.length;
+        return parsed.ok
+          ? []
+          : [{ path: `spec.responses[${index}].when.${kind}[${at}].value`, message: parsed.message }];
+      }),
+    ),
+  );
+  if (size <= max) return problems;
+  const message = `must have regular expressions of no more than about ${max} instructions together: use shorter ones, or fewer`;
+  return [...problems, { path: 'spec.responses', message }];
+};
+
+const CONDITIONS = ['pathParams', 'headers', 'queryParams'] as const;
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -84,7 +124,7 @@ export const jsonProblems = (
 
 /** Returns the responses with all defaults. */
 export const responsesOf = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
-  responses.map(({ name, when = {}, status = 200, headers = [], body, bodyBase64 }) => {
+  responses.map(({ name, when = {}, status = 200, headers = [], body, bodyBase64, delay }) => {
     const text = bodyBase64 ?? body ?? '';
     return {
       name,
@@ -94,6 +134,7 @@ export const responsesOf = ({ responses = [] }: EndpointSpec): readonly Response
       mock: {
         ...{ status, headers: mockHeaders(text, headers), body: text },
         bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
+        ...(delay !== undefined && { delay: delayOf(delay) }),
       },
     };
   });
@@ -110,8 +151,31 @@ const conditionOf = ({ name, type = 'Exact', value }: ConditionSpec): ValueCondi
   ...(value !== undefined && { value }),
 });
 
+type DelaySpec = NonNullable<ResponseSpec['delay']>;
+
+/** The schema requires exactly the field for the type. */
+const delayOf = ({ type, fixed = '', uniform, logNormal }: DelaySpec): DelayConfig => {
+  switch (type) {
+    case 'Fixed':
+      return { kind: type, fixedMs: durationMs(fixed) };
+    case 'Uniform':
+      return { kind: type, minMs: durationMs(uniform?.min ?? ''), maxMs: durationMs(uniform?.max ?? '') };
+    case 'LogNormal':
+      return { kind: type, medianMs: durationMs(logNormal?.median ?? ''), p99Ms: durationMs(logNormal?.p99 ?? '') };
+  }
+};
+
+/** Returns the mock in `spec.json`, with all defaults. */
+export const jsonMockOf = ({ json }: EndpointSpec): JsonMockConfig => {
+  const { body = '', status = 200, headers = [], delay } = json ?? {};
+  return {
+    ...{ status, body, headers: mockHeaders(body, headers) },
+    ...(delay !== undefined && { delay: delayOf(delay) }),
+  };
+};
+
 /** Returns the headers as written. If the mock has a body and no `content-type`, puts `content-type: application/json` first. */
-export const mockHeaders = (body: string, headers: Headers): HeaderPair[] => {
+const mockHeaders = (body: string, headers: Headers): HeaderPair[] => {
   const pairs = headers.map(({ name, value }): HeaderPair => [name, value]);
   const isTyped = headers.some(({ name }) => name.toLowerCase() === 'content-type');
   return isTyped || body === '' ? pairs : [['content-type', 'application/json'], ...pairs];

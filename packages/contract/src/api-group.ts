@@ -77,8 +77,12 @@ export type Method = (typeof METHODS)[number];
 export const ACTIONS = ['JSON', 'Forward'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** How a condition compares a value of a request. */
-export const VALUE_CONDITIONS = ['Exact', 'Present', 'Absent'] as const;
+/** How a condition compares a value of a request. Those of `PATH_CONDITIONS` require a value, the others have none. */
+export const PATH_CONDITIONS = ['Exact', 'RegularExpression'] as const;
+export const VALUE_CONDITIONS = [...PATH_CONDITIONS, 'Present', 'Absent'] as const;
+
+/** How the delay of a response is chosen. */
+export const DELAY_TYPES = ['Fixed', 'Uniform', 'LogNormal'] as const;
 
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];

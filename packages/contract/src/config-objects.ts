@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { METHODS, PLANS, VALUE_CONDITIONS } from './api-group.ts';
+import { LIMITS } from './limits.ts';
 
 /**
  * The configuration that the operator sends to the gateways: the output of `operator/translate` and the input of `gateway/match`.
@@ -36,13 +37,25 @@ const projectConfig = z.strictObject({
   retentionDays: z.number().int().positive(),
 });
 
-const jsonAction = z.strictObject({
-  kind: z.literal('JSON'),
+const delayMs = z.number().min(1).max(LIMITS.responseDelayMsMax);
+
+/** How long to hold a response back. The request's id determines the delay between the limits. */
+const delayConfig = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('Fixed'), fixedMs: delayMs }),
+  z.strictObject({ kind: z.literal('Uniform'), minMs: delayMs, maxMs: delayMs }),
+  z.strictObject({ kind: z.literal('LogNormal'), medianMs: delayMs, p99Ms: delayMs }),
+]);
+
+const jsonMock = z.strictObject({
   status: z.number().int(),
   headers: z.array(headerPair).readonly(),
   /** Returned verbatim, as UTF-8. */
   body: z.string(),
+  /** Absent if the response is sent at once. */
+  delay: delayConfig.optional(),
 });
+
+const jsonAction = jsonMock.extend({ kind: z.literal('JSON') });
 
 const forwardAction = z.strictObject({
   kind: z.literal('Forward'),
@@ -53,7 +66,7 @@ const forwardAction = z.strictObject({
   viaService: z.boolean(),
 });
 
-/** A condition on a value of the request. `value` is set only for `Exact`. */
+/** A condition on a value of the request. `value` is set only for `Exact` and `RegularExpression`. */
 const valueCondition = z.strictObject({
   name: z.string(),
   type: z.enum(VALUE_CONDITIONS),
@@ -66,12 +79,7 @@ const responseConfig = z.strictObject({
   pathParams: z.array(valueCondition).readonly(),
   headers: z.array(valueCondition).readonly(),
   queryParams: z.array(valueCondition).readonly(),
-  mock: z.strictObject({
-    status: z.number().int(),
-    headers: z.array(headerPair).readonly(),
-    body: z.string(),
-    bodyEncoding: z.enum(['utf8', 'base64']),
-  }),
+  mock: jsonMock.extend({ bodyEncoding: z.enum(['utf8', 'base64']) }),
 });
 
 /** Replaces the action of an endpoint that a gateway does not support. The gateway responds with 503. */
@@ -113,6 +121,8 @@ export type AccountConfig = Readonly<z.infer<typeof accountConfig>>;
 export type ProjectConfig = Readonly<z.infer<typeof projectConfig>>;
 export type EndpointConfig = Readonly<z.infer<typeof endpointConfig>>;
 export type ValueCondition = Readonly<z.infer<typeof valueCondition>>;
+export type JsonMockConfig = Readonly<z.infer<typeof jsonMock>>;
+export type DelayConfig = Readonly<z.infer<typeof delayConfig>>;
 export type ResponseConfig = Readonly<z.infer<typeof responseConfig>>;
 export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
@@ -122,8 +132,13 @@ export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
  * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
  * that it supports, so that the operator withholds objects that need others.
  */
-export const CONFIG_FEATURES = ['path-parameters', 'responses'] as const;
+export const CONFIG_FEATURES = ['path-parameters', 'responses', 'regular-expressions', 'delays'] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
+
+const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockConfig[] => [
+  ...responses.map((response) => response.mock),
+  ...(action.kind === 'JSON' ? [action] : []),
+];
 
 /** Returns the features that a gateway must support to serve the object. */
 export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
@@ -131,9 +146,14 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
   const needed: Readonly<Record<ConfigFeature, boolean>> = {
     'path-parameters': object.slug.includes('{'),
     responses: object.responses !== undefined,
+    'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
+    delays: mocksOf(object).some(({ delay }) => delay !== undefined),
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);
 };
+
+const conditionsOf = ({ responses = [] }: EndpointConfig): readonly ValueCondition[] =>
+  responses.flatMap(({ pathParams, headers, queryParams }) => [...pathParams, ...headers, ...queryParams]);
 
 /** Identifies an object in deltas and acknowledgements, for example `Endpoint/1f0c…`. */
 export type ConfigKey = string;

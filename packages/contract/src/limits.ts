@@ -49,6 +49,9 @@ export const LIMITS = {
    */
   upstreamHeadLinesMax: 2_000,
 
+  /** The time that the gateway may hold a response back. A caller occupies a connection meanwhile. */
+  responseDelayMsMax: 300_000,
+
   // ── resources ──
   /** kubectl apply keeps a copy of the object in an annotation. An object's annotations are limited to 262,144 bytes together. */
   mockBodyBytesMax: 200_000,
@@ -66,13 +69,30 @@ export const LIMITS = {
   displayNameLengthMax: 128,
   mockHeadersMax: 64,
   responsesMax: 32,
+  /**
+   * The maximum number of responses that a gateway counts separately in its metrics. Prometheus keeps each series of each gateway
+   * in memory.
+   */
+  responseSeriesMax: 1_000,
   /** All mock bodies of an Endpoint together, for the same reason as `mockBodyBytesMax`. */
   responseBodiesBytesMax: 200_000,
   /** With more, the API server would refuse the CRD, because its rules would be too expensive. */
   responseHeadersMax: 16,
   /** Conditions on headers, and separately on query parameters, of one response. */
   conditionsMax: 16,
+  /** How much of a request an explanation shows for each condition. The whole request may be as large as the gateway's limits. */
+  explainedValuesMax: 4,
+  explainedValueLengthMax: 200,
+  /** The maximum number of other endpoints in an explanation. */
+  explainedEndpointsMax: 5,
   conditionValueLengthMax: 1_024,
+  /**
+   * The estimated instructions of all regular expressions of an Endpoint together. Each character of a value costs up to 20 ns for each
+   * instruction, so a request takes at most 40 ms.
+   */
+  regularExpressionsSizeMax: 2_000,
+  /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
+  matchedValuesLengthMax: 1_024,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,

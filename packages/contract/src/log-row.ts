@@ -5,8 +5,12 @@ import type { HeaderPair } from './config-objects.ts';
 export const OUTCOMES = [
   /** The response is the endpoint's mock. */
   'mocked',
+  /** A template of the mock could not be rendered (500). `templateError` is the reason. */
+  'template_failed',
   /** The response is the upstream's. It was read to its end, or, if the caller disconnected, up to a limit. */
   'forwarded',
+  /** The upstream failed, and the endpoint's fallback responded. `upstreamError` is the reason. */
+  'fallback',
   /**
    * The upstream was unreachable, was blocked by the address policy or sent invalid HTTP (502), or stopped in the middle of its
    * response.
@@ -90,8 +94,8 @@ export interface LogRow {
   readonly upstreamError: string;
 
   /**
-   * Microseconds from the arrival of the head until this row was built, which is just before the gateway sends the end of the
-   * response.
+   * Microseconds from the arrival of the head until this row was built, plus the delay of the response. The gateway then sends the
+   * end of the response.
    */
   readonly durationUs: number;
   /** Microseconds from the arrival of the head to the end of the request. */
@@ -111,6 +115,13 @@ export interface LogRow {
    * be stored do not appear in the log.
    */
   readonly quotaPermit: number;
+
+  /** The name of the item of `spec.responses` that responded. Empty if the endpoint's action responded. */
+  readonly response: string;
+  /** The planned delay of the response in microseconds. 0 if there is none. */
+  readonly delayUs: number;
+  /** The reason why a template of the response could not be rendered. Otherwise empty. Can quote values of the request. */
+  readonly templateError: string;
 }
 
 /**

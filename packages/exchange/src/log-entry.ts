@@ -39,6 +39,8 @@ export interface LogEntry {
     readonly bodyBytes: number;
   };
   readonly outcome: Outcome;
+  /** The name of the item of `spec.responses` that responded. Empty if the endpoint's action responded. */
+  readonly responseName: string;
   readonly action: Action;
   readonly account: string;
   readonly projectUid: string;
@@ -49,6 +51,10 @@ export interface LogEntry {
   readonly clientAddress: string;
   readonly upstreamUrl: string;
   readonly upstreamError: string;
+  /** The planned delay of the response in milliseconds, or 0 if there is none. */
+  readonly delayMs: number;
+  /** The reason why a template of the response could not be rendered. Otherwise empty. */
+  readonly templateError: string;
   /** Milliseconds from the arrival of the head to the end of the request. */
   readonly requestMs: number;
   /** Milliseconds from the call to the upstream until the head of its response arrived, or 0 if there was no call or no head. */
@@ -92,6 +98,7 @@ export interface LogSummary {
   readonly status: number;
   readonly durationMs: number;
   readonly outcome: Outcome;
+  readonly responseName: string;
   readonly projectUid: string;
   /** The number of stored bytes of both bodies. */
   readonly bodyBytes: number;
@@ -165,6 +172,7 @@ export const toLogEntry = (row: LogRow): LogEntry => ({
     bodyBytes: row.responseBodyBytes,
   },
   outcome: row.outcome,
+  responseName: row.response,
   action: row.action,
   account: row.account,
   projectUid: row.projectUid,
@@ -175,6 +183,8 @@ export const toLogEntry = (row: LogRow): LogEntry => ({
   clientAddress: row.clientAddress,
   upstreamUrl: row.upstreamUrl,
   upstreamError: row.upstreamError,
+  delayMs: row.delayUs / 1000,
+  templateError: row.templateError,
   requestMs: row.requestUs / 1000,
   upstreamFirstByteMs: row.upstreamFirstByteUs / 1000,
   expiresAt: new Date(row.expiresAtS * 1000).toISOString(),

@@ -52,6 +52,9 @@ export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
   quotaPeriod: text,
   quotaBlock: text,
   quotaPermit: count,
+  response: text,
+  delayUs: count,
+  templateError: text,
 });
 
 /** Returns a UUIDv7 for this time. */
@@ -106,6 +109,9 @@ export const newLogRow = (changes: Partial<LogRow> = {}): LogRow => {
     quotaPeriod: '',
     quotaBlock: '',
     quotaPermit: 0,
+    response: '',
+    delayUs: 0,
+    templateError: '',
     ...changes,
   };
 };

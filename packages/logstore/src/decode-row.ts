@@ -43,4 +43,7 @@ export const decodeRow = (reader: RowBinaryReader): LogRow => ({
   quotaPeriod: reader.text(),
   quotaBlock: reader.text(),
   quotaPermit: reader.int64(),
+  response: reader.text(),
+  delayUs: reader.int64(),
+  templateError: reader.text(),
 });

@@ -15,8 +15,8 @@ import {
   UUID_SIZE,
 } from './row-binary.ts';
 
-/** The size in bytes of id, version, received_at, expires_at, status, response_truncated, and six UInt64. */
-const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 6 * 8;
+/** The size in bytes of id, version, received_at, expires_at, status, response_truncated, and seven UInt64. */
+const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 7 * 8;
 
 /** Returns the number of bytes that `putRow` writes. */
 export const rowSize = (row: LogRow): number =>
@@ -47,7 +47,9 @@ export const rowSize = (row: LogRow): number =>
   textSize(row.upstreamUrl) +
   textSize(row.upstreamError) +
   textSize(row.quotaPeriod) +
-  textSize(row.quotaBlock);
+  textSize(row.quotaBlock) +
+  textSize(row.response) +
+  textSize(row.templateError);
 
 /** Encodes one row as RowBinary in a new buffer. See `putRow`. */
 export const encodeRow = (row: LogRow): Buffer => {
@@ -100,5 +102,8 @@ export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {
   at = putUint64(buffer, row.upstreamFirstByteUs, at);
   at = putText(buffer, row.quotaPeriod, at);
   at = putText(buffer, row.quotaBlock, at);
-  return putUint64(buffer, row.quotaPermit, at);
+  at = putUint64(buffer, row.quotaPermit, at);
+  at = putText(buffer, row.response, at);
+  at = putUint64(buffer, row.delayUs, at);
+  return putText(buffer, row.templateError, at);
 };

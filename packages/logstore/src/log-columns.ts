@@ -43,4 +43,7 @@ export const LOG_COLUMNS = [
   'quota_period',
   'quota_block',
   'quota_permit',
+  'response',
+  'delay_us',
+  'template_error',
 ] as const;

@@ -64,6 +64,7 @@ const SUMMARY_COLUMNS = [
   'status',
   'duration_us',
   'outcome',
+  'response',
   'project_uid',
   'body_bytes',
   'inserted_at',

@@ -41,6 +41,7 @@ const decodeSummary = (reader: RowBinaryReader): VersionedSummary => ({
     status: reader.uint16(),
     durationMs: reader.int64() / 1000,
     outcome: reader.text() as Outcome,
+    responseName: reader.text(),
     projectUid: reader.text(),
     bodyBytes: reader.int64(),
     insertedAtMs: reader.int64(),

@@ -18,6 +18,7 @@ const summary = (number: number, insertedAtMs: number): LogSummary => ({
   status: 200,
   durationMs: 1,
   outcome: 'mocked',
+  responseName: '',
   projectUid: 'u',
   bodyBytes: 0,
   insertedAtMs,

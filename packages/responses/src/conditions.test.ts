@@ -18,6 +18,7 @@ const meets = (wanted: Partial<Parameters<typeof compileConditions>[0]>, asked: 
   );
 };
 const exact = (name: string, value: string): ValueCondition => ({ name, type: 'Exact', value });
+const regex = (name: string, value: string): ValueCondition => ({ name, type: 'RegularExpression', value });
 const present = (name: string): ValueCondition => ({ name, type: 'Present' });
 const absent = (name: string): ValueCondition => ({ name, type: 'Absent' });
 
@@ -58,6 +59,29 @@ describe('a condition on a header', () => {
       ],
       true,
     ],
+    ['a matching value', [regex('Color', 'red|blue')], [['color', 'blue']], true],
+    ['a value that matches in part', [regex('color', 'red|blue')], [['color', 'blueish']], false],
+    ['no value that could match', [regex('color', '.*')], [], false],
+    [
+      'the second of two matching values',
+      [regex('color', 'b.*')],
+      [
+        ['color', 'red'],
+        ['Color', 'blue'],
+      ],
+      true,
+    ],
+    ['a matching value of 1,024 characters', [regex('color', 'a*')], [['color', 'a'.repeat(1_024)]], true],
+    ['a longer matching value', [regex('color', 'a*')], [['color', 'a'.repeat(1_025)]], false],
+    [
+      'values that are longer together',
+      [regex('color', 'a')],
+      [
+        ['color', 'a'],
+        ['color', 'b'.repeat(1_024)],
+      ],
+      false,
+    ],
     ['an empty value', [exact('color', '')], [['color', '']], true],
     ['any value', [present('color')], [['color', '']], true],
     ['no value', [present('color')], [], false],
@@ -81,6 +105,9 @@ describe('a condition on a query parameter', () => {
     [[exact('animal', 'dolphin')], 'animal=whale&animal=dolphin', true],
     [[exact('a b', 'c+d/é')], 'a+b=c%2Bd%2F%C3%A9', true],
     [[exact('a', 'é')], 'a=\xc3\xa9', true],
+    [[regex('a', '[é]{2}')], 'a=%C3%A9\xc3\xa9', true],
+    [[regex('a', 'b')], 'a=c&a=b', true],
+    [[regex('a', 'b')], 'a=bb', false],
     [[exact('a', '')], 'a', true],
     [[exact('a', '%zz')], 'a=%zz', true],
     [[present('?a')], '?a=1', true],
@@ -102,6 +129,22 @@ test.each<[string, readonly string[], boolean]>([
 ])('a condition on a path parameter for %j is checked against %j', (value, segments, expected) => {
   const parameters = segments.length === 0 ? {} : { id: segments };
   expect(meets({ pathParams: [exact('id', value)] }, { parameters })).toBe(expected);
+});
+
+test.each<[string, readonly string[], boolean]>([
+  ['[0-9]+', ['42'], true],
+  ['[0-9]+', ['4x'], false],
+  ['a/.*', ['a', 'b', 'c'], true],
+  ['', [], false],
+])('a regular expression for a path parameter, %j, is compared with %j', (value, segments, expected) => {
+  const parameters = segments.length === 0 ? {} : { id: segments };
+  expect(meets({ pathParams: [regex('id', value)] }, { parameters })).toBe(expected);
+});
+
+test('a regular expression that is not valid cannot be compiled', () => {
+  expect(() => meets({ headers: [regex('a', '(')] }, {})).toThrow(
+    "the value of the condition on a is not a regular expression in RE2's syntax: missing closing ) at character 1",
+  );
 });
 
 test('all kinds of conditions must be met', () => {

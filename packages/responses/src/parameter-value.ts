@@ -5,13 +5,19 @@ const TRAVERSAL = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 const PLAIN = /^[!-$&-~]+$/;
 
 /**
+ * Returns whether a parameter can have a (decoded) value. It cannot be empty, contain a NUL character or a lone surrogate, or contain `.` or
+ * `..` between slashes or backslashes, which some servers resolve.
+ */
+export const isParameterValue = (value: string): boolean =>
+  value !== '' && !value.includes('\0') && !TRAVERSAL.test(value) && value.isWellFormed();
+
+/**
  * Decodes the percent-encoding of a path segment (latin1, as received). Returns undefined if no parameter can have this value,
- * because the segment is empty, contains a NUL character, is not UTF-8, has an incomplete escape, or contains `.` or `..` between
- * decoded slashes or backslashes, which some servers resolve.
+ * or if the segment is not UTF-8 or has an incomplete escape.
  */
 export const decodeSegment = (segment: string): string | undefined => {
   const value = PLAIN.test(segment) ? segment : decodeEscapes(segment);
-  return value === undefined || value === '' || value.includes('\0') || TRAVERSAL.test(value) ? undefined : value;
+  return value !== undefined && isParameterValue(value) ? value : undefined;
 };
 
 const decodeEscapes = (segment: string): string | undefined => {

@@ -47,7 +47,7 @@ const provideOnce = async (client: KubeClient, signal: AbortSignal): Promise<voi
     if (claim.status?.phase !== 'Pending') continue;
     const folder = path.join(VOLUME_FOLDER, claim.metadata.uid);
     await mkdir(folder, { recursive: true });
-    // The kubelet does not change the owner of a hostPath, and pods may run as any user.
+    // The kubelet does not change the owner of a hostPath, and pods run as different users.
     await chmod(folder, 0o777);
     await client.create(VOLUMES, volumeFor(claim, folder), { signal, once: true }).catch((error: unknown) => {
       if (!isConflict(error)) throw error;

@@ -20,6 +20,7 @@ import { jsonFault } from '../../../operator/src/translate/json-document.ts';
 import { validateManifests } from '../../../operator/src/validate/validate-manifests.ts';
 import { testEntry } from '@standin/exchange/entry-testing';
 import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
+import { parseRegularExpression } from '../../../packages/responses/src/regular-expression.ts';
 import { parseUrlTemplate } from '../../../packages/responses/src/url-template.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
@@ -155,6 +156,20 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     limit: LIMITS.slugLengthMax,
     run: parsePathPattern,
     near: { parameters: distinct((index) => `/{p${index}}`), 'an unclosed parameter': framed('/{', repeated('a')) },
+  },
+  {
+    of: 'packages/responses/src/regular-expression.ts#parseRegularExpression',
+    limit: LIMITS.conditionValueLengthMax,
+    run: parseRegularExpression,
+    near: {
+      groups: nested('(', ')', 'a'),
+      'nested counts': nested('(', '{9})', 'a'),
+      alternatives: repeated('a|'),
+      'a large class': framed('(?i)[', repeated('\\x01-\\xff'), ']'),
+      'unclosed classes': repeated('[a-z'),
+      'unclosed quotes': repeated('\\Q'),
+      'a text that an unclosed group follows': framed('', repeated('a'), '('),
+    },
   },
   {
     of: 'packages/responses/src/url-template.ts#parseUrlTemplate',

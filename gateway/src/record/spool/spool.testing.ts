@@ -48,6 +48,9 @@ export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   quotaPeriod: '',
   quotaBlock: '',
   quotaPermit: 0,
+  response: '',
+  delayUs: 0,
+  templateError: '',
   ...more,
 });
 

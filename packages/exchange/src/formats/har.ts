@@ -64,8 +64,11 @@ export interface HarEntry {
   readonly _id: string;
   readonly _endpoint: string;
   readonly _outcome: string;
+  readonly _responseName?: string;
+  readonly _delayMs?: number;
   readonly _upstreamUrl?: string;
   readonly _upstreamError?: string;
+  readonly _templateError?: string;
 }
 
 const UNKNOWN_SIZE = -1;
@@ -155,6 +158,7 @@ const responseOf = ({ status, request, response }: LogEntry): HarEntry['response
  */
 export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntry => {
   const { durationMs, requestMs, upstreamFirstByteMs, upstreamUrl, upstreamError, status } = entry;
+  const { responseName, delayMs, templateError } = entry;
   const send = Math.min(requestMs, durationMs);
   const rest = durationMs - send;
   const wait = upstreamFirstByteMs > 0 ? Math.min(upstreamFirstByteMs, rest) : rest;
@@ -169,8 +173,11 @@ export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntr
     _id: entry.id,
     _endpoint: `${entry.namespace}/${entry.endpoint}`,
     _outcome: entry.outcome,
+    ...(responseName !== '' && { _responseName: responseName }),
+    ...(delayMs > 0 && { _delayMs: delayMs }),
     ...(upstreamUrl !== '' && { _upstreamUrl: upstreamUrl }),
     ...(upstreamError !== '' && { _upstreamError: upstreamError }),
+    ...(templateError !== '' && { _templateError: templateError }),
   };
 };
 

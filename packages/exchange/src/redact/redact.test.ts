@@ -233,7 +233,7 @@ describe('callers’ addresses', () => {
         ['x-forwarded-for', '127.0.0.1, unknown'],
       ],
     });
-    expect(redact({ ...entry, upstreamError: 'unknown' }, NONE).entry).toMatchObject({
+    expect(redact({ ...entry, upstreamError: 'unknown', templateError: 'unknown' }, NONE).entry).toMatchObject({
       request: {
         headers: [
           ['host', '127.0.0.1:4000'],
@@ -241,7 +241,21 @@ describe('callers’ addresses', () => {
         ],
       },
       upstreamError: 'unknown',
+      templateError: 'unknown',
     });
+  });
+});
+
+describe('errors', () => {
+  it('do not quote a value that is hidden elsewhere, nor a credential', () => {
+    const entry = testEntry({ body: '{"token":"abcdefgh"}' });
+    const said = (value: string) => `"${value}" is not a number, and password=${value}`;
+    const { upstreamError, templateError } = byDefault({
+      ...entry,
+      upstreamError: said('abcdefgh'),
+      templateError: said('abcdefgh'),
+    }).entry;
+    for (const shown of [upstreamError, templateError]) expect(shown).toBe(said('[redacted]'));
   });
 });
 

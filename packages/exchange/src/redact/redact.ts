@@ -142,6 +142,7 @@ export const redactFields = (redactor: Redactor, entry: LogEntry) => {
     query: redactor.pairs(entry.query, 'latin1'),
     upstreamUrl: redactTarget(redactor, entry.upstreamUrl),
     upstreamError: redactor.text(entry.upstreamError, 'utf8'),
+    templateError: redactor.text(entry.templateError, 'utf8'),
     requestBody: redactBody(redactor, request, false),
     responseBody: redactBody(redactor, response, response.truncated),
   };
@@ -178,6 +179,7 @@ export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry =>
       query: sweep(shown.query),
       upstreamUrl: sweep(shown.upstreamUrl),
       upstreamError: redactor.values.sweep(shown.upstreamError, 'utf8'),
+      templateError: redactor.values.sweep(shown.templateError, 'utf8'),
       request: {
         ...request,
         target: sweep(shown.target),

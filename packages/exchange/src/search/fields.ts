@@ -17,7 +17,9 @@ export interface Field {
 const METHOD_VALUES = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly Method[];
 const OUTCOME_VALUES = [
   'mocked',
+  'template_failed',
   'forwarded',
+  'fallback',
   'upstream_failed',
   'upstream_timeout',
   'response_unknown',
@@ -44,6 +46,11 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   'req.size': { kind: 'size', meaning: 'size of the request body in bytes', example: 'req.size:0' },
   'resp.size': { kind: 'size', meaning: 'size of the response body in bytes, as sent', example: 'resp.size:>1mb' },
   endpoint: { kind: 'pattern', meaning: "the endpoint's name", example: 'endpoint:create-*' },
+  answer: {
+    kind: 'pattern',
+    meaning: 'the name of the response, or "" if the action responded',
+    example: 'answer:gold',
+  },
   project: { kind: 'pattern', meaning: "the project's name", example: 'project:shop' },
   namespace: { kind: 'pattern', meaning: 'the namespace', example: 'namespace:team-a' },
   account: { kind: 'pattern', meaning: "the account's name", example: 'account:default' },
@@ -106,6 +113,8 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   header: 'header.NAME',
   headers: 'header.NAME',
   'resp.header': 'resp.header.NAME',
+  response: 'answer',
+  'resp.name': 'answer',
   'req.body': 'body',
   'request.body': 'body',
   'response.body': 'resp.body',

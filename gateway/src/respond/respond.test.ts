@@ -1,0 +1,94 @@
+import type {
+  ConfigObject,
+  EndpointConfig,
+  HeaderPair,
+  Method,
+  ResponseConfig,
+  ValueCondition,
+} from '@standin/contract';
+import { configKey } from '@standin/contract';
+import { explain } from '@standin/responses';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { compile } from '../config/compile.ts';
+import { match } from '../match/match.ts';
+import { RoutingTable } from '../match/routing-table.ts';
+import { BASIC_OBJECTS, endpoint, KEY, sha256, URI } from '../gateway.testing.ts';
+import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
+import { chooseResponder } from './respond.ts';
+
+const word = fc.constantFrom('a', 'b', 'x-api-key');
+const condition: fc.Arbitrary<ValueCondition> = fc.oneof(
+  fc.record({ name: word, type: fc.constant('Exact' as const), value: fc.constantFrom('1', '2', '') }),
+  fc.record({ name: word, type: fc.constantFrom('Present' as const, 'Absent' as const) }),
+);
+const conditions = fc.array(condition, { maxLength: 2 });
+const conditionsOf = { pathParams: conditions, headers: conditions, queryParams: conditions };
+const mock = { status: 200, headers: [], body: '', bodyEncoding: 'utf8' as const };
+const responses: fc.Arbitrary<ResponseConfig[]> = fc
+  .array(fc.record(conditionsOf), { maxLength: 4 })
+  .map((items) => items.map((item, index) => ({ ...item, name: `r${index}`, mock })));
+
+const method = fc.constantFrom<Method>('GET', 'POST');
+const slug = fc.constantFrom('/a', '/1/2', '/{a}', '/{b...}', '/{a}/2', '/1/{b}', '/{a}/{b}', '/A/');
+const endpoints = fc.uniqueArray(fc.tuple(method, slug, responses), {
+  selector: ([m, s]) => `${m} ${s}`,
+  maxLength: 8,
+});
+const pair = fc.tuple(fc.constantFrom('a', 'B', 'x-api-key'), fc.constantFrom('1', '2', ''));
+const request = fc.record({
+  method,
+  path: fc.constantFrom('/a', '/1', '/1/2', '/2/1', '/1/2/3', '/A', '/%00', '/', '', '/1/'),
+  query: fc.constantFrom('', 'a=1', 'a=2&a=1', 'b', 'a=%31&b=2'),
+  headers: fc.array(pair, { maxLength: 3 }),
+});
+
+const tableOf = (objects: readonly ConfigObject[]): RoutingTable => {
+  const table = new RoutingTable();
+  for (const object of objects) table.put(configKey(object), compile(object));
+  return table;
+};
+
+interface Asked {
+  readonly method: Method;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: HeaderPair[];
+}
+
+/** Returns the endpoint and the response that a gateway chooses, or the code of its refusal. */
+const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
+  const table = tableOf([...BASIC_OBJECTS.filter(({ kind }) => kind !== 'Endpoint'), ...configs]);
+  const head = { ...asked, projectUri: URI } as unknown as RequestHead;
+  const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
+  if (route instanceof Refusal) return route.code;
+  const responder = chooseResponder(head, route);
+  return [route.endpoint.config.uid, 'name' in responder ? responder.name : undefined];
+};
+
+const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
+  const candidates = configs.map((config) => ({
+    endpoint: { ...config, action: 'JSON' as const },
+    responses: () => config.responses ?? [],
+  }));
+  const explanation = explain(candidates, asked);
+  return explanation.rejection ?? [explanation.endpoint?.uid, explanation.response];
+};
+
+test('an explanation names the endpoint and the response that a gateway chooses', () => {
+  const seen = { rejected: 0, response: 0, action: 0 };
+  fc.assert(
+    fc.property(endpoints, request, (items, asked) => {
+      const configs = items.map(([one, path, list]) => endpoint(path, {}, { method: one, responses: list }));
+      const expected = chosen(configs, asked);
+      seen[
+        typeof expected === 'string' ? 'rejected' : (expected as unknown[])[1] === undefined ? 'action' : 'response'
+      ] += 1;
+      expect(explained(configs, asked)).toEqual(expected);
+    }),
+    { numRuns: 2_000 },
+  );
+  // Each kind of result is part of the comparison.
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(100);
+});

@@ -1,0 +1,165 @@
+import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
+import { describe, expect, test } from 'vitest';
+import type { ConditionsConfig } from './conditions.ts';
+import { explain, type Candidate, type ExplainedRequest, type Explanation } from './explain.ts';
+
+interface Given extends Partial<ConditionsConfig> {
+  readonly name: string;
+}
+
+const candidate = (method: Method, slug: string, responses: readonly Given[] = []): Candidate => ({
+  endpoint: {
+    ...{ namespace: 'default', name: `${method} ${slug}`, uid: `${method} ${slug}`, generation: 1 },
+    ...{ method, slug, action: 'JSON' },
+  },
+  responses: () => responses.map((response) => ({ pathParams: [], headers: [], queryParams: [], ...response })),
+});
+const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedRequest => ({
+  ...{ method: 'GET', path, query: '', headers: [] },
+  ...more,
+});
+const unmetOf = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>
+  explain(
+    [candidate('GET', '/orders/{id}', [{ name: 'a', ...when }])],
+    asked('/orders/a%2Fb', request),
+  ).unmatched.flatMap(({ unmet }) => unmet);
+
+describe('a condition that is not met is explained with the values that the request has', () => {
+  const plan = { name: 'X-Plan', type: 'Exact', value: 'gold' } as const;
+  test.each<[string, Partial<ConditionsConfig>, Partial<ExplainedRequest>, object]>([
+    [
+      'a path parameter',
+      { pathParams: [{ name: 'id', type: 'Exact', value: '42' }] },
+      {},
+      { on: 'pathParams', name: 'id', type: 'Exact', value: '42', seen: ['a/b'], seenCount: 1 },
+    ],
+    [
+      'a header with another value',
+      { headers: [plan] },
+      { headers: [['x-PLAN', 'free']] },
+      { on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold', seen: ['free'], seenCount: 1 },
+    ],
+    ['a missing header', { headers: [plan] }, {}, { on: 'headers', name: 'x-plan', seen: [], seenCount: 0 }],
+    [
+      'a header that must be there',
+      { headers: [{ name: 'x-plan', type: 'Present' }] },
+      {},
+      { on: 'headers', name: 'x-plan', type: 'Present', seen: [], seenCount: 0 },
+    ],
+    [
+      'a header that must not be there',
+      { headers: [{ name: 'x-plan', type: 'Absent' }] },
+      { headers: [['x-plan', '']] },
+      { on: 'headers', name: 'x-plan', type: 'Absent', seen: [''], seenCount: 1 },
+    ],
+    [
+      'a query parameter',
+      { queryParams: [{ name: 'expand', type: 'Exact', value: 'items' }] },
+      { query: 'expand=a%20b&Expand=items&expand=c' },
+      { on: 'queryParams', name: 'expand', type: 'Exact', value: 'items', seen: ['a b', 'c'], seenCount: 2 },
+    ],
+  ])('%s', (_, when, request, expected) => {
+    expect(unmetOf(when, request)).toMatchObject([expected]);
+  });
+
+  test('every one of them, and none of those that are met', () => {
+    const when: Partial<ConditionsConfig> = {
+      pathParams: [{ name: 'id', type: 'Exact', value: 'a/b' }],
+      headers: [plan, { name: 'x-test', type: 'Absent' }],
+      queryParams: [{ name: 'page', type: 'Present' }],
+    };
+    expect(unmetOf(when, {}).map(({ name }) => name)).toEqual(['x-plan', 'page']);
+  });
+
+  test.each(['x-api-key', 'X-API-Key'])('but never with the API key (%s)', (name) => {
+    const headers: HeaderPair[] = [[name, 'sk_secret']];
+    const when: Partial<ConditionsConfig> = { headers: [{ name, type: 'Exact', value: 'sk_other' }] };
+    expect(unmetOf(when, { headers })).toMatchObject([{ seen: [], seenCount: 0 }]);
+  });
+
+  test('with the beginning of few values if there are many long ones', () => {
+    const headers = Array.from({ length: 1_000 }, (): HeaderPair => ['x-plan', 'a'.repeat(60_000)]);
+    const value = 'b'.repeat(4_000);
+    const [unmet] = unmetOf({ headers: [{ ...plan, value }] }, { headers });
+    expect(unmet).toMatchObject({ seenCount: 1_000 });
+    expect(unmet?.seen.length).toBe(LIMITS.explainedValuesMax);
+    for (const text of [unmet?.value, ...(unmet?.seen ?? [])]) expect(text).toMatch(/^(a{199}|b{199})…$/);
+  });
+
+  test('without half of a character at the end', () => {
+    const query = `q=${encodeURIComponent(`${'a'.repeat(LIMITS.explainedValueLengthMax - 2)}😀😀`)}`;
+    const [unmet] = unmetOf({ queryParams: [{ name: 'q', type: 'Exact', value: 'x' }] }, { query });
+    expect(unmet?.seen[0]?.isWellFormed()).toBe(true);
+  });
+});
+
+describe('the responses of an endpoint', () => {
+  const header = (name: string, value: string) => ({ name, type: 'Exact' as const, value });
+  const endpoint = candidate('GET', '/a', [
+    { name: 'two', headers: [header('a', '1'), header('b', '1')] },
+    { name: 'one', headers: [header('a', '1')] },
+    { name: 'none', headers: [header('c', '1')] },
+    { name: 'later', headers: [header('a', '2')] },
+  ]);
+  const answered = (headers: readonly HeaderPair[]): unknown => {
+    const { response, unmatched } = explain([endpoint], asked('/a', { headers }));
+    return [response, unmatched.map(({ name }) => name)];
+  };
+
+  test('before the one that is returned are listed, those with the fewest unmet conditions first', () => {
+    expect(answered([['c', '1']])).toEqual(['none', ['one', 'two']]);
+  });
+
+  test('are all listed if the action decides', () => {
+    expect(answered([])).toEqual([undefined, ['one', 'none', 'later', 'two']]);
+  });
+
+  test('after the one that is returned are not listed', () => {
+    expect(answered([['a', '1']])).toEqual(['one', ['two']]);
+  });
+});
+
+describe('the endpoint', () => {
+  const project = [
+    candidate('POST', '/v1/orders/latest'),
+    candidate('GET', '/v1/orders/{id}'),
+    candidate('GET', '/v1/{kind}/{id}'),
+    candidate('DELETE', '/v1/customers'),
+    candidate('GET', '/files/{path...}'),
+    // An operator accepts no such slug.
+    candidate('GET', '/v1/orders/{id'),
+  ];
+  const shown = ({ endpoint, rejection, otherEndpoints }: Explanation): unknown => [
+    endpoint?.name ?? rejection,
+    ...otherEndpoints.map(({ name, reason }) => `${reason}: ${name}`),
+  ];
+
+  test.each<[string, string, readonly string[]]>([
+    [
+      'GET',
+      '/v1/orders/latest',
+      ['GET /v1/orders/{id}', 'Method: POST /v1/orders/latest', 'Precedence: GET /v1/{kind}/{id}'],
+    ],
+    ['GET', '/files/a/b', ['GET /files/{path...}']],
+    ['PUT', '/v1/customers', ['method_not_allowed', 'Method: DELETE /v1/customers']],
+    ['GET', '/v1/Customers/', ['endpoint_not_found', 'Path: DELETE /v1/customers', 'Path: GET /v1/{kind}/{id}']],
+    [
+      'GET',
+      '/v1/orders/%00',
+      ['endpoint_not_found', 'Path: GET /v1/orders/{id}', 'Path: GET /v1/{kind}/{id}', 'Path: POST /v1/orders/latest'],
+    ],
+    ['GET', '/other', ['endpoint_not_found']],
+    ['GET', '', ['endpoint_not_found']],
+  ])('for %s %s', (method, path, expected) => {
+    expect(shown(explain(project, asked(path, { method })))).toEqual(expected);
+  });
+
+  test('is explained within a moment in a large project, for a path with many segments', () => {
+    const many = Array.from({ length: 20_000 }, (_, index) => candidate('GET', `/a/b/${index}`));
+    const startedMs = performance.now();
+    const { otherEndpoints } = explain(many, asked(`/a/b/c${'/x'.repeat(4_000)}`));
+    expect(otherEndpoints).toEqual([]);
+    expect(explain(many, asked('/a/b/c')).otherEndpoints).toHaveLength(LIMITS.explainedEndpointsMax);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+});

@@ -1,0 +1,141 @@
+import { LIMITS, type Action, type HeaderPair, type Method } from '@standin/contract';
+import { compileConditions, unmetConditions, type ConditionsConfig, type UnmetCondition } from './conditions.ts';
+import { nearestPaths } from './nearest-paths.ts';
+import { hasParameters, parsePathPattern } from './path-pattern.ts';
+import { PathTable, type Place } from './path-table.ts';
+import { parametersOf } from './pattern-table.ts';
+import { RequestFacts } from './request-facts.ts';
+
+/** A request as the gateway receives it, below the project URI. All text is latin1. */
+export interface ExplainedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The part of the target after the first `?`. */
+  readonly query: string;
+  readonly headers: readonly HeaderPair[];
+}
+
+export interface ExplainedEndpoint {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly method: Method;
+  readonly slug: string;
+  readonly action: Action;
+}
+
+/** An endpoint that gateways serve. `responses` is called only for the endpoint that responds. */
+export interface Candidate {
+  readonly endpoint: ExplainedEndpoint;
+  responses(): readonly (ConditionsConfig & { readonly name: string })[];
+}
+
+/** A condition that the request does not meet. Values are shortened to `LIMITS.explainedValueLengthMax` characters. */
+export interface ExplainedCondition extends Pick<UnmetCondition['condition'], 'on' | 'name' | 'type' | 'value'> {
+  /** The first values that the request has. Empty if it has none. Those of headers are latin1. */
+  readonly seen: readonly string[];
+  /** The number of all values. */
+  readonly seenCount: number;
+}
+
+/** A response that comes before the one that is returned, and why it is not returned. */
+export interface UnmatchedResponse {
+  readonly name: string;
+  readonly unmet: readonly ExplainedCondition[];
+}
+
+/** Another endpoint of the project. */
+export interface OtherEndpoint extends ExplainedEndpoint {
+  /**
+   * Why it does not respond: its slug matches the path, but it has another method; another slug that matches is more specific; or
+   * its slug does not match the path, but is similar to it.
+   */
+  readonly reason: 'Method' | 'Precedence' | 'Path';
+}
+
+/** Which endpoint responds to a request, with what, and why not with something else. */
+export interface Explanation {
+  /** Absent if the gateway rejects the request. */
+  readonly endpoint?: ExplainedEndpoint;
+  readonly rejection?: 'endpoint_not_found' | 'method_not_allowed';
+  /** The name of the response that is returned. Absent if the endpoint's action decides. */
+  readonly response?: string;
+  /** The earlier responses. Those with the fewest unmet conditions come first. */
+  readonly unmatched: readonly UnmatchedResponse[];
+  /** At most `LIMITS.explainedEndpointsMax`. */
+  readonly otherEndpoints: readonly OtherEndpoint[];
+}
+
+interface Entry extends Place {
+  readonly candidate: Candidate;
+}
+
+/**
+ * Explains the response to a request, with the code by which gateways choose it.
+ *
+ * @param candidates the endpoints of one project
+ */
+export const explain = (candidates: readonly Candidate[], request: ExplainedRequest): Explanation => {
+  const { method, path } = request;
+  const entries = candidates.flatMap(entryOf);
+  const table = new PathTable<Entry>();
+  // Literal slugs that are not the path cannot match. Leaving them out saves time in large projects.
+  for (const entry of entries) if (entry.pattern !== undefined || entry.slug === path) table.put(entry, entry);
+  const found = table.find(method, path);
+  const others = [...table.matches(path)]
+    .flatMap((methods) => [...methods.values()])
+    .filter((entry) => entry !== found)
+    .map((entry) => other(entry, entry.method === method ? 'Precedence' : 'Method'));
+  if (found !== undefined) {
+    const { endpoint } = found.candidate;
+    return { endpoint, ...explainResponses(found, request), otherEndpoints: firstOf(others) };
+  }
+  if (others.length > 0) return { rejection: 'method_not_allowed', unmatched: [], otherEndpoints: firstOf(others) };
+  const similar = nearestPaths(entries, request).map((entry) => other(entry, 'Path'));
+  return { rejection: 'endpoint_not_found', unmatched: [], otherEndpoints: firstOf(similar) };
+};
+
+/** Returns nothing for an invalid slug, because no gateway serves its endpoint. */
+const entryOf = (candidate: Candidate): Entry[] => {
+  const { slug, method } = candidate.endpoint;
+  const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
+  return parsed?.ok === false ? [] : [{ candidate, slug, method, pattern: parsed?.pattern }];
+};
+
+const other = ({ candidate: { endpoint } }: Entry, reason: OtherEndpoint['reason']): OtherEndpoint => ({
+  ...endpoint,
+  reason,
+});
+
+const firstOf = <T>(items: readonly T[]): readonly T[] => items.slice(0, LIMITS.explainedEndpointsMax);
+
+const explainResponses = (
+  { candidate, pattern }: Entry,
+  { path, query, headers }: ExplainedRequest,
+): Pick<Explanation, 'response' | 'unmatched'> => {
+  const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, path);
+  const facts = new RequestFacts({ headers, query, parameters });
+  const unmatched: UnmatchedResponse[] = [];
+  for (const { name, ...conditions } of candidate.responses()) {
+    const unmet = unmetConditions(facts, compileConditions(conditions));
+    if (unmet.length === 0) return { response: name, unmatched: nearMissesFirst(unmatched) };
+    unmatched.push({ name, unmet: unmet.map(shorten) });
+  }
+  return { unmatched: nearMissesFirst(unmatched) };
+};
+
+const nearMissesFirst = (responses: readonly UnmatchedResponse[]): readonly UnmatchedResponse[] =>
+  responses.toSorted((a, b) => a.unmet.length - b.unmet.length);
+
+const shorten = ({ condition: { on, name, type, value }, seen }: UnmetCondition): ExplainedCondition => ({
+  ...{ on, name: shortText(name), type },
+  ...(value !== undefined && { value: shortText(value) }),
+  seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
+  seenCount: seen.length,
+});
+
+const shortText = (text: string): string =>
+  text.length <= LIMITS.explainedValueLengthMax
+    ? text
+    : `${text.slice(0, LIMITS.explainedValueLengthMax - 1).toWellFormed()}…`;

@@ -1,0 +1,49 @@
+import { LIMITS } from '@standin/contract';
+import { decodeSegment } from './parameter-value.ts';
+import { hasParameters } from './path-pattern.ts';
+
+const OTHER_CASE_COST = 1;
+const OTHER_TEXT_COST = 2;
+const OTHER_METHOD_COST = 0.5;
+
+/**
+ * Returns the endpoints whose slugs are similar to a path that they do not match, the most similar first. A similar slug has
+ * literal text in common with the path, and at least half of its segments.
+ */
+export const nearestPaths = <T extends { readonly slug: string; readonly method: string }>(
+  endpoints: readonly T[],
+  { method, path }: { readonly method: string; readonly path: string },
+): readonly T[] => {
+  const segments = segmentsOf(path);
+  return endpoints
+    .map((endpoint) => ({ endpoint, cost: distance(segmentsOf(endpoint.slug), segments) }))
+    .filter(({ cost }) => cost !== undefined)
+    .map(({ endpoint, cost = 0 }) => ({ endpoint, cost: endpoint.method === method ? cost : cost + OTHER_METHOD_COST }))
+    .sort((a, b) => a.cost - b.cost)
+    .map(({ endpoint }) => endpoint);
+};
+
+/** Ignores a trailing slash, because it is easily overlooked. No slug has more segments than are returned. */
+const segmentsOf = (path: string): readonly string[] =>
+  path.slice(1).replace(/\/$/, '').split('/', LIMITS.slugLengthMax);
+
+/** Returns undefined if the slug is not similar. */
+const distance = (wanted: readonly string[], segments: readonly string[]): number | undefined => {
+  const isRest = wanted.at(-1)?.endsWith('...}') === true;
+  const length = isRest ? wanted.length : Math.max(wanted.length, segments.length);
+  let cost = (length - wanted.length) * OTHER_TEXT_COST;
+  let isSimilar = false;
+  for (const [index, text] of wanted.entries()) {
+    const added = segmentCost(text, segments[index]);
+    if (added < OTHER_TEXT_COST && !hasParameters(text)) isSimilar = true;
+    cost += added;
+  }
+  return isSimilar && cost <= length * (OTHER_TEXT_COST / 2) ? cost : undefined;
+};
+
+const segmentCost = (wanted: string, segment: string | undefined): number => {
+  if (segment === undefined) return OTHER_TEXT_COST;
+  if (wanted === segment) return 0;
+  if (hasParameters(wanted)) return decodeSegment(segment) === undefined ? OTHER_TEXT_COST : 0;
+  return wanted.toLowerCase() === segment.toLowerCase() ? OTHER_CASE_COST : OTHER_TEXT_COST;
+};

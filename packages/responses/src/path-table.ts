@@ -1,0 +1,85 @@
+import type { Method } from '@standin/contract';
+import type { PathPattern } from './path-pattern.ts';
+import { PatternTable } from './pattern-table.ts';
+
+/** The paths and the method that an endpoint responds to. */
+export interface Place {
+  readonly slug: string;
+  readonly method: Method;
+  /** Undefined if the slug has no parameters. */
+  readonly pattern: PathPattern | undefined;
+}
+
+/** Returns the path without the differences that users overlook: case and trailing slashes. */
+const looseForm = (path: string): string => {
+  let end = path.length;
+  // This loop is not a regular expression, because a regular expression would take quadratic time on a long run of slashes inside
+  // the path.
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end).toLowerCase();
+};
+
+/** The endpoints of a project, by path and method. The cost of `put` and `delete` does not depend on the number of endpoints. */
+export class PathTable<T> {
+  readonly #literals = new Map<string, Map<string, T>>();
+  readonly #patterns = new PatternTable<Map<string, T>>();
+  /** Maps the loose form to the path. Built when needed, and dropped when an endpoint changes. */
+  #looseForms: Map<string, string> | undefined;
+
+  get isEmpty(): boolean {
+    return this.#literals.size === 0 && this.#patterns.isEmpty;
+  }
+
+  get({ slug, method, pattern }: Place): T | undefined {
+    return this.#methodsOf(slug, pattern)?.get(method);
+  }
+
+  put({ slug, method, pattern }: Place, value: T): void {
+    const methods = this.#methodsOf(slug, pattern) ?? new Map<string, T>();
+    methods.set(method, value);
+    if (pattern === undefined) this.#literals.set(slug, methods);
+    else this.#patterns.set(pattern, methods);
+    this.#looseForms = undefined;
+  }
+
+  delete({ slug, method, pattern }: Place): void {
+    const methods = this.#methodsOf(slug, pattern);
+    this.#looseForms = undefined;
+    if (methods?.delete(method) !== true || methods.size > 0) return;
+    if (pattern === undefined) this.#literals.delete(slug);
+    else this.#patterns.delete(pattern);
+  }
+
+  /**
+   * Returns the endpoint that responds to a request, or undefined if there is none. If the most specific slug that matches the path
+   * does not have the method, the next one is tried.
+   *
+   * @param path latin1, as received
+   */
+  find(method: string, path: string): T | undefined {
+    const found = this.#literals.get(path)?.get(method);
+    if (found !== undefined) return found;
+    for (const methods of this.#patterns.matches(path)) {
+      const value = methods.get(method);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  /** Yields the endpoints whose slug matches the path, by method, in order of precedence. */
+  *matches(path: string): Generator<ReadonlyMap<string, T>> {
+    const literal = this.#literals.get(path);
+    if (literal !== undefined) yield literal;
+    yield* this.#patterns.matches(path);
+  }
+
+  /** Returns a slug that differs from the path only in case or trailing slashes, or undefined if there is none. */
+  similarPath(path: string): string | undefined {
+    this.#looseForms ??= new Map([...this.#literals.keys()].map((known) => [looseForm(known), known]));
+    return this.#looseForms.get(looseForm(path));
+  }
+
+  #methodsOf(slug: string, pattern: PathPattern | undefined): Map<string, T> | undefined {
+    return pattern === undefined ? this.#literals.get(slug) : this.#patterns.get(pattern);
+  }
+}
