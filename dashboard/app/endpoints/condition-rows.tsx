@@ -16,7 +16,12 @@ const LISTS: Readonly<Record<ConditionList, string>> = {
   headers: 'Header',
   queryParams: 'Query parameter',
 };
-const TYPES: Readonly<Record<string, string>> = { Exact: 'equals', Present: 'is present', Absent: 'is absent' };
+const TYPES: Readonly<Record<string, string>> = {
+  Exact: 'equals',
+  RegularExpression: 'matches',
+  Present: 'is present',
+  Absent: 'is absent',
+};
 
 export interface ConditionRowsProps {
   /** The path of the list, such as `spec.responses[0].conditions`. */

@@ -1,4 +1,4 @@
-import { isRecord, LIMITS, VALUE_CONDITIONS } from '@standin/contract';
+import { isRecord, LIMITS, PATH_CONDITIONS, VALUE_CONDITIONS } from '@standin/contract';
 import type { RowValues } from './form-reader.ts';
 
 /** The lists of conditions in `when`. Each is a list of conditions on one part of a request. */
@@ -18,9 +18,8 @@ export const CONDITION_ROWS_MAX = LIMITS.patternParametersMax + 2 * LIMITS.condi
 const WITHOUT_VALUE: readonly string[] = ['Present', 'Absent'];
 export const hasValue = (type: string): boolean => !WITHOUT_VALUE.includes(type);
 
-/** A path parameter always has a value, so that there is no condition on its presence. */
 export const typesFor = (where: ConditionList): readonly string[] =>
-  VALUE_CONDITIONS.filter((type) => where !== 'pathParams' || hasValue(type));
+  where === 'pathParams' ? PATH_CONDITIONS : VALUE_CONDITIONS;
 
 /** Returns the conditions of a response. Ignores what is not a condition. `when` is the field as written. */
 export const conditionsOf = (when: unknown): ConditionValues[] =>
@@ -53,7 +52,13 @@ const toCondition = ({ name, type, value }: ConditionValues): Record<string, str
 export const rowOf = (rows: readonly ConditionValues[], list: string, index: number): number =>
   rows.flatMap(({ where }, row) => (where === list ? [row] : []))[index] ?? -1;
 
-const SIGNS: Readonly<Record<string, string>> = { '': '=', Exact: '=', Present: 'is present', Absent: 'is absent' };
+const SIGNS: Readonly<Record<string, string>> = {
+  '': '=',
+  Exact: '=',
+  RegularExpression: 'matches',
+  Present: 'is present',
+  Absent: 'is absent',
+};
 const SUBJECTS: Readonly<Record<ConditionList, (name: string) => string>> = {
   pathParams: (name) => `{${name}}`,
   headers: (name) => `header ${name}`,

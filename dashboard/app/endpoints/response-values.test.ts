@@ -18,7 +18,10 @@ const GOLD = {
       { name: 'x-plan', type: 'Exact', value: 'gold' },
       { name: 'x-test', type: 'Absent' },
     ],
-    queryParams: [{ name: 'expand', type: 'Present' }],
+    queryParams: [
+      { name: 'expand', type: 'Present' },
+      { name: 'page', type: 'RegularExpression', value: '[0-9]+' },
+    ],
   },
   status: 201,
   headers: [{ name: 'content-type', value: 'application/xml' }],
@@ -236,6 +239,7 @@ it('conditions are described', () => {
     'header x-plan = gold',
     'header x-test is absent',
     'query expand is present',
+    'query page matches [0-9]+',
   ]);
 });
 
