@@ -1,4 +1,5 @@
 import { parseDuration } from '@standin/contract';
+import { matches, type Rule } from './rules.ts';
 
 /** The Gateway API's duration format (GEP-2257), for example `30s`, `500ms` or `1m30s`. */
 export const DURATION_PATTERN = '([0-9]{1,5}(h|m|s|ms)){1,4}';
@@ -15,3 +16,34 @@ export const durationMs = (text: string): number => {
   if (ms === undefined) throw new RangeError(`not a duration: ${text}`);
   return ms;
 };
+
+/** Returns the rules for a duration field. `minMs` must be less than a second, and `maxMs` must be whole minutes. */
+export const durationRules = (minMs: number, maxMs: number): readonly Rule<string>[] => [
+  matches(DURATION_PATTERN, 'must be a duration such as 30s, 500ms or 1m30s'),
+  {
+    cel:
+      `!self.matches('^${DURATION_PATTERN}$') || ` +
+      `(duration(self) >= duration('${minMs}ms') && duration(self) <= duration('${maxMs}ms'))`,
+    holds: (self) => {
+      const ms = parseDurationField(self);
+      return ms === undefined || (ms >= minMs && ms <= maxMs);
+    },
+    message: `must be between ${minMs}ms and ${maxMs / 60_000}m`,
+  },
+];
+
+/** Requires that `high` is not shorter than `low`. Both are names of required duration fields. */
+export const notShorterThan = <Low extends string, High extends string>(
+  high: High,
+  low: Low,
+): Rule<Readonly<Record<Low | High, string>>> => ({
+  cel:
+    `!self.${low}.matches('^${DURATION_PATTERN}$') || !self.${high}.matches('^${DURATION_PATTERN}$') || ` +
+    `duration(self.${high}) >= duration(self.${low})`,
+  holds: (self) => {
+    const [lowMs, highMs] = [parseDurationField(self[low]), parseDurationField(self[high])];
+    return lowMs === undefined || highMs === undefined || highMs >= lowMs;
+  },
+  message: `must not be shorter than ${low}`,
+  field: high,
+});

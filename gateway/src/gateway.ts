@@ -187,7 +187,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const stop = async (): Promise<void> => {
     logger.info({ runningRequests: pipeline.running }, 'gateway stopping');
     // The readiness probe informs load balancers, and `connection: close` informs callers. New requests are still served.
-    pipeline.isDraining = true;
+    pipeline.drain();
     await delay(settings.drainMs);
 
     const closed = receiver.close();

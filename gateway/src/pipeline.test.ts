@@ -118,6 +118,7 @@ beforeEach(async () => {
   config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
   config.restore({ epoch: 1, number: 1 }, [
     ...BASIC_OBJECTS,
+    endpoint('/slow', { delay: { kind: 'Fixed', fixedMs: 300_000 } }),
     endpoint('/f', { kind: 'Forward', url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/` }),
   ]);
   const settings = testSettings('/nowhere', { limits: { connections: CONNECTIONS_MAX } });
@@ -266,6 +267,20 @@ test('the oldest request is the one that was received first, even if it waited f
   expect(pipeline.oldestReceivedMs).toBeGreaterThan(bothReceivedMs);
   pipelined.destroy();
   other.destroy();
+});
+
+test('a request whose recorded response is delayed runs, but delays no Purge and no revocation', async () => {
+  const client = await RawClient.connect(url);
+  client.send(post(`/${URI}/slow`));
+  const call = await recorder.call(0);
+  expect(pipeline.oldestReceivedMs).toBeLessThan(Infinity);
+  call.decide(true);
+  await unsettled.passed();
+  await expect.poll(() => pipeline.oldestReceivedMs).toBe(Infinity);
+  expect([pipeline.running, gate.used, recorder.calls.length]).toEqual([1, 1, 1]);
+  client.destroy();
+  await pipeline.idle();
+  expect([pipeline.running, budget.receivedBytes, recorder.calls.length]).toEqual([0, 0, 1]);
 });
 
 describe('a Forward', () => {

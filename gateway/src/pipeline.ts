@@ -1,5 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
+import { delayUs } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
 import { authenticate, INVALID_KEY, withoutKey } from './authenticate/authenticate.ts';
@@ -20,7 +21,8 @@ import type { ByteBudget } from './request/byte-budget.ts';
 import type { Exchange } from './request/exchange.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
-import type { Route } from './request/route.ts';
+import type { Mock, Route } from './request/route.ts';
+import { DelayedResponses } from './respond/delayed-responses.ts';
 import { buildMockRow, chooseResponder, respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 
@@ -62,17 +64,19 @@ const pairsOf = (raw: readonly string[]): readonly HeaderPair[] => {
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #captureBytesMax: number;
-  /** If true, every response ends its connection. */
-  isDraining = false;
+  #isDraining = false;
   /**
-   * The requests that are being handled, each at its `runningIndex`. Not a Set: it replaces its table after a few deletions, and
-   * old tables refer to new ones, so that V8 moves every request to the old generation (1.5 times the CPU time).
+   * The requests that are being handled, each at its `runningIndex`, except those whose recorded response waits for its delay. Not
+   * a Set: it replaces its table after a few deletions, and old tables refer to new ones, so that V8 moves every request to the old
+   * generation (1.5 times the CPU time).
    */
   readonly #running: Exchange[] = [];
+  readonly #delayed: DelayedResponses;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
+    this.#delayed = new DelayedResponses(parts.budget);
     this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
   }
 
@@ -82,12 +86,24 @@ export class Pipeline {
     void this.#run(exchange, target, verdict);
   }
 
-  /** The number of running requests. */
-  get running(): number {
-    return this.#running.length;
+  /** From now on, every response ends its connection, and none is delayed. */
+  drain(): void {
+    this.#isDraining = true;
+    void this.#delayed.stop();
   }
 
-  /** The `performance.now()` time when the oldest running request was received. Infinity if no request is running. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** The number of running requests. */
+  get running(): number {
+    return this.#running.length + this.#delayed.count;
+  }
+
+  /**
+   * The `performance.now()` time when the oldest request that may not be recorded yet was received. Infinity if there is none.
+   */
   get oldestReceivedMs(): number {
     let oldestMs = Infinity;
     for (const { startedMs } of this.#running) oldestMs = Math.min(oldestMs, startedMs);
@@ -102,7 +118,7 @@ export class Pipeline {
   async #run(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): Promise<void> {
     try {
       const accepted = await this.#accept(exchange, target, verdict);
-      exchange.decide(this.isDraining || (accepted instanceof Refusal && accepted.closes));
+      exchange.decide(this.#isDraining || (accepted instanceof Refusal && accepted.closes));
       if (accepted === GONE) return;
       if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
       else await this.#serve(accepted);
@@ -112,7 +128,7 @@ export class Pipeline {
     } finally {
       this.#parts.budget.freeBody(exchange.headerBytes);
       this.#remove(exchange);
-      if (this.running === 0) this.#onIdle?.();
+      this.#ended();
     }
   }
 
@@ -124,23 +140,44 @@ export class Pipeline {
     last.runningIndex = runningIndex;
   }
 
+  #ended(): void {
+    if (this.running === 0) this.#onIdle?.();
+  }
+
   async #serve(accepted: Accepted): Promise<void> {
     const { metrics, budget, tracing } = this.#parts;
-    const { exchange, head, responder, route, body } = accepted;
+    const { id, exchange, head, responder, route, body } = accepted;
     const recording = this.#record(accepted);
     const span = tracing?.start(accepted);
+    let isDelayed = false;
     try {
       if (await recording) {
-        await this.#answer(accepted, span);
-        metrics.answered(responder.kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
+        const mock = await this.#answer(accepted, span);
+        const delayMs = delayUs(mock?.delay, id) / 1_000;
+        isDelayed = delayMs > 0;
+        if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
+        else if (mock !== undefined) respond(exchange, mock);
+        const status = mock?.status ?? exchange.response.statusCode;
+        metrics.answered(responder.kind, status, performance.now() - exchange.startedMs);
         metrics.responded(route.endpoint, responder);
       } else {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
       }
     } finally {
       budget.freeBody(body.length);
-      span?.end();
+      if (!isDelayed) span?.end();
     }
+  }
+
+  #respondLater(exchange: Exchange, mock: Mock, delayMs: number, span: RequestSpan | undefined): void {
+    const responding = this.#delayed.respond(exchange, mock, delayMs).catch((error: unknown) => {
+      this.#parts.logger.error({ err: error }, 'request failed');
+      exchange.destroy();
+    });
+    void responding.then(() => {
+      span?.end();
+      this.#ended();
+    });
   }
 
   /** Takes the request through the stages receive, authenticate, match, read and admit. */
@@ -238,15 +275,14 @@ export class Pipeline {
     return isRecorded;
   }
 
-  async #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<void> {
+  /** Returns the recorded mock to respond with. If the request is forwarded, responds with the upstream's response instead. */
+  async #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<Mock | undefined> {
     const { recorder, egress, budget, settings } = this.#parts;
     const { responder } = accepted;
-    if (responder.kind === 'JSON') {
-      respond(accepted, responder.mock);
-      return;
-    }
+    if (responder.kind === 'JSON') return responder.mock;
     const bounds = { captureBytesMax: this.#captureBytesMax, readMsMax: settings.limits.responseStallTimeoutMs };
     await forward(accepted, responder, { recorder, egress, budget, span, ...bounds });
+    return undefined;
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {

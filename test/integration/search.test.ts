@@ -45,8 +45,20 @@ describe('the search', () => {
   /** One row per letter, newest first. Each differs from the first row in the property that its tests search for. */
   const changes: Readonly<Record<string, Partial<LogRow>>> = {
     a: {},
-    b: { method: 'GET', path: '/v1/orders/17', query: 'page=2&q=a%20b', requestBody: Buffer.alloc(0) },
-    c: { status: 404, durationUs: 250_000, endpoint: 'health', requestBody: Buffer.from('{"event":"Refund"}') },
+    b: {
+      response: 'gold',
+      method: 'GET',
+      path: '/v1/orders/17',
+      query: 'page=2&q=a%20b',
+      requestBody: Buffer.alloc(0),
+    },
+    c: {
+      response: 'gold-plus',
+      status: 404,
+      durationUs: 250_000,
+      endpoint: 'health',
+      requestBody: Buffer.from('{"event":"Refund"}'),
+    },
     d: {
       status: 500,
       durationUs: 250_001,
@@ -151,6 +163,12 @@ describe('the search', () => {
     ['endpoint:health', 'c'],
     ['-endpoint:create-*', 'c'],
     ['endpoint:*', all],
+    ['answer:gold', 'b'],
+    ['answer:gold*', 'bc'],
+    ['answer:GOLD', ''],
+    ['answer:""', except('bc')],
+    ['-answer:gold', except('b')],
+    ['answer:gold OR answer:gold-plus', 'bc'],
     ['project:other', 'i'],
     ['namespace:team-*', 'i'],
     ['account:them', 'i'],
@@ -414,7 +432,13 @@ describe('distinct', () => {
   beforeAll(() =>
     insert([
       newLogRow({ projectUid, endpoint: 'rare', status: 0, version: 1, path: '/caf\xe9' }),
-      newLogRow({ projectUid, endpoint: 'often', method: 'GET', requestHeaders: [['X-Event', 'push']] }),
+      newLogRow({
+        projectUid,
+        endpoint: 'often',
+        response: 'gold',
+        method: 'GET',
+        requestHeaders: [['X-Event', 'push']],
+      }),
       newLogRow({
         projectUid,
         endpoint: 'often',
@@ -432,6 +456,7 @@ describe('distinct', () => {
     ['endpoint', '', ['often', 'rare']],
     ['endpoint', 'RA', ['rare']],
     ['endpoint', '%', []],
+    ['answer', '', ['gold']],
     ['method', 'g', ['GET']],
     ['status', '', ['200', 'none']],
     ['path', '/CAF\xe9', ['/caf\xe9']],

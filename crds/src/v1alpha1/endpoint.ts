@@ -1,10 +1,10 @@
 import { ACTIONS, LIMITS, METHODS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
-import { DURATION_PATTERN, parseDurationField } from '../duration.ts';
+import { durationRules } from '../duration.ts';
 import { commonStatus, integer, reference, text, SERVED_MEANINGS } from '../fields.ts';
 import { pathRules, slugRules, upstreamUrlRules } from '../http-rules.ts';
-import { matches, withRules, type Rule } from '../rules.ts';
+import { matches, withRules } from '../rules.ts';
 import { json, responses } from './responses.ts';
 
 const FORWARD_TIMEOUT_MS_MIN = 100;
@@ -23,20 +23,6 @@ const serviceRef = z.strictObject({
   scheme: z.enum(['http', 'https']).default('http').describe('Protocol for requests to the Service.'),
 });
 
-const timeoutRules: readonly Rule<string>[] = [
-  matches(DURATION_PATTERN, 'must be a duration such as 30s, 500ms or 1m30s'),
-  {
-    cel:
-      `!self.matches('^${DURATION_PATTERN}$') || ` +
-      `(duration(self) >= duration('${FORWARD_TIMEOUT_MS_MIN}ms') && duration(self) <= duration('${LIMITS.forwardTimeoutMsMax}ms'))`,
-    holds: (self) => {
-      const ms = parseDurationField(self);
-      return ms === undefined || (ms >= FORWARD_TIMEOUT_MS_MIN && ms <= LIMITS.forwardTimeoutMsMax);
-    },
-    message: `must be between ${FORWARD_TIMEOUT_MS_MIN}ms and ${LIMITS.forwardTimeoutMsMax / 60_000}m`,
-  },
-];
-
 const forward = withRules(
   z.strictObject({
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
@@ -49,7 +35,7 @@ const forward = withRules(
     serviceRef: serviceRef
       .optional()
       .describe('The Service in the same namespace that is the upstream. Only one of url and serviceRef can be set.'),
-    timeout: withRules(text({ max: 24 }), timeoutRules)
+    timeout: withRules(text({ max: 24 }), durationRules(FORWARD_TIMEOUT_MS_MIN, LIMITS.forwardTimeoutMsMax))
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
       .describe(
         `Maximum time to wait for the first byte of the upstream's response, and between two parts of it, for example 2s, 500ms or 1m30s. Allowed range: ${FORWARD_TIMEOUT_MS_MIN}ms to ${LIMITS.forwardTimeoutMsMax / 60_000}m.`,

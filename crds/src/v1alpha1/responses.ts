@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { integer, text } from '../fields.ts';
 import { headerNameRules, headerValueRules, mockHeaderRules, PARAMETER_NAME } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
+import { delay } from './delay.ts';
 
 /** RFC 9110: responses with these statuses never have a body. */
 const BODYLESS_STATUSES: readonly number[] = [204, 205, 304];
@@ -71,6 +72,7 @@ export const json = withRules(
       .describe(
         'Response headers, in the order in which they are sent. A name can occur several times. If content-type is missing, content-type: application/json is added.',
       ),
+    delay,
   }),
   mockRules,
 );
@@ -236,6 +238,7 @@ const response = withRules(
       .describe(
         'The response body in base64 (RFC 4648, with padding, on one line), for content that is not text, for example iVBORw0KGgo=.',
       ),
+    delay,
   }),
   bodyRules,
 ).describe('A mock response and the conditions under which it is returned.');

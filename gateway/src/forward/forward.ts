@@ -172,6 +172,7 @@ class Relay {
       buildRow(this.#accepted, {
         trailers: [],
         isTruncated: false,
+        delayUs: 0,
         ...answered,
         upstreamUrl: this.#upstreamUrl,
         upstreamFirstByteUs: this.#firstByteUs,

@@ -68,7 +68,7 @@ export class Metrics {
     });
     const durations = new Histogram({
       name: 'standin_respond_duration_seconds',
-      help: 'Time from the arrival of the request head to the last byte of the response.',
+      help: 'Time from the arrival of the request head to the last byte of the response, without the delay of a mock.',
       labelNames: ['action'],
       buckets: DURATION_BUCKETS,
       registers,

@@ -120,15 +120,18 @@ class UpstreamSpan {
 /** The span for a request, from the arrival of its head to the end of its response. */
 export class RequestSpan {
   readonly #tracer: Tracer;
-  readonly #accepted: Accepted;
+  readonly #exchange: Exchange;
+  readonly #method: string;
   readonly #span: Span;
   readonly #context: Context;
 
+  /** Does not keep `accepted`, because the span lasts as long as a delayed response, and the request's body does not. */
   constructor(tracer: Tracer, accepted: Accepted) {
     const { head, exchange } = accepted;
     const parent = callerContext(head.headers);
     this.#tracer = tracer;
-    this.#accepted = accepted;
+    this.#exchange = exchange;
+    this.#method = head.method;
     this.#span = tracer.startSpan(
       `${head.method} ${head.path}`,
       { kind: SpanKind.SERVER, startTime: hrTime(exchange.receivedAtUs), attributes: attributesOf(accepted) },
@@ -138,17 +141,16 @@ export class RequestSpan {
   }
 
   upstream(url: string): UpstreamSpan {
-    const { head, exchange } = this.#accepted;
-    const attributes = { 'http.request.method': head.method, ...upstreamAttributes(url) };
-    return new UpstreamSpan(this.#tracer, this.#context, exchange, attributes);
+    const attributes = { 'http.request.method': this.#method, ...upstreamAttributes(url) };
+    return new UpstreamSpan(this.#tracer, this.#context, this.#exchange, attributes);
   }
 
   /** Ends the span with the outcome of the exchange. */
   end(): void {
-    const { response } = this.#accepted.exchange;
+    const { response } = this.#exchange;
     // The caller closed the connection first, or the gateway failed.
-    if (!response.headersSent) finish(this.#span, this.#accepted.exchange, { error: 'no_answer' });
-    else finish(this.#span, this.#accepted.exchange, { status: response.statusCode, errorMin: SERVER_ERROR_MIN });
+    if (!response.headersSent) finish(this.#span, this.#exchange, { error: 'no_answer' });
+    else finish(this.#span, this.#exchange, { status: response.statusCode, errorMin: SERVER_ERROR_MIN });
   }
 }
 

@@ -81,6 +81,7 @@ class Connection implements CallerConnection {
   /** Stored because a closed socket has no peer address. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
+  readonly onClosed = new Set<() => void>();
   /**
    * The most recent exchange. HTTP sends responses in the order of the requests, so the response to this exchange is the last one
    * to be sent.
@@ -97,7 +98,10 @@ class Connection implements CallerConnection {
       this.scanner.push(chunk);
       if (this.scanner.isFragmented) onFragmented(this);
     });
-    socket.once('close', () => this.arriving?.gone());
+    socket.once('close', () => {
+      this.arriving?.gone();
+      for (const closed of this.onClosed) closed();
+    });
   }
 }
 

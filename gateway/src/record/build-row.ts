@@ -14,6 +14,8 @@ export interface Answered {
   readonly upstreamUrl: string;
   readonly upstreamError: string;
   readonly upstreamFirstByteUs: number;
+  /** How long the response is held back after it is recorded, in microseconds. */
+  readonly delayUs: number;
 }
 
 const DAY_S = 24 * 60 * 60;
@@ -61,14 +63,14 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     responseTruncated: answered.isTruncated,
     upstreamUrl: answered.upstreamUrl,
     upstreamError: answered.upstreamError,
-    durationUs: exchange.elapsedUs(),
+    durationUs: exchange.elapsedUs() + answered.delayUs,
     requestUs: accepted.requestUs,
     upstreamFirstByteUs: answered.upstreamFirstByteUs,
     quotaPeriod: permit.period,
     quotaBlock: permit.block,
     quotaPermit: permit.number,
     response: responseNameOf(accepted.responder),
-    delayUs: 0,
+    delayUs: answered.delayUs,
     templateError: '',
   };
 };
@@ -88,6 +90,7 @@ export const buildRequestRow = (accepted: Accepted, upstreamUrl: string): LogRow
       upstreamUrl,
       upstreamError: '',
       upstreamFirstByteUs: 0,
+      delayUs: 0,
     },
     1,
   );

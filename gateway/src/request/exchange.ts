@@ -29,6 +29,8 @@ export interface CallerConnection {
   readonly peerAddress: string;
   /** The reader of the body that is arriving. */
   arriving: Arriving | undefined;
+  /** Called when the connection is closed. */
+  readonly onClosed: Set<() => void>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { AccountConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
+import type { AccountConfig, DelayConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
 import type { CompiledCondition, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
 
 /** A mock response that was checked when the configuration arrived. */
@@ -10,6 +10,7 @@ export interface Mock {
   readonly bytes: Uint8Array;
   /** The body in the form that is fastest to write. A string has one byte per character. */
   readonly wire: string | Uint8Array;
+  readonly delay: DelayConfig | undefined;
 }
 
 /** A mock that responds to requests that meet its conditions. */

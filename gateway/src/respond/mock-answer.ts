@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { HeaderPair, JsonActionConfig, ResponseConfig } from '@standin/contract';
+import type { DelayConfig, HeaderPair, JsonMockConfig, ResponseConfig } from '@standin/contract';
 import type { Mock } from '../request/route.ts';
 
 /**
@@ -31,8 +31,7 @@ const NOTHING = Buffer.alloc(0);
 
 const isDate = ([name]: HeaderPair): boolean => name.toLowerCase() === 'date';
 
-type MockConfig = Pick<JsonActionConfig, 'status' | 'headers' | 'body'> &
-  Partial<Pick<ResponseConfig['mock'], 'bodyEncoding'>>;
+type MockConfig = JsonMockConfig & Partial<Pick<ResponseConfig['mock'], 'bodyEncoding'>>;
 
 /**
  * A prepared mock, for which a request computes only the date. Throws an error with a readable message if HTTP cannot carry the
@@ -40,6 +39,7 @@ type MockConfig = Pick<JsonActionConfig, 'status' | 'headers' | 'body'> &
  */
 export class MockAnswer implements Mock {
   readonly status: number;
+  readonly delay: DelayConfig | undefined;
   readonly #text: string;
   readonly #headers: readonly HeaderPair[];
   readonly #hasOwnDate: boolean;
@@ -48,10 +48,11 @@ export class MockAnswer implements Mock {
   #datedHeaders: readonly HeaderPair[] = [];
   #date = '';
 
-  constructor({ status, headers, body, bodyEncoding = 'utf8' }: MockConfig) {
+  constructor({ status, headers, body, bodyEncoding = 'utf8', delay }: MockConfig) {
     if (status < 200 || status > 599) throw new Error(`the status must be from 200 to 599, not ${status}`);
     for (const [name, value] of headers) checkHeader(name, value);
     this.status = status;
+    this.delay = delay;
     const text = status === 205 || BODYLESS_STATUSES.has(status) ? '' : body;
     this.#text = bodyEncoding === 'utf8' ? text : '';
     if (text !== this.#text) this.#bytes = Buffer.from(text, bodyEncoding);

@@ -1,7 +1,8 @@
 import type { LogRow } from '@standin/contract';
-import { meetsConditions, RequestFacts } from '@standin/responses';
+import { delayUs, meetsConditions, RequestFacts } from '@standin/responses';
 import { buildRow } from '../record/build-row.ts';
 import type { Accepted } from '../request/accepted.ts';
+import type { Exchange } from '../request/exchange.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import type { Mock, Responder, Route } from '../request/route.ts';
 
@@ -26,9 +27,10 @@ export const buildMockRow = (accepted: Accepted, mock: Mock): LogRow => {
     upstreamUrl: '',
     upstreamError: '',
     upstreamFirstByteUs: 0,
+    delayUs: delayUs(mock.delay, accepted.id),
   });
 };
 
 /** Sends the mock verbatim. */
-export const respond = ({ exchange }: Accepted, mock: Mock): void =>
+export const respond = (exchange: Exchange, mock: Mock): void =>
   exchange.answer(mock.status, mock.headers(exchange.date()), mock.wire);

@@ -2,7 +2,7 @@ import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig } from
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
 import { hasParameters, parsePathPattern, parseUrlTemplate, type PathPattern } from '@standin/responses';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
-import { jsonProblems, mockHeaders, responseProblems, responsesOf } from './responses.ts';
+import { jsonMockOf, jsonProblems, responseProblems, responsesOf } from './responses.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
@@ -125,13 +125,8 @@ const projectFinding = (name: string, project: Entry | undefined): Finding => {
     : fails('ProjectNotReady', `Project ${name} is not ready (${fault.reason}): ${fault.message}`, path);
 };
 
-const actionOf = ({ action, json, forward }: EndpointSpec, place: ServicePlace): ActionConfig => {
-  if (action === 'JSON') {
-    const { body = '', status = 200, headers = [] } = json ?? {};
-    return { kind: 'JSON', status, body, headers: mockHeaders(body, headers) };
-  }
-  return upstreamOf(forward, place);
-};
+const actionOf = (spec: EndpointSpec, place: ServicePlace): ActionConfig =>
+  spec.action === 'JSON' ? { kind: 'JSON', ...jsonMockOf(spec) } : upstreamOf(spec.forward, place);
 
 export interface ServicePlace {
   readonly namespace: string;

@@ -1,6 +1,13 @@
 import { isUtf8 } from 'node:buffer';
-import { LIMITS, type HeaderPair, type ResponseConfig, type ValueCondition } from '@standin/contract';
-import type { EndpointSpec, Problem } from '@standin/crds';
+import {
+  LIMITS,
+  type DelayConfig,
+  type HeaderPair,
+  type JsonMockConfig,
+  type ResponseConfig,
+  type ValueCondition,
+} from '@standin/contract';
+import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
 import { isParameterValue, parameterNames, parseRegularExpression, type PathPattern } from '@standin/responses';
 import { jsonFault } from './json-document.ts';
 
@@ -117,7 +124,7 @@ export const jsonProblems = (
 
 /** Returns the responses with all defaults. */
 export const responsesOf = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
-  responses.map(({ name, when = {}, status = 200, headers = [], body, bodyBase64 }) => {
+  responses.map(({ name, when = {}, status = 200, headers = [], body, bodyBase64, delay }) => {
     const text = bodyBase64 ?? body ?? '';
     return {
       name,
@@ -127,6 +134,7 @@ export const responsesOf = ({ responses = [] }: EndpointSpec): readonly Response
       mock: {
         ...{ status, headers: mockHeaders(text, headers), body: text },
         bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
+        ...(delay !== undefined && { delay: delayOf(delay) }),
       },
     };
   });
@@ -143,8 +151,31 @@ const conditionOf = ({ name, type = 'Exact', value }: ConditionSpec): ValueCondi
   ...(value !== undefined && { value }),
 });
 
+type DelaySpec = NonNullable<ResponseSpec['delay']>;
+
+/** The schema requires exactly the field for the type. */
+const delayOf = ({ type, fixed = '', uniform, logNormal }: DelaySpec): DelayConfig => {
+  switch (type) {
+    case 'Fixed':
+      return { kind: type, fixedMs: durationMs(fixed) };
+    case 'Uniform':
+      return { kind: type, minMs: durationMs(uniform?.min ?? ''), maxMs: durationMs(uniform?.max ?? '') };
+    case 'LogNormal':
+      return { kind: type, medianMs: durationMs(logNormal?.median ?? ''), p99Ms: durationMs(logNormal?.p99 ?? '') };
+  }
+};
+
+/** Returns the mock in `spec.json`, with all defaults. */
+export const jsonMockOf = ({ json }: EndpointSpec): JsonMockConfig => {
+  const { body = '', status = 200, headers = [], delay } = json ?? {};
+  return {
+    ...{ status, body, headers: mockHeaders(body, headers) },
+    ...(delay !== undefined && { delay: delayOf(delay) }),
+  };
+};
+
 /** Returns the headers as written. If the mock has a body and no `content-type`, puts `content-type: application/json` first. */
-export const mockHeaders = (body: string, headers: Headers): HeaderPair[] => {
+const mockHeaders = (body: string, headers: Headers): HeaderPair[] => {
   const pairs = headers.map(({ name, value }): HeaderPair => [name, value]);
   const isTyped = headers.some(({ name }) => name.toLowerCase() === 'content-type');
   return isTyped || body === '' ? pairs : [['content-type', 'application/json'], ...pairs];

@@ -27,9 +27,10 @@ import { LIMITS } from './limits.ts';
  * whose response was 204. The operator stops waiting for the gateway when the same time has passed since the operator received the
  * last acknowledgement. The operator's time ends later, because an acknowledgement is received after it is sent.
  *
- * `undeliveredMs` is the age of the oldest request that is still running or not yet in ClickHouse. It is 0 if there is no such
- * request. `quarantined` is the number of files in the gateway's quarantine. A value is unknown if its parameter is absent. Both
- * are in the query because operators of earlier versions ignore the query, but reject unknown fields.
+ * `undeliveredMs` is the age of the oldest request that is not yet in ClickHouse with its response, including those that are still
+ * running. It is 0 if there is no such request. `quarantined` is the number of files in the gateway's quarantine. A value is unknown
+ * if its parameter is absent. Both are in the query because operators of earlier versions ignore the query, but reject unknown
+ * fields.
  *
  * `features` are the `CONFIG_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
  * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not

@@ -94,8 +94,8 @@ export interface LogRow {
   readonly upstreamError: string;
 
   /**
-   * Microseconds from the arrival of the head until this row was built, which is just before the gateway sends the end of the
-   * response.
+   * Microseconds from the arrival of the head until this row was built, plus the delay of the response. The gateway then sends the
+   * end of the response.
    */
   readonly durationUs: number;
   /** Microseconds from the arrival of the head to the end of the request. */

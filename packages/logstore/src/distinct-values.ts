@@ -17,6 +17,7 @@ const PLAIN_FIELDS = [
   'action',
   'path',
   'endpoint',
+  'answer',
   'project',
   'namespace',
   'account',

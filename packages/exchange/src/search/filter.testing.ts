@@ -21,7 +21,18 @@ const pattern: fc.Arbitrary<Pattern> = fc.oneof(
     .map(([first, middle, last]): Pattern => [first, ...middle, last]),
 );
 
-const patternFields = ['path', 'endpoint', 'project', 'namespace', 'account', 'gateway', 'key', 'client', 'upstream'];
+const patternFields = [
+  'path',
+  'endpoint',
+  'answer',
+  'project',
+  'namespace',
+  'account',
+  'gateway',
+  'key',
+  'client',
+  'upstream',
+];
 const comparisons = ['=', '>', '>=', '<', '<='] as const satisfies readonly Comparison[];
 const status = fc.integer({ min: 100, max: 999 });
 const count = fc.oneof(

@@ -60,7 +60,17 @@ export type Pattern = readonly [string, ...string[]];
 
 export type ContainsField = 'query' | 'body' | 'resp.body';
 export type PatternField =
-  'path' | 'endpoint' | 'project' | 'namespace' | 'account' | 'gateway' | 'key' | 'client' | 'upstream' | 'id';
+  | 'path'
+  | 'endpoint'
+  | 'answer'
+  | 'project'
+  | 'namespace'
+  | 'account'
+  | 'gateway'
+  | 'key'
+  | 'client'
+  | 'upstream'
+  | 'id';
 export type NumberField = 'status' | 'dur' | 'size' | 'req.size' | 'resp.size';
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<=';

@@ -1,0 +1,168 @@
+import type { DelayConfig } from '@standin/contract';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  account,
+  BASIC_OBJECTS,
+  endpoint,
+  HOST,
+  PATH,
+  request,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+  type TestGateway,
+} from '../gateway.testing.ts';
+import { headerOf, RawClient } from '../raw-client.testing.ts';
+
+const SHORT_MS = 300;
+/** So long that a test that waits for it fails. */
+const LONG_MS = 300_000;
+/** Less than the interval of Node's checks plus the timeouts that the gateway has here. */
+const BEYOND_TIMEOUTS_MS = 2_500;
+
+const slow = (slug: string, fixedMs: number, more: object = {}) =>
+  endpoint(slug, { delay: { kind: 'Fixed', fixedMs } satisfies DelayConfig, ...more });
+const OBJECTS = [
+  ...BASIC_OBJECTS,
+  slow('/short', SHORT_MS),
+  slow('/beyond', BEYOND_TIMEOUTS_MS),
+  slow('/long', LONG_MS, { body: JSON.stringify('x'.repeat(1_000)) }),
+];
+
+let stand: TestGateway;
+let client: RawClient;
+beforeEach(async () => {
+  stand = await startTestGateway({
+    objects: OBJECTS,
+    settings: {
+      limits: {
+        requestHeadTimeoutMs: 100,
+        requestTimeoutMs: 100,
+        keepAliveTimeoutMs: 100,
+        responseStallTimeoutMs: 100,
+      },
+    },
+  });
+  client = await RawClient.connect(stand.gateway.url);
+});
+afterEach(async () => {
+  client.destroy();
+  await stand[Symbol.asyncDispose]();
+});
+
+const post = (path: string, body = ''): string =>
+  request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
+const metric = async (name: string): Promise<number> => {
+  const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+};
+const running = () => metric('standin_receive_running_requests');
+const rows = (count: number) => stand.sink.until((sink) => sink.rows.length === count);
+
+test('a delayed response is recorded with its planned duration before the wait', async () => {
+  const sentMs = performance.now();
+  client.send(post('/long?marker'));
+  await rows(1);
+  const [row] = stand.sink.rows;
+  expect(row).toMatchObject({ query: 'marker', version: 2, outcome: 'mocked', status: 200, delayUs: LONG_MS * 1_000 });
+  const waitedUs = (performance.now() - sentMs) * 1_000;
+  expect((row?.durationUs ?? 0) - LONG_MS * 1_000).toBeGreaterThanOrEqual(0);
+  expect((row?.durationUs ?? 0) - LONG_MS * 1_000).toBeLessThan(waitedUs);
+  expect([client.received.length, await running()]).toEqual([0, 1]);
+});
+
+test('a delayed response arrives after its delay, and the metric for durations excludes the delay', async () => {
+  const sentMs = performance.now();
+  client.send(post('/short'));
+  const [answer] = await client.answers();
+  expect(performance.now() - sentMs).toBeGreaterThanOrEqual(SHORT_MS);
+  expect([answer?.status, answer?.body.toString()]).toEqual([200, '{"id": 1}']);
+  await expect.poll(running).toBe(0);
+  expect(await metric('standin_respond_answers_total{action="JSON",status="2xx"}')).toBe(1);
+  expect(await metric('standin_respond_duration_seconds_sum{action="JSON"}')).toBeLessThan(SHORT_MS / 1_000);
+});
+
+test('pipelined responses arrive in the order of the requests', async () => {
+  client.send(post('/short') + request('POST', '/unknown', [HOST, WITH_KEY]));
+  expect((await client.answers(2)).map(({ status }) => status)).toEqual([200, 404]);
+});
+
+test('the timeouts of the gateway do not affect a delayed response', async () => {
+  client.send(post('/beyond', 'body'));
+  expect((await client.answers())[0]?.status).toBe(200);
+}, 10_000);
+
+describe('during a delay', () => {
+  test('the gateway holds the head of the request and the response, and not the body of the request', async () => {
+    const body = 'x'.repeat(1_000_000);
+    client.send(post('/long', body));
+    await rows(1);
+    const heldBytes = () => metric('standin_receive_held_bytes');
+    await expect.poll(heldBytes).toBeLessThan(3_000);
+    expect(await heldBytes()).toBeGreaterThan(1_000);
+    client.destroy();
+    await expect.poll(heldBytes).toBe(0);
+  });
+
+  test('a caller that disconnects ends all its requests', async () => {
+    const count = 20;
+    client.send(post('/long').repeat(count));
+    await rows(count);
+    await expect.poll(running).toBe(count);
+    client.destroy();
+    await expect.poll(running).toBe(0);
+    expect(await metric('standin_receive_held_bytes')).toBe(0);
+  });
+
+  test('a key is revoked at once, and the endpoint can be changed and deleted; accepted requests get their response', async () => {
+    client.send(post('/beyond') + post('/short'));
+    await rows(2);
+    const published = Date.now();
+    // `publish` resolves when the gateway has acknowledged the change.
+    await stand.operator.publish([account('own', 'sk_another-key-of-the-same-account')]);
+    await stand.operator.publish([slow('/beyond', 1, { body: '"changed"' })], ['Endpoint/endpoint-post-short']);
+    expect(Date.now() - published).toBeLessThan(BEYOND_TIMEOUTS_MS / 2);
+    const late = await RawClient.connect(stand.gateway.url);
+    late.send(post('/beyond'));
+    expect((await late.answers())[0]?.status).toBe(401);
+    late.destroy();
+    const answers = await client.answers(2);
+    expect(answers.map(({ status, body }) => [status, body.toString()])).toEqual([
+      [200, '{"id": 1}'],
+      [200, '{"id": 1}'],
+    ]);
+    expect(stand.sink.rows).toHaveLength(2);
+  }, 10_000);
+
+  test('other requests are answered', async () => {
+    client.send(post('/long'));
+    await rows(1);
+    const other = await RawClient.connect(stand.gateway.url);
+    other.send(request('POST', PATH, [HOST, WITH_KEY]));
+    expect((await other.answers())[0]?.status).toBe(200);
+    other.destroy();
+  });
+
+  test('a gateway that stops responds at once, also to requests that arrive meanwhile', async () => {
+    const count = 250;
+    client.send(post('/long').repeat(count));
+    await rows(count);
+    const stopped = stand.gateway.stop();
+    client.send(post('/long'));
+    const answers = await client.answers(count + 1);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(answers.map((answer) => headerOf(answer, 'connection')).lastIndexOf('close')).toBe(count);
+    await stopped;
+    expect(stand.sink.rows.map(({ delayUs }) => delayUs)).toEqual(Array(count + 1).fill(LONG_MS * 1_000));
+  });
+});
+
+test('requests to the same endpoint have different delays if its delay varies', async () => {
+  await stand.operator.publish([endpoint('/varied', { delay: { kind: 'Uniform', minMs: 1, maxMs: 50 } })]);
+  for (let sent = 1; sent <= 5; sent++) {
+    client.send(post('/varied'));
+    await client.answers(sent);
+  }
+  await rows(5);
+  expect(new Set(stand.sink.rows.map(({ delayUs }) => delayUs)).size).toBe(5);
+});

@@ -1,0 +1,67 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ByteBudget } from '../request/byte-budget.ts';
+import type { Exchange } from '../request/exchange.ts';
+import type { Mock } from '../request/route.ts';
+import { respond } from './respond.ts';
+
+/** How many waits end at a time when the gateway stops, so that their responses do not block the event loop. */
+const ENDED_AT_ONCE = 100;
+
+/** Recorded responses that wait for their delay. Each holds only what is needed to send it, and not the request's body. */
+export class DelayedResponses {
+  readonly #budget: ByteBudget;
+  readonly #ends = new Set<() => void>();
+  #isStopping = false;
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget;
+  }
+
+  /** The number of responses that wait. */
+  get count(): number {
+    return this.#ends.size;
+  }
+
+  /** Responds after `ms` milliseconds, or earlier if the gateway stops. The wait also ends if the caller disconnects. */
+  async respond(exchange: Exchange, mock: Mock, ms: number): Promise<void> {
+    const heldBytes = exchange.headerBytes + mock.bytes.length;
+    this.#budget.addForBody(heldBytes);
+    try {
+      if (!this.#isStopping && !exchange.isGone) await this.#wait(exchange, ms);
+      respond(exchange, mock);
+    } finally {
+      this.#budget.freeBody(heldBytes);
+    }
+  }
+
+  /** Ends all waits. Later responses are not delayed. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    let ended = 0;
+    for (const end of this.#ends) {
+      end();
+      if (++ended % ENDED_AT_ONCE === 0) await nextTurn();
+    }
+  }
+
+  #wait({ connection }: Exchange, ms: number): Promise<void> {
+    const untilMs = performance.now() + ms;
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#ends.delete(end);
+        connection.onClosed.delete(end);
+        resolve();
+      };
+      const check = () => {
+        const leftMs = untilMs - performance.now();
+        if (leftMs <= 0) end();
+        // Timers count from the start of the event loop's turn, so they can be early.
+        else timer = setTimeout(check, Math.ceil(leftMs));
+      };
+      let timer = setTimeout(check, Math.ceil(ms));
+      this.#ends.add(end);
+      connection.onClosed.add(end);
+    });
+  }
+}
