@@ -31,8 +31,10 @@ const summaryFields = {
   status: whole().describe('0: no response was recorded.'),
   durationMs: z.number().describe('Time from the request headers to the last byte of the response.'),
   outcome: z.enum(OUTCOMES),
+  // Servers of earlier versions do not send the fields with a default.
   responseName: z
     .string()
+    .default('')
     .describe('Name of the item of spec.responses that responded. Empty: the action of the Endpoint responded.'),
   projectUid: z.string(),
 } as const;
@@ -68,8 +70,11 @@ export const requestSchema = named(
     clientAddress: z.string(),
     upstreamUrl: z.string().describe('Upstream URL of a forwarded request, otherwise empty.'),
     upstreamError: z.string().describe('Why the upstream did not return a complete response, otherwise empty.'),
-    delayMs: z.number().describe('Planned delay of the response. 0: none.'),
-    templateError: z.string().describe('Why a template of the response could not be rendered, otherwise empty.'),
+    delayMs: z.number().default(0).describe('Planned delay of the response. 0: none.'),
+    templateError: z
+      .string()
+      .default('')
+      .describe('Why a template of the response could not be rendered, otherwise empty.'),
     requestMs: z.number(),
     upstreamFirstByteMs: z.number(),
     expiresAt: instant().describe('Time at which the request expires.'),

@@ -93,6 +93,11 @@ export const LIMITS = {
   regularExpressionsSizeMax: 2_000,
   /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
   matchedValuesLengthMax: 1_024,
+  expressionLengthMax: 1_024,
+  /** In all templates of an Endpoint together. Each one takes memory in every gateway. */
+  templateExpressionsMax: 200,
+  /** A rendered body. The text of a template and the values of a request together. */
+  renderedBodyBytesMax: 1024 * 1024,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,
