@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import type { FormErrors } from '../ui/form-errors.ts';
 import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
@@ -9,6 +9,7 @@ import { RadioCards } from '../ui/radio-cards.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
 import { ForwardFields } from './forward-fields.tsx';
 import { MockFields } from './mock-fields.tsx';
+import { ResponseList } from './response-list.tsx';
 import { RouteFields } from './route-fields.tsx';
 import { useEndpointPreview } from './use-endpoint-preview.ts';
 
@@ -28,17 +29,20 @@ export interface EndpointFormProps {
 }
 
 const ACTIONS = [
-  { value: 'JSON', label: 'Mock', hint: 'Returns a JSON document, byte for byte.' },
+  { value: 'JSON', label: 'Mock', hint: 'Returns a fixed response, byte for byte.' },
   { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream server and returns its responses.' },
 ];
 
 /**
- * Returns the errors to show for a field. If the user has edited the field since the last submission, these are the errors from the
- * preview. Otherwise, these are the errors from the last submission.
+ * Returns the errors to show for a field. If the user has edited the field or its list since the last submission, these are the
+ * errors from the preview. Otherwise, these are the errors from the last submission.
  */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
-  return (name: string): readonly string[] =>
-    (touched.has(name) ? draft.fields[name] : (sent?.fields[name] ?? [])) ?? [];
+  const lists = [...touched].map((name) => `${name}[`);
+  return (name: string): readonly string[] => {
+    const isTouched = touched.has(name) || lists.some((list) => name.startsWith(list));
+    return (isTouched ? draft : sent)?.fields[name] ?? [];
+  };
 };
 
 /** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
@@ -46,13 +50,20 @@ export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
   const { preview, touched, onInput } = useEndpointPreview(previewUrl, yaml, errors);
   const errorsOf = useFieldErrors(errors, preview.errors, touched);
+  const [slug, setSlug] = useState(values['spec.slug']);
   return (
     <Form
       method="post"
       noValidate
-      onInput={(event) => onInput(event.currentTarget, (event.target as HTMLInputElement).name)}
+      onInput={({ currentTarget, target }) => {
+        const { name, value } = target as HTMLInputElement;
+        if (name === 'spec.slug') setSlug(value);
+        onInput(currentTarget, name);
+      }}
       className="grid grid-cols-1 gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,26rem)] xl:grid-cols-[minmax(0,1fr)_minmax(0,34rem)]"
     >
+      {/* Enter in a field clicks the first submit button of a form, which would otherwise be one that changes a list. */}
+      <button type="submit" tabIndex={-1} aria-hidden className="sr-only" />
       <div className="flex min-w-0 flex-col gap-4">
         <ErrorSummary errors={errors} />
         {existing !== undefined && (
@@ -63,8 +74,9 @@ export const EndpointForm = (props: EndpointFormProps) => {
           </>
         )}
         <RouteFields values={values} errorsOf={errorsOf} isNew={existing === undefined} projectUrl={projectUrl} />
+        <ResponseList values={values} errorsOf={errorsOf} slug={slug} />
         <RadioCards
-          legend="Response"
+          legend="Default response"
           name="spec.action"
           choices={ACTIONS}
           defaultValue={values['spec.action']}

@@ -9,19 +9,9 @@ import {
   valuesOf,
   type EndpointValues,
 } from './endpoint-values.ts';
+import { submitted } from './submitted-form.testing.ts';
 
 const identity = { namespace: 'default', project: 'shop' };
-
-/** Returns the form data as a browser submits it. */
-const submitted = ({ headers, ...values }: EndpointValues): FormData => {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(values)) form.set(name, value.replaceAll('\n', '\r\n'));
-  headers.forEach(({ name, value }, index) => {
-    form.set(`spec.json.headers[${index}].name`, name);
-    form.set(`spec.json.headers[${index}].value`, value);
-  });
-  return form;
-};
 
 const spec = (more: object) => ({
   projectRef: { name: 'shop' },
@@ -59,10 +49,23 @@ it.each([
   expect(toEndpoint(values, identity).spec).toEqual(before);
 });
 
+it('fields that the form does not edit are kept', () => {
+  const before = spec({
+    json: { body: '{}', template: 'CEL' },
+    forward: { url: 'http://a/', fallback: { on: ['Timeout'] } },
+    attempts: { key: 'path.id' },
+  });
+  const values = readEndpointValues(submitted({ ...valuesOf('a', before), 'spec.json.body': '[]' }));
+  expect(toEndpoint(values, { ...identity, spec: before }).spec).toEqual({
+    ...before,
+    json: { body: '[]', template: 'CEL' },
+  });
+});
+
 it('an unedited body keeps its line breaks and spaces', () => {
   const body = ' {\r\n"a": 1\n}\r\n\n';
   const values = readEndpointValues(submitted(valuesOf('a', spec({ json: { body } }))));
-  expect(toEndpoint(values, { ...identity, body }).spec).toMatchObject({ json: { body } });
+  expect(toEndpoint(values, { ...identity, spec: spec({ json: { body } }) }).spec).toMatchObject({ json: { body } });
 });
 
 it('empty header rows are ignored', () => {

@@ -1,17 +1,24 @@
-import { GROUP_VERSION, METHODS, type DesiredObject } from '@standin/contract';
+import { GROUP_VERSION, isRecord, LIMITS, METHODS, type DesiredObject } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
+import { without } from '../../src/api/without.ts';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 import { numberOrText } from '../projects/project-values.ts';
 import { lineFeeds } from '../ui/text-lines.ts';
-
-export interface HeaderValues {
-  readonly name: string;
-  readonly value: string;
-}
+import { formReader, readRows, type RowValues } from './form-reader.ts';
+import {
+  EMPTY_HEADER,
+  readResponses,
+  responseFields,
+  responseValuesOf,
+  savedText,
+  toResponses,
+  type ResponseValues,
+  type Saved,
+} from './response-values.ts';
 
 /**
- * The values of an endpoint form. All except `headers` and `upstream` are named after their paths in the object, so that the path
- * in a validation error identifies the field.
+ * The values of an endpoint form. All except `headers`, `responses` and `upstream` are named after their paths in the object, so
+ * that the path in a validation error identifies the field.
  */
 export interface EndpointValues {
   readonly 'metadata.name': string;
@@ -21,7 +28,8 @@ export interface EndpointValues {
   readonly 'spec.action': string;
   readonly 'spec.json.status': string;
   readonly 'spec.json.body': string;
-  readonly headers: readonly HeaderValues[];
+  readonly headers: readonly RowValues[];
+  readonly responses: readonly ResponseValues[];
   /** The field that specifies the upstream: `url` or `serviceRef`. */
   readonly upstream: string;
   readonly 'spec.forward.url': string;
@@ -32,8 +40,9 @@ export interface EndpointValues {
   readonly 'spec.forward.timeout': string;
 }
 
-export const HEADER_ROWS_MAX = 64;
-const headerField = (index: number, part: keyof HeaderValues): string => `spec.json.headers[${index}].${part}`;
+const MOCK_HEADERS = 'spec.json.headers';
+/** The values that are lists. */
+const LISTS: readonly string[] = ['headers', 'responses'] satisfies (keyof EndpointValues)[];
 
 export const EMPTY_ENDPOINT: EndpointValues = {
   'metadata.name': '',
@@ -44,6 +53,7 @@ export const EMPTY_ENDPOINT: EndpointValues = {
   'spec.json.status': '',
   'spec.json.body': '{\n  "message": "Hello from Standin"\n}\n',
   headers: [],
+  responses: [],
   upstream: 'url',
   'spec.forward.url': '',
   'spec.forward.serviceRef.name': '',
@@ -54,40 +64,32 @@ export const EMPTY_ENDPOINT: EndpointValues = {
 };
 
 /** Returns the paths that errors can be assigned to: those of the fields, and those of the groups that contain them. */
-export const endpointFields = ({ headers }: EndpointValues): string[] => [
-  ...Object.keys(EMPTY_ENDPOINT).filter((name) => name !== 'headers' && name !== 'upstream'),
-  'spec.json.headers',
+export const endpointFields = ({ headers, responses }: EndpointValues): string[] => [
+  ...Object.keys(EMPTY_ENDPOINT).filter((name) => !LISTS.includes(name) && name !== 'upstream'),
+  MOCK_HEADERS,
   'spec.json',
   'spec.forward',
-  ...headers.flatMap((_, index) => [headerField(index, 'name'), headerField(index, 'value')]),
+  ...headers.flatMap((_, index) => [`${MOCK_HEADERS}[${index}].name`, `${MOCK_HEADERS}[${index}].value`]),
+  ...responseFields(responses),
 ];
 
 export const readEndpointValues = (form: FormData): EndpointValues => {
-  const text = (name: string): string => {
-    const value = form.get(name);
-    return typeof value === 'string' ? value : '';
-  };
+  const reader = formReader(form);
   const read = Object.fromEntries(
     Object.keys(EMPTY_ENDPOINT)
-      .filter((name) => name !== 'headers')
-      .map((name) => [name, text(name).trim()]),
+      .filter((name) => !LISTS.includes(name))
+      .map((name) => [name, reader.text(name).trim()]),
   ) as unknown as EndpointValues;
-  const count = Math.min(
-    HEADER_ROWS_MAX + 1,
-    [...form.keys()].filter((name) => /^spec\.json\.headers\[\d+\]\.name$/.test(name)).length,
-  );
-  const headers = Array.from({ length: count }, (_, index) => ({
-    name: text(headerField(index, 'name')),
-    value: text(headerField(index, 'value')),
-  }));
   return {
     ...read,
     // The body is not trimmed, because the response is sent byte for byte.
-    'spec.json.body': lineFeeds(text('spec.json.body')),
-    // Empty rows are not headers.
-    headers: headers.filter(({ name, value }) => name !== '' || value !== ''),
+    'spec.json.body': lineFeeds(reader.text('spec.json.body')),
+    headers: readRows(reader, MOCK_HEADERS, EMPTY_HEADER, LIMITS.mockHeadersMax),
+    responses: readResponses(reader),
   };
 };
+
+const recordOf = (value: unknown): Saved => (isRecord(value) ? value : {});
 
 const optional = <T>(name: string, value: T | ''): Record<string, T> => (value === '' ? {} : { [name]: value });
 
@@ -95,19 +97,23 @@ const optional = <T>(name: string, value: T | ''): Record<string, T> => (value =
  * Returns the `json` field of the spec, which describes the mock. If the action is not `JSON`, returns the field only if it is not
  * empty, so that users can switch back to the mock by changing `action`.
  */
-const mockOf = (values: EndpointValues): Record<string, unknown> | undefined => {
+const mockOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
   const isEmpty = status === '' && body === '' && headers.length === 0;
   if (isEmpty && values['spec.action'] !== 'JSON') return undefined;
   return {
     ...optional('status', numberOrText(status)),
     ...(headers.length > 0 && { headers: headers.map(({ name, value }) => ({ name, value })) }),
-    ...optional('body', body),
+    ...optional('body', savedText(body, saved['body'])),
+    ...without(saved, 'status', 'headers', 'body'),
   };
 };
 
-const upstreamOf = (values: EndpointValues): Record<string, unknown> | undefined => {
-  const timeout = optional('timeout', values['spec.forward.timeout']);
+const upstreamOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
+  const others = {
+    ...optional('timeout', values['spec.forward.timeout']),
+    ...without(saved, 'url', 'serviceRef', 'timeout'),
+  };
   if (values.upstream === 'serviceRef') {
     return {
       serviceRef: {
@@ -116,12 +122,12 @@ const upstreamOf = (values: EndpointValues): Record<string, unknown> | undefined
         ...optional('path', values['spec.forward.serviceRef.path']),
         ...optional('scheme', values['spec.forward.serviceRef.scheme']),
       },
-      ...timeout,
+      ...others,
     };
   }
   const url = values['spec.forward.url'];
   if (url === '' && values['spec.action'] !== 'Forward') return undefined;
-  return { url, ...timeout };
+  return { url, ...others };
 };
 
 /** The data that `toEndpoint` needs in addition to the form. */
@@ -130,19 +136,19 @@ export interface EndpointIdentity {
   readonly project: string;
   /** The metadata of an existing endpoint, whose name and namespace do not change. Undefined for a new endpoint. */
   readonly metadata?: DesiredObject['metadata'];
-  /** The saved body. A text area normalizes line breaks, so the saved bytes are kept if only line breaks differ. */
-  readonly body?: string | undefined;
-  /** The saved responses with conditions. The form does not edit them. */
-  readonly responses?: EndpointSpec['responses'];
+  /** The saved spec as written. Fields that the form does not edit are kept. */
+  readonly spec?: unknown;
 }
 
+const EDITED = ['projectRef', 'displayName', 'slug', 'method', 'action', 'responses', 'json', 'forward'] as const;
+
 export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): DesiredObject => {
-  const { namespace, project, metadata, body, responses } = identity;
+  const { namespace, project, metadata } = identity;
+  const spec = recordOf(identity.spec);
   const { 'spec.displayName': displayName, 'metadata.name': typed } = values;
   const name = typed === '' ? objectNameOf(displayName) : typed;
-  const isSameBody = body !== undefined && lineFeeds(body) === values['spec.json.body'];
-  const json = mockOf(isSameBody ? { ...values, 'spec.json.body': body } : values);
-  const forward = upstreamOf(values);
+  const json = mockOf(values, recordOf(spec['json']));
+  const forward = upstreamOf(values, recordOf(spec['forward']));
   return {
     apiVersion: GROUP_VERSION,
     kind: 'Endpoint',
@@ -153,9 +159,10 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
       slug: values['spec.slug'],
       method: values['spec.method'],
       action: values['spec.action'],
-      ...(responses !== undefined && { responses }),
+      ...(values.responses.length > 0 && { responses: toResponses(values.responses, spec['responses']) }),
       ...(json !== undefined && { json }),
       ...(forward !== undefined && { forward }),
+      ...without(spec, ...EDITED),
     },
   };
 };
@@ -174,6 +181,7 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
     'spec.json.status': text(json?.status),
     'spec.json.body': lineFeeds(text(json?.body)),
     headers: (json?.headers ?? []).map(({ name: header, value }) => ({ name: header, value })),
+    responses: responseValuesOf(spec.responses),
     upstream: forward?.serviceRef === undefined ? 'url' : 'serviceRef',
     'spec.forward.url': text(forward?.url),
     'spec.forward.serviceRef.name': text(forward?.serviceRef?.name),

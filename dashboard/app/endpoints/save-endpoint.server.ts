@@ -3,7 +3,6 @@ import { parseObject, type Problem } from '@standin/crds';
 import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
 import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
-import { endpointSpec } from '../../src/resources/specs.ts';
 import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
 import {
   checkForm,
@@ -14,23 +13,33 @@ import {
   type SavedForm,
 } from '../ui/save-form.server.ts';
 import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
+import { editList, LIST_EDIT, readListEdit } from './list-edit.ts';
+import { newResponse, responseFieldPath } from './response-values.ts';
 
 /** The submitted values, the object that they describe, and the generation that the object must have when it is saved. */
 export interface EndpointDraft {
   readonly values: EndpointValues;
   readonly object: DesiredObject;
   readonly expected: ExpectedGeneration;
+  /** True if the user pressed a button that changes the list of responses, which works like this only without scripts. */
+  readonly isListEdit: boolean;
 }
 
 /** Reads a submitted form. `before` is the endpoint that is being edited, or undefined for a new endpoint. */
 export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
-  const values = readEndpointValues(form);
-  const { json, responses } = before === undefined ? {} : endpointSpec(before);
-  const existing = before && { metadata: desiredOf(before).metadata, body: json?.body, responses };
+  const submitted = readEndpointValues(form);
+  const edit = readListEdit(form.get(LIST_EDIT));
+  const { responses } = submitted;
+  const values =
+    edit === undefined
+      ? submitted
+      : { ...submitted, responses: editList(responses, edit, (copied) => newResponse(responses, copied)) };
+  const existing = before && { metadata: desiredOf(before).metadata, spec: before.spec };
   return {
     values,
     object: toEndpoint(values, { ...params, ...existing }),
     expected: before === undefined ? 'absent' : expectedGeneration(form),
+    isListEdit: edit !== undefined,
   };
 };
 
@@ -46,7 +55,11 @@ export const applyDraft = async (
 ): Promise<SavedForm> => {
   const managed = managedForm(before);
   if (managed !== undefined) return managed;
-  const toErrors = (problems: readonly Problem[]): FormErrors => errorsOf(problems, endpointFields(values));
+  const toErrors = (problems: readonly Problem[]): FormErrors =>
+    errorsOf(
+      problems.map(({ path, message }) => ({ path: responseFieldPath(values.responses, path), message })),
+      endpointFields(values),
+    );
   // The API server cannot validate an object without a name. If the display name is missing too, omit the problem with the name,
   // because the name is derived from the display name.
   if (object.metadata.name === '') {

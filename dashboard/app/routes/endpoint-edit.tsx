@@ -42,10 +42,12 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     });
   }
   const draft = draftOf(form, names, before);
+  const version = { generation: expectedGeneration(form), values: draft.values };
+  const changed = { ...version, yaml: manifestYaml(draft.object, backend.mode) };
+  if (draft.isListEdit) return { ...changed, errors: undefined, isConflict: false };
   const { object, errors, isConflict } = await applyDraft(backend, draft, before, false);
   if (object !== undefined) return redirect(paths.endpoint(names));
-  const version = { generation: expectedGeneration(form), values: draft.values };
-  return data({ ...version, errors, isConflict, yaml: manifestYaml(draft.object, backend.mode) }, { status: 422 });
+  return data({ ...changed, errors, isConflict }, { status: 422 });
 };
 
 const EditEndpoint = () => {

@@ -29,9 +29,11 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const names = projectParams(params);
   await getProject(backend, names);
   const draft = draftOf(await request.formData(), names, undefined);
+  const changed = { values: draft.values, yaml: manifestYaml(draft.object, backend.mode) };
+  if (draft.isListEdit) return { ...changed, errors: undefined };
   const { object, errors } = await applyDraft(backend, draft, undefined, false);
   if (object !== undefined) return redirect(paths.endpoint({ ...names, endpoint: object.metadata.name }));
-  return data({ values: draft.values, errors, yaml: manifestYaml(draft.object, backend.mode) }, { status: 422 });
+  return data({ ...changed, errors }, { status: 422 });
 };
 
 const NewEndpoint = () => {

@@ -2,6 +2,7 @@ import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { Answer } from '../endpoints/answer.tsx';
+import { responseValuesOf } from '../endpoints/response-values.ts';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { StatusStrip } from '../endpoints/status-strip.tsx';
 import { TryIt } from '../endpoints/try-it.tsx';
@@ -13,7 +14,8 @@ import { CopyButton } from '../ui/copy-button.tsx';
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
   const object = await getEndpoint(backend, names);
-  const { json, forward, responses = [] } = endpointSpec(object);
+  const spec = endpointSpec(object);
+  const { json, forward } = spec;
   return {
     params: names,
     view: toEndpointView(object),
@@ -21,12 +23,12 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     generation: object.metadata.generation,
     mock: json && { status: json.status, headers: json.headers ?? [], body: json.body ?? '' },
     timeout: forward?.timeout,
-    responseNames: responses.map(({ name }) => name),
+    responses: responseValuesOf(spec.responses),
   };
 };
 
 const EndpointOverview = () => {
-  const { params, view, conditions, generation, mock, timeout, responseNames } = useLoaderData<typeof loader>();
+  const { params, view, conditions, generation, mock, timeout, responses } = useLoaderData<typeof loader>();
   return (
     <div className="flex flex-col gap-6">
       <StatusStrip conditions={conditions} generation={generation} />
@@ -46,7 +48,7 @@ const EndpointOverview = () => {
         )}
       </section>
       {view.url !== undefined && <TryIt params={params} method={view.method} url={view.url} />}
-      <Answer view={view} mock={mock} timeout={timeout} responseNames={responseNames} />
+      <Answer view={view} mock={mock} timeout={timeout} responses={responses} />
     </div>
   );
 };

@@ -46,7 +46,7 @@ export interface CodeEditorProps {
   readonly name: string;
   readonly label: string;
   readonly defaultValue: string;
-  readonly language: 'json' | 'yaml';
+  readonly language: CodeLanguage;
   readonly rows?: number;
 }
 
@@ -54,7 +54,7 @@ export interface CodeEditorProps {
 export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: CodeEditorProps) => {
   const textarea = useRef<HTMLTextAreaElement>(null);
   const { id, ...described } = useFieldProps();
-  const { frame, isOpen } = useCodeMirror((parent, openEditor) =>
+  const { frame, editor, isOpen } = useCodeMirror((parent, openEditor) =>
     openEditor({
       parent,
       text: textarea.current?.value ?? defaultValue,
@@ -69,6 +69,7 @@ export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: C
       },
     }),
   );
+  useEffect(() => editor.current?.setLanguage(language), [editor, language, isOpen]);
   const isInvalid = described['aria-invalid'] === true;
   return (
     <>

@@ -2,7 +2,7 @@ import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { linter } from '@codemirror/lint';
-import { EditorState, type Extension } from '@codemirror/state';
+import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { basicSetup } from 'codemirror';
@@ -24,6 +24,7 @@ export interface CodeMirrorOptions {
 export interface CodeMirror {
   /** Replaces the text and keeps the scroll position. */
   setText(text: string): void;
+  setLanguage(language: CodeLanguage): void;
   focus(): void;
   close(): void;
 }
@@ -71,6 +72,7 @@ const languageOf = (language: CodeLanguage, readOnly: boolean): Extension => {
 
 export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
   const { parent, text, language, readOnly, attributes, nonce, onChange } = options;
+  const highlighting = new Compartment();
   const extensions: Extension[] = [
     basicSetup,
     look,
@@ -82,7 +84,7 @@ export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
     EditorView.updateListener.of((update) => {
       if (update.docChanged && !readOnly) onChange(update.state.doc.toString());
     }),
-    languageOf(language, readOnly),
+    highlighting.of(languageOf(language, readOnly)),
   ];
   const view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
   return {
@@ -90,6 +92,7 @@ export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
       if (next === view.state.doc.toString()) return;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
+    setLanguage: (next) => view.dispatch({ effects: highlighting.reconfigure(languageOf(next, readOnly)) }),
     focus: () => view.focus(),
     close: () => view.destroy(),
   };

@@ -92,7 +92,9 @@ const bodyOf = ({ response }: LogEntry): Body => {
 export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
   const { response, outcome, upstreamError } = entry;
   if (response.status === 0) return refuse('No response to this request was recorded.');
-  if (outcome !== 'forwarded' && outcome !== 'mocked')
+  if (outcome === 'template_failed')
+    return refuse('This response is an error, because a template could not be rendered.');
+  if (outcome !== 'forwarded' && outcome !== 'mocked' && outcome !== 'fallback')
     return refuse(
       `The upstream did not return a complete response${upstreamError === '' ? '.' : `: ${upstreamError}`}`,
     );

@@ -61,6 +61,29 @@ spec:
 `);
   });
 
+  it('moves, adds and removes items of a list by name, with their comments and style', () => {
+    const items = {
+      gold: `  - name: gold # for gold plans\n    body: |\n      {"plan": "gold"}\n`,
+      free: `  - name: free\n    # The price is a string.\n    body: '{"price": "0"}'\n`,
+      last: `  - {name: last, body: "{}"}\n`,
+    };
+    const file = (...names: (keyof typeof items)[]): string =>
+      `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata: {name: a}\nspec:\n  responses:\n${names.map((name) => items[name]).join('')}`;
+    const before = file('gold', 'free', 'last');
+    const [gold, free, last] = (specsOf(before)[0]?.[1] as { responses: object[] }).responses;
+    const edited = (...responses: (object | undefined)[]) => editManifest(before, desired({ responses }));
+    expect(edited(last, gold, free)).toBe(file('last', 'gold', 'free'));
+    expect(edited(free, last)).toBe(file('free', 'last'));
+    const added = '  - name: new\n    body: "{}"\n';
+    expect(edited({ name: 'new', body: '{}' }, gold, free, last)).toBe(
+      before.replace('  - name: gold', `${added}  - name: gold`),
+    );
+    const renamed = { ...free, name: 'silver' };
+    expect(edited(gold, renamed, last)).toBe(before.replace('name: free', 'name: silver'));
+    // Without unique names, items are changed by index.
+    expect(specsOf(edited(gold, gold) ?? '')[0]?.[1]).toEqual({ responses: [gold, gold] });
+  });
+
   it('preserves the other documents in the file byte for byte', () => {
     const other = 'apiVersion: standin.dev/v1alpha1\nkind:   Endpoint\nmetadata: { name:  b }\nspec:\n    slug:  /b\n';
     const one = COMMENTED.replace('name: a', 'name: c');

@@ -1,6 +1,6 @@
 import { DEFAULT_NAMESPACE, GROUP_VERSION, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
 import { writeYaml, yamlDocuments } from '@standin/crds';
-import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap } from 'yaml';
+import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
 
 /**
  * The options of `parseManifest`, without `customTags`. With version 1.1, text like `on` is quoted when it is written. Without
@@ -70,10 +70,8 @@ const updateNode = (document: Document, node: unknown, value: unknown): Node => 
     return node;
   }
   if (isSeq(node) && Array.isArray(value)) {
-    node.items.length = Math.min(node.items.length, value.length);
-    value.forEach((item: unknown, index) => {
-      node.items[index] = updateNode(document, node.items[index], item);
-    });
+    const before = itemsFor(node, value);
+    node.items = value.map((item: unknown, index) => updateNode(document, before[index], item));
     return node;
   }
   if (isScalar(node) && !isPlainObject(value) && !Array.isArray(value)) {
@@ -86,6 +84,22 @@ const updateNode = (document: Document, node: unknown, value: unknown): Node => 
     return node;
   }
   return document.createNode(value);
+};
+
+/**
+ * Returns the item of a list that each value changes. If all items have different names, an item keeps its comments and style when
+ * it is moved. A value with another name changes the item at its index, unless a value has the name of that item.
+ */
+const itemsFor = (node: YAMLSeq, values: readonly unknown[]): readonly unknown[] => {
+  const old = new Map(node.items.map((item) => [isMap(item) ? item.get('name') : undefined, item]));
+  const names = new Set(values.map((value) => (isPlainObject(value) ? value['name'] : undefined)));
+  const areNamed = [old, names].every((named) => !named.has(undefined));
+  if (!areNamed || old.size < node.items.length || names.size < values.length) return node.items;
+  return values.map((value, index) => {
+    const atIndex = node.items[index];
+    const isRenamed = isMap(atIndex) && !names.has(atIndex.get('name'));
+    return old.get((value as Record<string, unknown>)['name']) ?? (isRenamed ? atIndex : undefined);
+  });
 };
 
 const keyName = (key: unknown): string => String(isScalar(key) ? key.value : key);

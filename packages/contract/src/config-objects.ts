@@ -49,8 +49,10 @@ const delayConfig = z.discriminatedUnion('kind', [
 const jsonMock = z.strictObject({
   status: z.number().int(),
   headers: z.array(headerPair).readonly(),
-  /** Returned verbatim, as UTF-8. */
+  /** Returned verbatim, as UTF-8, if there is no template. */
   body: z.string(),
+  /** The language of the expressions in the body and in the values of headers. Absent if they have none. */
+  template: z.literal('CEL').optional(),
   /** Absent if the response is sent at once. */
   delay: delayConfig.optional(),
 });
@@ -132,7 +134,7 @@ export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
  * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
  * that it supports, so that the operator withholds objects that need others.
  */
-export const CONFIG_FEATURES = ['path-parameters', 'responses', 'regular-expressions', 'delays'] as const;
+export const CONFIG_FEATURES = ['path-parameters', 'responses', 'regular-expressions', 'delays', 'templates'] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
 const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockConfig[] => [
@@ -147,6 +149,7 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
     'path-parameters': object.slug.includes('{'),
     responses: object.responses !== undefined,
     'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
+    templates: mocksOf(object).some(({ template }) => template !== undefined),
     delays: mocksOf(object).some(({ delay }) => delay !== undefined),
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);

@@ -107,6 +107,10 @@ export const LIMITS = {
   expressionJsonNestingMax: 100,
   /** Decoding a larger form can take more than 20 ms. */
   expressionFormBytesMax: 64 * 1024,
+  /** In all templates of an Endpoint together. Each one takes memory in every gateway. */
+  templateExpressionsMax: 200,
+  /** A rendered body. The text of a template and the values of a request together. */
+  renderedBodyBytesMax: 1024 * 1024,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,

@@ -1,0 +1,195 @@
+import { ArrowDown, ArrowUp, ChevronRight, Copy, Trash2 } from 'lucide-react';
+import { useState, type MouseEvent, type ReactNode } from 'react';
+import { LIMITS } from '@standin/contract';
+import { formatBytes } from '../requests/traffic-row.ts';
+import { CodeEditor } from '../ui/code-editor.tsx';
+import { Field, FieldErrors } from '../ui/field.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { Input, Textarea } from '../ui/input.tsx';
+import { ConditionRows } from './condition-rows.tsx';
+import { readEndpointValues } from './endpoint-values.ts';
+import type { ErrorsOf } from './form-rows.tsx';
+import { HeaderRows } from './header-rows.tsx';
+import { LIST_EDIT, listEditText, type ListEdit } from './list-edit.ts';
+import { ResponseSummary } from './response-summary.tsx';
+import { isJsonContent, responseFields, responsePath, type ResponseValues } from './response-values.ts';
+
+export interface ResponseCardProps {
+  readonly index: number;
+  /** The number of responses. */
+  readonly count: number;
+  readonly values: ResponseValues;
+  readonly startsOpen: boolean;
+  readonly errorsOf: ErrorsOf;
+  /** The id of the `datalist` with the names of the path parameters. */
+  readonly parametersId: string;
+  readonly onEdit: (event: MouseEvent<HTMLButtonElement>, edit: ListEdit) => void;
+}
+
+/** A response as a card, which opens to show its fields. Without scripts, its buttons submit the form. */
+export const ResponseCard = (props: ResponseCardProps) => {
+  const { index, values, startsOpen, errorsOf, parametersId } = props;
+  // The values as the user has changed them, for the summary. The fields themselves are uncontrolled.
+  const [shown, setShown] = useState(values);
+  const fields = responseFields([shown]).map((field) => field.replace(responsePath(0), responsePath(index)));
+  const hasErrors = fields.slice(1).some((field) => errorsOf(field).length > 0);
+  const [isOpen, setIsOpen] = useState(startsOpen || hasErrors);
+  const [hadErrors, setHadErrors] = useState(hasErrors);
+  if (hasErrors !== hadErrors) {
+    setHadErrors(hasErrors);
+    if (hasErrors) setIsOpen(true);
+  }
+  return (
+    <li className="relative rounded border border-line">
+      <details
+        open={isOpen}
+        onToggle={(event) => setIsOpen(event.currentTarget.open)}
+        onInput={(event) => {
+          const form = (event.target as HTMLElement).closest('form');
+          const changed = form && readEndpointValues(new FormData(form)).responses[index];
+          if (changed) setShown(changed);
+        }}
+        className="group"
+      >
+        <summary className="flex min-h-9 items-center gap-2 rounded py-1 pr-32 pl-2 hover:bg-hover">
+          <ChevronRight aria-hidden className="size-3.5 shrink-0 text-muted group-open:rotate-90" />
+          <ResponseSummary values={shown} isLast={index === props.count - 1} />
+        </summary>
+        <ResponseFields
+          path={responsePath(index)}
+          values={values}
+          isJson={isJsonContent(shown.headers)}
+          isOpen={isOpen}
+          errorsOf={errorsOf}
+          parametersId={parametersId}
+        />
+      </details>
+      <CardButtons {...props} name={shown.name} />
+    </li>
+  );
+};
+
+const CardButtons = ({ index, count, name, onEdit }: ResponseCardProps & { readonly name: string }) => {
+  const button = (edit: ListEdit, label: string, icon: ReactNode, isDisabled = false): ReactNode => (
+    <IconButton
+      type="submit"
+      name={LIST_EDIT}
+      value={listEditText(edit)}
+      formAction="#responses"
+      data-edit={edit.kind}
+      label={label}
+      disabled={isDisabled}
+      onClick={(event) => onEdit(event, edit)}
+      className="disabled:opacity-40"
+    >
+      {icon}
+    </IconButton>
+  );
+  return (
+    <div className="absolute top-1 right-1 flex">
+      {button({ kind: 'up', index }, `Move ${name} up`, <ArrowUp aria-hidden />, index === 0)}
+      {button({ kind: 'down', index }, `Move ${name} down`, <ArrowDown aria-hidden />, index === count - 1)}
+      {button({ kind: 'duplicate', index }, `Duplicate ${name}`, <Copy aria-hidden />, count >= LIMITS.responsesMax)}
+      {button({ kind: 'remove', index }, `Remove ${name}`, <Trash2 aria-hidden />)}
+    </div>
+  );
+};
+
+interface ResponseFieldsProps extends Pick<ResponseCardProps, 'values' | 'errorsOf' | 'parametersId'> {
+  readonly path: string;
+  readonly isJson: boolean;
+  readonly isOpen: boolean;
+}
+
+const ResponseFields = ({ path, values, isJson, isOpen, errorsOf, parametersId }: ResponseFieldsProps) => {
+  const { from, kept, binaryBytes, name, status, conditions, headers } = values;
+  return (
+    <div className="flex flex-col gap-4 border-t border-line p-3">
+      <input type="hidden" name={`${path}.from`} value={from} />
+      <input type="hidden" name={`${path}.kept`} value={kept} />
+      <input type="hidden" name={`${path}.binaryBytes`} value={binaryBytes} />
+      <FieldErrors errors={errorsOf(path)} />
+      <div className="grid grid-cols-[minmax(0,1fr)_8rem] gap-4">
+        <Field label="Response name" errors={errorsOf(`${path}.name`)}>
+          <Input mono name={`${path}.name`} defaultValue={name} placeholder="gold" />
+        </Field>
+        <Field label="Status" optional errors={errorsOf(`${path}.status`)}>
+          <Input name={`${path}.status`} inputMode="numeric" defaultValue={status} placeholder="200" />
+        </Field>
+      </div>
+      <div className="flex flex-col gap-1">
+        <ConditionRows
+          list={`${path}.conditions`}
+          conditions={conditions}
+          parametersId={parametersId}
+          errorsOf={errorsOf}
+        />
+        <FieldErrors errors={errorsOf(`${path}.when`)} />
+      </div>
+      <HeaderRows list={`${path}.headers`} headers={headers} max={LIMITS.responseHeadersMax} errorsOf={errorsOf} />
+      {binaryBytes === '' ? (
+        <ResponseBody
+          path={path}
+          text={values.body}
+          isJson={isJson}
+          isOpen={isOpen}
+          errors={errorsOf(`${path}.body`)}
+        />
+      ) : (
+        <div>
+          <p>
+            <span className="font-medium">Body</span>{' '}
+            <span className="text-muted">
+              {formatBytes(Number(binaryBytes))} of binary content. It is kept. To change it, edit bodyBase64 in the
+              manifest.
+            </span>
+          </p>
+          <FieldErrors errors={errorsOf(`${path}.body`)} />
+        </div>
+      )}
+      {kept !== '' && (
+        <p className="text-small break-words text-muted">
+          Kept as in the manifest: <code>{kept}</code>
+        </p>
+      )}
+    </div>
+  );
+};
+
+interface ResponseBodyProps {
+  readonly path: string;
+  readonly text: string;
+  readonly isJson: boolean;
+  readonly isOpen: boolean;
+  readonly errors: readonly string[];
+}
+
+const ResponseBody = ({ path, text, isJson, isOpen, errors }: ResponseBodyProps) => {
+  // An editor takes time to load, and there can be many closed cards.
+  const [wasOpen, setWasOpen] = useState(isOpen);
+  if (isOpen && !wasOpen) setWasOpen(true);
+  const name = `${path}.body`;
+  return (
+    <Field
+      label="Body"
+      hint={
+        isJson
+          ? 'A JSON document, returned byte for byte. For other text, add a content-type header.'
+          : 'Text, returned byte for byte in UTF-8.'
+      }
+      errors={errors}
+    >
+      {wasOpen ? (
+        <CodeEditor
+          name={name}
+          label="Response body"
+          language={isJson ? 'json' : 'text'}
+          defaultValue={text}
+          rows={6}
+        />
+      ) : (
+        <Textarea name={name} defaultValue={text} rows={6} />
+      )}
+    </Field>
+  );
+};

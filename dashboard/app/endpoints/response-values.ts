@@ -1,0 +1,175 @@
+import { isRecord, LIMITS } from '@standin/contract';
+import { without } from '../../src/api/without.ts';
+import { numberOrText } from '../projects/project-values.ts';
+import { lineFeeds } from '../ui/text-lines.ts';
+import {
+  CONDITION_LISTS,
+  CONDITION_ROWS_MAX,
+  conditionsOf,
+  EMPTY_CONDITION,
+  rowOf,
+  textOf,
+  whenOf,
+  type ConditionValues,
+} from './condition-values.ts';
+import { readRows, type FormReader, type RowValues } from './form-reader.ts';
+
+/** A response in the form. The fields with text are named after their paths in the object, as far as they are fields of it. */
+export interface ResponseValues {
+  /** The index of the saved response that this response replaces or copies. Its other fields are kept. Empty for a new response. */
+  readonly from: string;
+  /** The size in bytes of the saved `bodyBase64`, which the form does not edit. Empty if there is none. */
+  readonly binaryBytes: string;
+  /** The paths of the fields that are kept, but not shown, such as `when.draw, fault`. Empty if there are none. */
+  readonly kept: string;
+  readonly name: string;
+  readonly status: string;
+  readonly body: string;
+  readonly conditions: readonly ConditionValues[];
+  readonly headers: readonly RowValues[];
+}
+
+export const RESPONSES = 'spec.responses';
+export const EMPTY_HEADER: RowValues = { name: '', value: '' };
+const EMPTY_RESPONSE: ResponseValues = {
+  ...{ from: '', binaryBytes: '', kept: '', name: '', status: '', body: '' },
+  ...{ conditions: [], headers: [] },
+};
+const NAME_LENGTH_MAX = 63;
+
+/** Returns the path of a response. */
+export const responsePath = (index: number): string => `${RESPONSES}[${index}]`;
+
+/** Returns a new response, or a copy of one. Its name is different from those of the others. */
+export const newResponse = (others: readonly ResponseValues[], copied?: ResponseValues): ResponseValues => {
+  const names = new Set(others.map(({ name }) => name));
+  const base = copied === undefined ? 'response' : copied.name.slice(0, NAME_LENGTH_MAX - 8);
+  const free = Array.from({ length: others.length + 1 }, (_, index) => `${base}-${index + 2}`);
+  const name = [copied === undefined ? 'response-1' : `${base}-copy`, ...free].find((one) => !names.has(one)) ?? '';
+  return copied === undefined ? { ...EMPTY_RESPONSE, name, body: '{}' } : { ...copied, name };
+};
+
+export const readResponses = (reader: FormReader): ResponseValues[] =>
+  Array.from({ length: reader.count(RESPONSES, LIMITS.responsesMax) }, (_, index) => {
+    const path = responsePath(index);
+    const text = (field: string): string => reader.text(`${path}.${field}`);
+    return {
+      from: text('from'),
+      binaryBytes: text('binaryBytes'),
+      kept: text('kept'),
+      name: text('name').trim(),
+      status: text('status').trim(),
+      // The body is not trimmed, because the response is sent byte for byte.
+      body: lineFeeds(text('body')),
+      conditions: readRows(reader, `${path}.conditions`, EMPTY_CONDITION, CONDITION_ROWS_MAX).map(knownList),
+      headers: readRows(reader, `${path}.headers`, EMPTY_HEADER, LIMITS.responseHeadersMax),
+    };
+  });
+
+const knownList = (row: ConditionValues): ConditionValues => ({
+  ...row,
+  where: CONDITION_LISTS.find((list) => list === row.where) ?? EMPTY_CONDITION.where,
+});
+
+/** Returns the paths that errors can be assigned to. */
+export const responseFields = (responses: readonly ResponseValues[]): string[] => [
+  RESPONSES,
+  ...responses.flatMap(({ conditions, headers }, index) => {
+    const path = responsePath(index);
+    return [
+      path,
+      ...['name', 'when', 'status', 'headers', 'body'].map((field) => `${path}.${field}`),
+      ...headers.flatMap((_, row) => ['name', 'value'].map((part) => `${path}.headers[${row}].${part}`)),
+      ...conditions.flatMap((_, row) => ['name', 'type', 'value'].map((part) => `${path}.conditions[${row}].${part}`)),
+    ];
+  }),
+];
+
+/** Converts a path in the object to the path of the form's field: that of a condition's row, and that of the body. */
+export const responseFieldPath = (responses: readonly ResponseValues[], path: string): string =>
+  path
+    .replace(/^(spec\.responses\[\d+\])\.bodyBase64$/, '$1.body')
+    .replace(
+      /^spec\.responses\[(\d+)\]\.when\.(\w+)\[(\d+)\]/,
+      (whole, response: string, list: string, index: string) => {
+        const row = rowOf(responses[Number(response)]?.conditions ?? [], list, Number(index));
+        return row === -1 ? whole : `${responsePath(Number(response))}.conditions[${row}]`;
+      },
+    );
+
+/** RFC 9110: responses with these statuses never have a body. */
+const BODYLESS_STATUSES: readonly string[] = ['204', '205', '304'];
+
+/** A part of the saved object, as written. */
+export type Saved = Readonly<Record<string, unknown>>;
+
+/** The fields that the form edits. Others are kept. */
+const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64'] as const;
+
+/** @param saved the saved response that `values.from` refers to */
+const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknown> => {
+  const { name, status, headers, conditions } = values;
+  const { when: savedWhen } = saved;
+  const when = { ...whenOf(conditions), ...(isRecord(savedWhen) && without(savedWhen, ...CONDITION_LISTS)) };
+  return {
+    name,
+    ...(Object.keys(when).length > 0 && { when }),
+    ...(status !== '' && { status: numberOrText(status) }),
+    ...(headers.length > 0 && { headers: headers.map((row) => ({ name: row.name, value: row.value })) }),
+    ...contentOf(values, saved),
+    ...without(saved, ...EDITED),
+  };
+};
+
+/** A text area normalizes line breaks. Returns the saved text if only its line breaks differ. */
+export const savedText = (text: string, saved: unknown): string =>
+  typeof saved === 'string' && lineFeeds(saved) === text ? saved : text;
+
+/** Returns `body` or `bodyBase64`. */
+const contentOf = ({ body, status }: ResponseValues, saved: Saved): Record<string, unknown> => {
+  if (body === '' && saved['bodyBase64'] !== undefined) return { bodyBase64: saved['bodyBase64'] };
+  if (body === '' && BODYLESS_STATUSES.includes(status)) return {};
+  return { body: savedText(body, saved['body']) };
+};
+
+/** Converts the form's responses to `spec.responses`. `saved` is this field as written. */
+export const toResponses = (responses: readonly ResponseValues[], saved: unknown): Record<string, unknown>[] => {
+  const known = savedResponses(saved);
+  return responses.map((values) =>
+    toResponse(values, (values.from === '' ? undefined : known[Number(values.from)]) ?? {}),
+  );
+};
+
+const savedResponses = (saved: unknown): readonly Saved[] => (Array.isArray(saved) ? saved.filter(isRecord) : []);
+
+/** Converts `spec.responses`, as written, to the values of the form. Ignores what is not a response. */
+export const responseValuesOf = (saved: unknown): ResponseValues[] =>
+  savedResponses(saved).map((response, index) => {
+    const { name, when, status, headers, body, bodyBase64 } = response;
+    return {
+      from: String(index),
+      binaryBytes: typeof bodyBase64 === 'string' ? String(base64Bytes(bodyBase64)) : '',
+      kept: [...keptConditions(when), ...Object.keys(without(response, ...EDITED))].join(', '),
+      name: textOf(name),
+      status: textOf(status),
+      body: lineFeeds(textOf(body)),
+      conditions: conditionsOf(when),
+      headers: (Array.isArray(headers) ? headers : [])
+        .filter(isRecord)
+        .map((header) => ({ name: textOf(header['name']), value: textOf(header['value']) })),
+    };
+  });
+
+const keptConditions = (when: unknown): string[] =>
+  isRecord(when) ? Object.keys(without(when, ...CONDITION_LISTS)).map((name) => `when.${name}`) : [];
+
+const base64Bytes = (text: string): number => {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return Math.floor(((text.length - padding) * 3) / 4);
+};
+
+/** Returns whether the body must be JSON, because the content type is JSON or is missing. */
+export const isJsonContent = (headers: readonly RowValues[]): boolean =>
+  headers
+    .filter(({ name }) => name.trim().toLowerCase() === 'content-type')
+    .every(({ value }) => /^[^;]*[/+]json[ \t]*(;|$)/i.test(value));
