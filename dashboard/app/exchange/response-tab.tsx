@@ -6,6 +6,7 @@ import { BodySection } from './body-section.tsx';
 import { mediaType } from './body-views.ts';
 import type { ExchangeView } from './exchange-view.ts';
 import { formatDuration } from '../requests/traffic-row.ts';
+import { ExplanationPanel } from './explanation-panel.tsx';
 import { PairList } from './pair-list.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 
@@ -13,6 +14,7 @@ import type { ExchangeTabProps } from './request-tab.tsx';
 export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   <>
     <Reason view={view} exchange={exchange} />
+    <ExplanationPanel exchange={exchange} />
     {view.status !== 0 && (
       <>
         <PairList title="Headers" pairs={view.response.headers} />
