@@ -205,7 +205,7 @@ describe('an endpoint that only a newer gateway can serve', () => {
 
   test('is answered with 503, even if an earlier version of the endpoint was served', async () => {
     const gateway = await startWith();
-    expect(operator.query.get('features')).toBe('path-parameters,responses,delays');
+    expect(operator.query.get('features')).toBe('path-parameters,responses,delays,fallback');
     await operator.publish([endpoint('/v1/{id}')]);
     expect(await statusOf(gateway, `/${URI}/v1/a`)).toBe(200);
     expect((await operator.publish([WITHHELD])).rejected).toEqual([]);
