@@ -5,7 +5,7 @@ import { buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
-import { upstreamProblem } from '../request/problem.ts';
+import { failureProblem } from '../request/problem.ts';
 import type { ForwardEndpoint } from '../request/route.ts';
 import { Capture } from './capture.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
@@ -102,7 +102,7 @@ class Relay {
   async fail({ code, message }: Failure): Promise<void> {
     const { exchange } = this.#accepted;
     this.#span?.end({ error: code });
-    const { status, headers, body } = upstreamProblem(code, message);
+    const { status, headers, body } = failureProblem(code, message);
     const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
     await this.#record({
       outcome: code === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_failed',

@@ -14,6 +14,8 @@ export interface Answered {
   readonly upstreamUrl: string;
   readonly upstreamError: string;
   readonly upstreamFirstByteUs: number;
+  /** Absent if no template failed. */
+  readonly templateError?: string;
   /** How long the response is held back after it is recorded, in microseconds. */
   readonly delayUs: number;
 }
@@ -71,7 +73,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     quotaPermit: permit.number,
     response: responseNameOf(accepted.responder),
     delayUs: answered.delayUs,
-    templateError: '',
+    templateError: answered.templateError ?? '',
   };
 };
 
