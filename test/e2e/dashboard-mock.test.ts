@@ -14,6 +14,8 @@ import { expectAccessible } from './expect-accessible.ts';
 /** The upstream's response. The mock must keep its spaces, the integer that a double cannot represent, and 1.0. */
 const BODY = '{ "id": 12345678901234567890,\n  "total": 1.0 }';
 
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff]);
+
 let run: DashboardRun;
 let browser: Browser;
 let upstream: Upstream;
@@ -21,6 +23,7 @@ let upstream: Upstream;
 beforeAll(async () => {
   upstream = await startUpstream(({ url }, response) => {
     if (url.startsWith('/page')) response.writeHead(200, { 'content-type': 'text/html' }).end('<p>no JSON</p>');
+    else if (url.startsWith('/image')) response.writeHead(200, { 'content-type': 'image/png' }).end(PNG);
     else
       response
         .writeHead(
@@ -43,8 +46,8 @@ afterAll(async () => {
 const at = (url: string): string => `${run.dashboard}${url}`;
 const fileOf = (name: string): string => path.join(run.manifests, `${name}.yaml`);
 
-const call = async (name: string) => {
-  const options = { method: 'POST', headers: { 'x-api-key': run.apiKey }, body: '{}' } as const;
+const call = async (name: string, sent: Readonly<Record<string, string>> = {}) => {
+  const options = { method: 'POST', headers: { 'x-api-key': run.apiKey, ...sent }, body: '{}' } as const;
   const { statusCode: status, headers, body } = await request(`${run.url}/${name}`, options);
   return { status, headers, text: await body.text() };
 };
@@ -53,9 +56,10 @@ const call = async (name: string) => {
 const captured = async (
   name: string,
   manifest = endpoint(name, forward(`${upstream.url}/${name}`)),
+  target = name,
 ): Promise<string> => {
   await writeFile(fileOf(name), manifest);
-  await expect.poll(async () => (await call(name)).status).not.toBe(404);
+  await expect.poll(async () => (await call(target, { 'x-plan': 'gold' })).status).not.toBe(404);
   const id = await eventually('the request in the log', async () => {
     const [entry] = await readLog(run.data, '--endpoint', name, '--limit', '1');
     return entry?.id;
@@ -83,7 +87,7 @@ describe('a captured response', () => {
     const page = await captured('copied');
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();
-      await tab.getByRole('heading', { name: 'Save this response as the mock for copied' }).waitFor();
+      await tab.getByRole('heading', { name: 'Save this response as a mock for copied' }).waitFor();
       const changes = await tab.getByRole('region', { name: 'Manifest changes' }).innerText();
       expect(changes).toContain('action: Forward');
       expect(changes).toContain('action: JSON');
@@ -119,15 +123,33 @@ describe('a captured response', () => {
     });
   });
 
-  test('cannot become a mock if it is not JSON or if Flux manages its endpoint', async () => {
-    const html = await captured('page');
-    await onPage(html, async (tab) => {
+  test('can be HTML', async () => {
+    await onPage(await captured('page'), async (tab) => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();
-      await tab
-        .getByText('A mock must be a JSON document, but this response is not one. Its content type is text/html.')
-        .waitFor();
-      expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
+      await tab.getByRole('button', { name: 'Save as mock' }).click();
+      await tab.waitForURL(at(`${SHOP}/endpoints/page`));
+      await expect.poll(async () => (await readFile(fileOf('page'), 'utf8')).includes('"action": "JSON"')).toBe(true);
     });
+    await expect.poll(async () => (await call('page')).text).toBe('<p>no JSON</p>');
+    expect((await call('page')).headers['content-type']).toBe('text/html');
+  });
+
+  test('that is binary cannot replace the mock, but can be added', async () => {
+    await onPage(await captured('image'), async (tab) => {
+      await tab.getByRole('link', { name: 'Save as mock' }).click();
+      await tab.getByText('This response is binary, and the mock can only be text. Add a response instead.').waitFor();
+      expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
+      await tab.getByRole('radio', { name: 'Add a response' }).check();
+      await tab.getByText('Select at least one condition').waitFor();
+      await tab.getByRole('checkbox', { name: 'header x-plan = gold' }).check();
+      await tab.getByText('bodyBase64').waitFor();
+      await tab.getByRole('button', { name: 'Save as mock' }).click();
+      await tab.waitForURL(at(`${SHOP}/endpoints/image`));
+      await tab.locator('summary', { hasText: 'header x-plan = gold' }).waitFor();
+    });
+  });
+
+  test('cannot become a mock if Flux manages its endpoint', async () => {
     const managed = JSON.parse(endpoint('fluxed', forward(`${upstream.url}/fluxed`))) as { metadata: object };
     managed.metadata = { ...managed.metadata, labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } };
     const owned = await captured('fluxed', JSON.stringify(managed));
@@ -143,7 +165,58 @@ describe('a captured response', () => {
       expect(sent.status()).toBe(422);
     });
     expect(await readFile(fileOf('fluxed'), 'utf8')).toBe(before);
-    for (const url of [`${html}/mock`, `${owned}/mock`]) await expectAccessible(browser, at(url));
+    for (const url of [`${owned}/mock`, `${owned}/mock?as=response&chosen=true`])
+      await expectAccessible(browser, at(url));
+  });
+
+  test('is added to an endpoint with parameters, for requests like this one', async () => {
+    const responses = [{ name: 'seven', when: { pathParams: [{ name: 'id', value: '7' }] }, body: '{"seven": 1}' }];
+    const spec = { ...forward(`${upstream.url}/orders`), slug: '/orders/{id}', responses };
+    const page = await captured('orders', endpoint('orders', spec), 'orders/1001?page=2');
+    await onPage(page, async (tab) => {
+      await tab.keyboard.press('m');
+      await tab.getByText('Callers whose requests meet {id} = 1001 will receive this status').waitFor();
+      expect(await tab.getByRole('radio', { name: 'Add a response' }).isChecked()).toBe(true);
+      expect(await tab.getByLabel('Response name').inputValue()).toBe('id-1001');
+      await tab.getByRole('checkbox', { name: 'query page = 2' }).check();
+      await tab.getByText('Callers whose requests meet {id} = 1001 and query page = 2 will').waitFor();
+      await tab.getByLabel('Order').selectOption('After seven');
+      await tab.getByText('and not the conditions of seven').waitFor();
+      await tab.getByLabel('Response name').fill('Order 1001');
+      await tab.getByText('must be lowercase letters').waitFor();
+      await tab.getByLabel('Response name').fill('order-1001');
+      await expect
+        .poll(() => tab.getByRole('region', { name: 'Manifest changes' }).innerText())
+        .toContain('order-1001');
+      // Saves what is in the form, even if the page does not show the changes yet.
+      await tab.getByLabel('Response name').fill('first-order');
+      await tab.getByRole('button', { name: 'Save as mock' }).click();
+      await tab.waitForURL(at(`${SHOP}/endpoints/orders`));
+      await tab.locator('summary', { hasText: '{id} = 1001, query page = 2' }).waitFor();
+    });
+    const written = JSON.parse(await readFile(fileOf('orders'), 'utf8')) as { spec: { responses: { name: string }[] } };
+    expect(written.spec.responses.map(({ name }) => name)).toEqual(['seven', 'first-order']);
+    await expect.poll(async () => (await call('orders/1001?page=2')).headers['content-encoding']).toBeUndefined();
+    expect((await call('orders/1001?page=2')).text).toBe(BODY);
+    // Other requests are still forwarded.
+    expect((await call('orders/1001?page=3')).headers['content-encoding']).toBe('gzip');
+    expect((await call('orders/7')).text).toBe('{"seven": 1}');
+    await expectAccessible(browser, at(`${page}/mock`));
+  });
+
+  test('is added without scripts', async () => {
+    const spec = { ...forward(`${upstream.url}/plain`), slug: '/plain/{id}' };
+    const page = await captured('plain', endpoint('plain', spec), 'plain/1?page=2');
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const tab = await context.newPage();
+    await tab.goto(at(`${page}/mock`));
+    await tab.getByRole('checkbox', { name: 'header x-plan = gold' }).check();
+    await tab.getByRole('button', { name: 'Show changes' }).click();
+    await tab.getByText('{id} = 1 and header x-plan = gold will receive').waitFor();
+    await tab.getByRole('button', { name: 'Save as mock' }).click();
+    await tab.waitForURL(at(`${SHOP}/endpoints/plain`));
+    await context.close();
+    await expect.poll(async () => (await call('plain/1', { 'x-plan': 'gold' })).text).toBe(BODY);
   });
 
   test('does not overwrite a change by another user', async () => {

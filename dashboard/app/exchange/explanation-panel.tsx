@@ -45,7 +45,7 @@ const Contents = ({ explanation, exchange }: ExplanationProps) => {
       {endpoint === undefined ? (
         <p>{rejectionText(explanation)}</p>
       ) : (
-        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 [&_dt]:text-muted">
+        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
           <dt>Endpoint</dt>
           <dd>
             <EndpointLine endpoint={endpoint} exchange={exchange} />
@@ -95,7 +95,7 @@ interface EndpointLineProps extends Pick<ExplanationProps, 'exchange'> {
 }
 
 const EndpointLine = ({ endpoint: { name, method, slug }, exchange }: EndpointLineProps) => (
-  <span className="flex min-w-0 flex-wrap items-baseline gap-x-2">
+  <span className="flex min-w-0 flex-wrap items-baseline gap-x-2 text-small">
     <Link to={paths.endpoint({ ...exchange, endpoint: name })} className="font-mono text-accent hover:underline">
       {name}
     </Link>

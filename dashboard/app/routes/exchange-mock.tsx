@@ -1,14 +1,17 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Form, Link, useLoaderData, useNavigation } from '@remix-run/react';
+import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { listText } from '@standin/contract';
 import { formatTime } from '@standin/exchange';
+import type { MockOptions } from '../../src/captured/draft-of-row.ts';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { refusalOfWrite } from '../../src/pages/failures.ts';
 import { noticeCookie } from '../ui/flash.ts';
 import { useInitialFocus } from '../ui/initial-focus.ts';
 import { exchangeParams } from './params.server.ts';
+import { readMockChoice } from '../mocks/mock-choice.ts';
+import { audienceOf, MOCK_FORM, MockForm } from '../mocks/mock-form.tsx';
 import { paths } from '../paths.ts';
 import { endpointSpec } from '../../src/resources/specs.ts';
 import { usePreferences } from '../shell/preferences.ts';
@@ -23,10 +26,11 @@ import { Time } from '../ui/time.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Save response as mock · Standin' }];
 
-export const loader = async ({ params, context }: LoaderFunctionArgs) => {
+export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const row = await readRow(context.backend, names);
-  const { endpoint, draft } = await draftMock(context, names.project, row);
+  const choice = readMockChoice(new URL(request.url).searchParams);
+  const { endpoint, options, draft } = await draftMock(context, names.project, row, choice);
   const { method, status, receivedAtUs } = row;
   const spec = endpoint && endpointSpec(endpoint);
   return {
@@ -34,40 +38,47 @@ export const loader = async ({ params, context }: LoaderFunctionArgs) => {
     answer: { method, status, receivedAt: formatTime(receivedAtUs), path: spec?.slug ?? row.path },
     endpoint: { name: row.endpoint, title: spec?.displayName ?? row.endpoint },
     keepsUpstream: spec?.forward !== undefined,
+    options,
     draft: 'reason' in draft ? draft : { ...draft, object: undefined },
   };
 };
 
 export const action = async ({ request, params, context }: ActionFunctionArgs) => {
   const names = exchangeParams(params);
-  const expected = expectedGeneration(await request.formData());
+  const form = await request.formData();
   const row = await readRow(context.backend, names);
-  const { draft } = await draftMock(context, names.project, row);
+  const { options, draft } = await draftMock(context, names.project, row, readMockChoice(form));
   const refused = (reason: string) => data({ reason }, { status: 422 });
   if ('reason' in draft) return refused(draft.reason);
   if (draft.obstacle !== undefined) return refused(draft.obstacle);
-  const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expected));
+  const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expectedGeneration(form)));
   if (refusal !== undefined) return refused(refusal);
+  const callers = options?.place === 'response' ? 'to requests that meet its conditions ' : '';
   return redirect(paths.endpoint({ ...names, endpoint: row.endpoint }), {
     headers: {
       'set-cookie': noticeCookie(
-        `Saved. ${row.endpoint} returns this response as soon as the gateways have the change.`,
+        `Saved. ${row.endpoint} returns this response ${callers}as soon as the gateways have the change.`,
       ),
     },
   });
 };
 
 interface SummaryProps {
+  readonly options: MockOptions;
   readonly keepsUpstream: boolean;
   readonly decoded: readonly string[];
   readonly dropped: readonly string[];
+  readonly addedType: string | undefined;
 }
 
-const Summary = ({ keepsUpstream, decoded, dropped }: SummaryProps) => (
+const Summary = ({ options, keepsUpstream, decoded, dropped, addedType }: SummaryProps) => (
   <p>
-    Callers will receive this status, these headers and this body, byte for byte.
-    {keepsUpstream && ' The upstream stays in the manifest. To use the upstream again, set action: Forward.'}
+    <bdi>{audienceOf(options)}</bdi> will receive this status, these headers and this body, byte for byte.
+    {options.place === 'json' &&
+      keepsUpstream &&
+      ' The upstream stays in the manifest. To use the upstream again, set action: Forward.'}
     {decoded.length > 0 && ` The body is stored decompressed. It was received as ${listText(decoded)}.`}
+    {addedType !== undefined && ` The response has no content type, so content-type: ${addedType} is added.`}
     {dropped.length > 0 && (
       <span className="text-muted">
         {' '}
@@ -79,9 +90,9 @@ const Summary = ({ keepsUpstream, decoded, dropped }: SummaryProps) => (
 );
 
 const MockOfExchange = () => {
-  const { params, answer, endpoint, keepsUpstream, draft } = useLoaderData<typeof loader>();
+  const { params, answer, endpoint, keepsUpstream, options, draft } = useLoaderData<typeof loader>();
   const refused = useLastActionData<typeof action>();
-  const isSaving = useNavigation().state !== 'idle';
+  const isSaving = useNavigation().formMethod === 'POST';
   const { time } = usePreferences();
   const save = useInitialFocus<HTMLButtonElement>();
   const back = paths.exchange(params);
@@ -94,7 +105,7 @@ const MockOfExchange = () => {
         >
           <ChevronLeft aria-hidden className="size-3.5" /> Request
         </Link>
-        <h1 className="mt-1 text-h1">Save this response as the mock for {endpoint.title}</h1>
+        <h1 className="mt-1 text-h1">Save this response as a mock for {endpoint.title}</h1>
         <p className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 break-all">
           <MethodName method={answer.method} />
           <code>{answer.path}</code>
@@ -109,19 +120,13 @@ const MockOfExchange = () => {
           Not saved. {refused.reason}
         </Notice>
       )}
-      {'reason' in draft ? (
-        <>
-          <Notice look="info">{draft.reason}</Notice>
-          <p>
-            <Link to={back} className={buttonClass()}>
-              Back to request
-            </Link>
-          </p>
-        </>
+      {options !== undefined && <MockForm options={options} />}
+      {'reason' in draft || options === undefined ? (
+        'reason' in draft && <Notice look="info">{draft.reason}</Notice>
       ) : (
         <>
           {draft.obstacle !== undefined && <Notice look="locked">{draft.obstacle}</Notice>}
-          <Summary {...draft} keepsUpstream={keepsUpstream} />
+          <Summary {...draft} options={options} keepsUpstream={keepsUpstream} />
           <div className="flex flex-col gap-1">
             <div className="flex items-center justify-between">
               <h2 className="font-medium">Manifest changes</h2>
@@ -129,23 +134,30 @@ const MockOfExchange = () => {
             </div>
             <LineDiffView label="Manifest changes" lines={draft.lines} />
           </div>
-          <Form
-            method="post"
-            data-sticky-actions
-            className="sticky bottom-0 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"
-          >
-            <input type="hidden" name="generation" value={draft.generation} />
-            {draft.obstacle === undefined && (
-              <Button type="submit" look="primary" disabled={isSaving} ref={save}>
-                Save as mock
-              </Button>
-            )}
-            <Link to={back} className={buttonClass('ghost')}>
-              Cancel
-            </Link>
-          </Form>
         </>
       )}
+      <div
+        data-sticky-actions
+        className="sticky bottom-0 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"
+      >
+        {'obstacle' in draft && draft.obstacle === undefined && (
+          <Button
+            type="submit"
+            form={MOCK_FORM}
+            formMethod="post"
+            name="generation"
+            value={draft.generation}
+            look="primary"
+            disabled={isSaving}
+            ref={save}
+          >
+            Save as mock
+          </Button>
+        )}
+        <Link to={back} className={buttonClass('ghost')}>
+          {'reason' in draft ? 'Back to request' : 'Cancel'}
+        </Link>
+      </div>
     </div>
   );
 };

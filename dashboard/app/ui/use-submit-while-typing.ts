@@ -12,6 +12,8 @@ export const useSubmitWhileTyping = (): ((form: HTMLFormElement) => void) => {
   useEffect(() => () => clearTimeout(timer.current), []);
   return (form) => {
     clearTimeout(timer.current);
+    // Otherwise, the delayed submission would interrupt one that the user starts.
+    form.addEventListener('submit', () => clearTimeout(timer.current), { once: true });
     timer.current = setTimeout(() => submit(form, { replace: true, preventScrollReset: true }), PAUSE_MS);
   };
 };

@@ -5,7 +5,7 @@ import type { LogEntry } from '@standin/exchange';
 import fc from 'fast-check';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { mockOfAnswer } from './mock-of-answer.ts';
+import { mockOfAnswer, type MockPlace } from './mock-of-answer.ts';
 
 interface Answer {
   readonly status?: number;
@@ -16,6 +16,7 @@ interface Answer {
 }
 
 const JSON_TYPE: HeaderPair = ['content-type', 'application/json'];
+const PNG: HeaderPair = ['content-type', 'image/png'];
 
 const entry = ({ status = 200, headers = [JSON_TYPE], body = '{}', truncated = false, outcome }: Answer): LogEntry => {
   const isText = typeof body === 'string';
@@ -30,13 +31,13 @@ const entry = ({ status = 200, headers = [JSON_TYPE], body = '{}', truncated = f
     },
   };
 };
-const made = (answer: Answer) => {
-  const result = mockOfAnswer(entry(answer));
+const made = (answer: Answer, place: MockPlace = 'json') => {
+  const result = mockOfAnswer(entry(answer), place);
   if (!result.ok) throw new Error(result.reason);
   return result;
 };
-const reason = (answer: Answer): string => {
-  const result = mockOfAnswer(entry(answer));
+const reason = (answer: Answer, place: MockPlace = 'json'): string => {
+  const result = mockOfAnswer(entry(answer), place);
   return result.ok ? 'it can' : result.reason;
 };
 
@@ -89,9 +90,10 @@ describe('a mock made from a response', () => {
     ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
     ['a template could not be rendered', { status: 500, outcome: 'template_failed' }],
     ['The upstream did not return a complete response', { status: 504, outcome: 'upstream_timeout' }],
-    ['content type is text/html', { headers: [['content-type', 'text/html']], body: '<p>' }],
-    ['content type is missing', { headers: [], body: '{"a":1,}' }],
-    ['a JSON document', { body: Buffer.from([0xff]) }],
+    ['not a JSON document, but its content type is application/json', { body: '{"a":1,}' }],
+    ['not a JSON document', { headers: [['content-type', 'application/problem+json']], body: Buffer.from([0xff]) }],
+    ['Add a response instead. The content type is image/png', { headers: [PNG], body: Buffer.from([0xff]) }],
+    ['The content type is missing', { headers: [], body: Buffer.from([0xff]) }],
     ['only part of this response is stored', { body: '{', truncated: true }],
     [
       'must not exceed 200 kB, but the body of this response is larger',
@@ -108,21 +110,61 @@ describe('a mock made from a response', () => {
     expect(reason(answer)).toContain(expected);
   });
 
-  it('is valid for any upstream response', () => {
+  it('can be any text if the content type is not JSON', () => {
+    const html: HeaderPair = ['Content-Type', 'text/html'];
+    expect(made({ headers: [html], body: '<p>' })).toMatchObject({ mock: { body: '<p>' }, addedType: undefined });
+    const untyped = made({ headers: [['x-a', 'b']], body: '<p>' });
+    expect(untyped.addedType).toBe('text/plain; charset=utf-8');
+    expect(untyped.mock.headers).toEqual([
+      { name: 'content-type', value: 'text/plain; charset=utf-8' },
+      { name: 'x-a', value: 'b' },
+    ]);
+    // The gateway adds application/json.
+    expect(made({ headers: [], body: '[1]' }).mock).toEqual({ status: 200, body: '[1]' });
+  });
+
+  it('can be binary or empty as a response with conditions', () => {
+    const bytes = Buffer.from([0x89, 0x50, 0xff, 0x00]);
+    expect(made({ headers: [PNG], body: bytes }, 'response').mock).toEqual({
+      ...{ status: 200, headers: [{ name: 'content-type', value: 'image/png' }] },
+      bodyBase64: bytes.toString('base64'),
+    });
+    expect(made({ headers: [], body: bytes }, 'response').addedType).toBe('application/octet-stream');
+    expect(made({ body: '' }, 'response').mock).toMatchObject({ status: 200, body: '' });
+    expect(made({ status: 204, headers: [], body: '' }, 'response').mock).toEqual({ status: 204 });
+    expect(reason({ body: bytes }, 'response')).toContain('not a JSON document');
+  });
+
+  it('keeps the content type if there are more headers than a response can have', () => {
+    const many = Array.from({ length: 80 }, (_, index): HeaderPair => [`x-${index}`, '1']);
+    const { mock } = made({ headers: [...many, PNG], body: 'x' }, 'response');
+    expect(mock.headers).toHaveLength(LIMITS.responseHeadersMax);
+    expect(mock.headers?.at(-1)).toEqual({ name: 'content-type', value: 'image/png' });
+    const untyped = made({ headers: many, body: 'x' }, 'response').mock.headers;
+    expect(untyped).toHaveLength(LIMITS.responseHeadersMax);
+    expect(untyped?.[0]?.name).toBe('content-type');
+  });
+
+  it.each<MockPlace>(['json', 'response'])('is valid for any upstream response (%s)', (place) => {
     const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
     const value = fc.stringMatching(/^([!-~\x80-\xff]([ -~\x80-\xff]*[!-~\x80-\xff])?)?$/);
     const name = fc.oneof(token, fc.constantFrom('Content-Type', 'content-type', 'TE', 'Trailer', 'Standin-Rejected'));
     const headers = fc.array(fc.tuple(name, value), { maxLength: 80 });
+    const body = fc.oneof(
+      fc.jsonValue().map((json) => JSON.stringify(json)),
+      fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+    );
     fc.assert(
-      fc.property(headers, fc.jsonValue(), fc.integer({ min: 200, max: 599 }), (pairs, body, status) => {
+      fc.property(headers, body, fc.integer({ min: 200, max: 599 }), (pairs, content, status) => {
         const kept = pairs.filter(([header]) => header.toLowerCase() !== 'content-encoding');
-        const result = mockOfAnswer(entry({ status, headers: kept, body: JSON.stringify(body) }));
+        const result = mockOfAnswer(entry({ status, headers: kept, body: content }), place);
         if (!result.ok) return;
+        const { mock } = result;
         const parsed = parseObject({
           ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'a', namespace: 'b' } },
           spec: {
             ...{ projectRef: { name: 'p' }, displayName: 'a', slug: '/a', method: 'GET', action: 'JSON' },
-            json: result.mock,
+            ...(place === 'json' ? { json: mock } : { json: { body: '{}' }, responses: [{ name: 'a', ...mock }] }),
           },
         });
         expect(parsed.ok ? [] : parsed.problems).toEqual([]);

@@ -3,12 +3,16 @@ import { stripHopByHop } from '@standin/egress';
 import { bodyBytesOf, type LogEntry } from '@standin/exchange';
 import { contentCodings, decodeContent } from '../diff/decode-content.ts';
 
-/** The `spec.json` block of an Endpoint. */
-interface MockSpec {
+/** `spec.json`, or the part of a response with conditions that is returned. Only the latter can have `bodyBase64`. */
+export interface MockSpec {
   readonly status: number;
   readonly headers?: readonly { readonly name: string; readonly value: string }[];
   readonly body?: string;
+  readonly bodyBase64?: string;
 }
+
+/** What the mock becomes: `spec.json`, or a response with conditions. */
+export type MockPlace = 'json' | 'response';
 
 export type MockOfAnswer =
   | {
@@ -18,6 +22,8 @@ export type MockOfAnswer =
       readonly dropped: readonly string[];
       /** Content codings that were removed from the body, such as `gzip`. */
       readonly decoded: readonly string[];
+      /** The content type that was added, because the response has none and is not JSON. Undefined if none was added. */
+      readonly addedType: string | undefined;
     }
   /** `reason` explains why this response cannot be a mock, and what to do about it. */
   | { readonly ok: false; readonly reason: string };
@@ -54,9 +60,9 @@ const mockHeaders = (headers: readonly HeaderPair[]): HeaderPair[] => {
   });
 };
 
-type Body = { readonly text: string } | { readonly reason: string };
+type Bytes = { readonly bytes: Uint8Array } | { readonly reason: string };
 
-const bodyOf = ({ response }: LogEntry): Body => {
+const bytesOf = ({ response }: LogEntry): Bytes => {
   const { headers, truncated, bodyBytes } = response;
   const max = kilobytes(LIMITS.mockBodyBytesMax);
   if (truncated)
@@ -71,17 +77,58 @@ const bodyOf = ({ response }: LogEntry): Body => {
     };
   if (bytes.length > LIMITS.mockBodyBytesMax)
     return { reason: `A mock body must not exceed ${max}, but the body of this response is larger` };
-  if (bytes.length === 0) return { text: '' };
-  try {
-    const text = utf8.decode(bytes);
-    JSON.parse(text);
-    return { text };
-  } catch {
-    const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
-    return {
-      reason: `A mock must be a JSON document, but this response is not one. Its content type is ${type ?? 'missing'}`,
-    };
+  return { bytes };
+};
+
+type Body =
+  (Pick<MockSpec, 'body' | 'bodyBase64'> & { readonly addedType: string | undefined }) | { readonly reason: string };
+
+/** @param type the content type of the response. Undefined if it has none */
+const bodyOf = (bytes: Uint8Array, type: string | undefined, place: MockPlace): Body => {
+  const text = textOf(bytes);
+  const isJson = text !== undefined && (text === '' || isJsonText(text));
+  // A mock whose content type is JSON must be a JSON document.
+  if (!isJson && type !== undefined && JSON_TYPE.test(type))
+    return { reason: `This response is not a JSON document, but its content type is ${type}` };
+  if (text === undefined) {
+    if (place === 'json')
+      return {
+        reason: `This response is binary, and the mock can only be text. Add a response instead. The content type is ${type ?? 'missing'}`,
+      };
+    const bodyBase64 = Buffer.from(bytes).toString('base64');
+    return { bodyBase64, addedType: type === undefined ? 'application/octet-stream' : undefined };
   }
+  return { body: text, addedType: isJson || type !== undefined ? undefined : 'text/plain; charset=utf-8' };
+};
+
+const JSON_TYPE = /^[^;]*[/+]json[ \t]*(;|$)/i;
+
+const textOf = (bytes: Uint8Array): string | undefined => {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+};
+
+const isJsonText = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Explains why a response cannot be a mock, whatever its content. Returns undefined if it can be one. */
+const refusalOf = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
+  if (response.status === 0) return 'No response to this request was recorded.';
+  if (outcome === 'template_failed') return 'This response is an error, because a template could not be rendered.';
+  if (outcome !== 'forwarded' && outcome !== 'mocked' && outcome !== 'fallback')
+    return `The upstream did not return a complete response${upstreamError === '' ? '.' : `: ${upstreamError}`}`;
+  if (response.status < 200 || response.status > 599)
+    return `A mock needs a status from 200 to 599, but this response has ${response.status}.`;
+  return undefined;
 };
 
 /**
@@ -89,23 +136,25 @@ const bodyOf = ({ response }: LogEntry): Body => {
  * headers in `WRITTEN_BY_GATEWAY`, repeated content types, and headers that exceed the limits. Returns the reason if the response
  * cannot be a mock.
  */
-export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
-  const { response, outcome, upstreamError } = entry;
-  if (response.status === 0) return refuse('No response to this request was recorded.');
-  if (outcome === 'template_failed')
-    return refuse('This response is an error, because a template could not be rendered.');
-  if (outcome !== 'forwarded' && outcome !== 'mocked' && outcome !== 'fallback')
-    return refuse(
-      `The upstream did not return a complete response${upstreamError === '' ? '.' : `: ${upstreamError}`}`,
-    );
-  if (response.status < 200 || response.status > 599)
-    return refuse(`A mock needs a status from 200 to 599, but this response has ${response.status}.`);
-  const body = bodyOf(entry);
-  if ('reason' in body) return refuse(`${body.reason}.`);
+export const mockOfAnswer = (entry: LogEntry, place: MockPlace): MockOfAnswer => {
+  const { response } = entry;
+  const refusal = refusalOf(entry);
+  if (refusal !== undefined) return refuse(refusal);
+  const stored = bytesOf(entry);
+  if ('reason' in stored) return refuse(`${stored.reason}.`);
   const isBodyless = BODYLESS_STATUSES.has(response.status);
-  if (!isBodyless && body.text === '')
+  if (!isBodyless && place === 'json' && stored.bytes.length === 0)
     return refuse('This response has no body. Only mocks with status 204, 205 or 304 can omit the body.');
-  const headers = mockHeaders(response.headers).slice(0, LIMITS.mockHeadersMax);
+  const possible = mockHeaders(response.headers);
+  const type = possible.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+  const body = isBodyless ? { addedType: undefined } : bodyOf(stored.bytes, type, place);
+  if ('reason' in body) return refuse(`${body.reason}.`);
+  const { addedType, ...content } = body;
+  const max = place === 'json' ? LIMITS.mockHeadersMax : LIMITS.responseHeadersMax;
+  const headers: readonly HeaderPair[] = [
+    ...(addedType === undefined ? [] : [['content-type', addedType] as const]),
+    ...withinLimit(possible, addedType === undefined ? max : max - 1),
+  ];
   const kept = new Set(headers.map(([name]) => name.toLowerCase()));
   const dropped = new Set(response.headers.map(([name]) => name.toLowerCase()).filter((name) => !kept.has(name)));
   return {
@@ -113,9 +162,16 @@ export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
     mock: {
       status: response.status,
       ...(headers.length > 0 && { headers: headers.map(([name, value]) => ({ name, value })) }),
-      ...(!isBodyless && { body: body.text }),
+      ...content,
     },
     dropped: [...dropped],
     decoded: contentCodings(response.headers),
+    addedType,
   };
+};
+
+/** Returns the first headers, and the content type in any case, because it decides how the body is read. */
+const withinLimit = (headers: readonly HeaderPair[], max: number): readonly HeaderPair[] => {
+  const typeAt = headers.findIndex(([name]) => name.toLowerCase() === 'content-type');
+  return headers.filter((_, index) => index === typeAt || index < (typeAt >= max ? max - 1 : max));
 };

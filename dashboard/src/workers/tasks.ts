@@ -2,16 +2,15 @@
  * The functions that workers run on captured bytes, by name. They are pure functions with plain data as input. Rows are passed as
  * the log stores them, so that bodies are decoded in the worker.
  */
-import type { LogRow, ResourceObject } from '@standin/contract';
+import type { LogRow } from '@standin/contract';
 import { toLogEntry } from '@standin/exchange';
 import type { ReplayAnswer } from '@standin/logstore';
 import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
 import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact';
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
-import type { Draft } from '../captured/draft-of-row.ts';
+import type { Draft, DraftInput } from '../captured/draft-of-row.ts';
 import { resultView, type ResultView } from '../captured/result-view.ts';
-import type { DashboardMode } from '../backend.ts';
 import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
 
 /** Marks the bytes of a result for transfer. Otherwise, the worker would copy them. */
@@ -46,12 +45,8 @@ export const compareAnswers = ({
   readonly answer: ReplayAnswer;
 }): ResultView => resultView(row, answer);
 
-/** Converts a captured response to its endpoint's mock. */
-export const draftMock = async (input: {
-  readonly row: LogRow;
-  readonly endpoint: ResourceObject;
-  readonly mode: DashboardMode;
-}): Promise<Draft> => {
+/** Converts a captured response to its endpoint's mock, or to one of its responses. */
+export const draftMock = async (input: DraftInput): Promise<Draft> => {
   // Imported on demand, because its schemas and upstream client take 7 MB in each worker.
   const { draftOf } = await import('../captured/draft-of-row.ts');
   return draftOf(input);

@@ -170,7 +170,9 @@ describe('the endpoint', () => {
       '/v1/orders/%00',
       ['endpoint_not_found', 'Path: GET /v1/orders/{id}', 'Path: GET /v1/{kind}/{id}', 'Path: POST /v1/orders/latest'],
     ],
+    ['GET', '/v1/customer', ['endpoint_not_found', 'Path: DELETE /v1/customers', 'Path: GET /v1/{kind}/{id}']],
     ['GET', '/other', ['endpoint_not_found']],
+    ['GET', '/', ['endpoint_not_found']],
     ['GET', '', ['endpoint_not_found']],
   ])('for %s %s', (method, path, expected) => {
     expect(shown(explain(project, asked(path, { method })))).toEqual(expected);

@@ -15,6 +15,7 @@ import {
 import { BODY_SHOWN_BYTES_MAX } from '../../../dashboard/app/exchange/exchange-view.ts';
 import { formatJson } from '../../../dashboard/src/captured/format-json.ts';
 import { HEX_ROW_BYTES, hexRow } from '../../../dashboard/app/exchange/hex-rows.ts';
+import { conditionsOfRequest } from '../../../dashboard/src/captured/request-conditions.ts';
 import { mockOfAnswer } from '../../../dashboard/src/captured/mock-of-answer.ts';
 import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
@@ -189,8 +190,23 @@ export const DASHBOARD: readonly GrowthEntry[] = [
           responseBody: text,
           responseHeaders: text.split('\n', 1_000).map((line) => [line, line] as const),
         }),
+        'response',
       ),
     near: JSON_TEXTS,
+  },
+  {
+    of: 'dashboard/src/captured/request-conditions.ts#conditionsOfRequest',
+    limit: LIMITS.requestTargetBytesMax,
+    run: (text) =>
+      conditionsOfRequest(
+        testEntry({
+          path: `/a/${text}`,
+          query: text,
+          headers: text.split('\n', 1_000).map((line) => [line, line] as const),
+        }),
+        '/{first}/{rest...}',
+      ),
+    near: { 'one name': repeated('a=1&'), 'many names': distinct((index) => `a${index}=1&`), segments: repeated('/a') },
   },
   {
     of: 'dashboard/app/replays/replay-values.ts#parseHeaderText',

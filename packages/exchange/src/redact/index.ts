@@ -8,3 +8,4 @@ export type { RedactedBody, RedactedEntry, WithheldReason } from './redact.ts';
 export { ALWAYS_HIDDEN } from './redaction-rules.ts';
 export type { RedactionRules } from './redaction-rules.ts';
 export type { HiddenField } from './redactor.ts';
+export { isSensitiveName } from './sensitive-names.ts';
