@@ -16,6 +16,7 @@ import { RoutingTable } from '../match/routing-table.ts';
 import { BASIC_OBJECTS, endpoint, KEY, sha256, URI } from '../gateway.testing.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
+import { responseNameOf } from '../request/route.ts';
 import { chooseResponder } from './respond.ts';
 
 const word = fc.constantFrom('a', 'b', 'x-api-key');
@@ -64,8 +65,8 @@ const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   const head = { ...asked, projectUri: URI } as unknown as RequestHead;
   const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
   if (route instanceof Refusal) return route.code;
-  const responder = chooseResponder(head, route);
-  return [route.endpoint.config.name, 'name' in responder ? responder.name : undefined];
+  const accepted = { id: '', exchange: { receivedAtUs: 0 }, head, body: new Uint8Array(0), route };
+  return [route.endpoint.config.name, responseNameOf(chooseResponder(accepted)) || undefined];
 };
 
 const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown => {

@@ -107,8 +107,10 @@ export const LIMITS = {
   expressionJsonNestingMax: 100,
   /** Decoding a larger form can take more than 20 ms. */
   expressionFormBytesMax: 64 * 1024,
-  /** In all templates of an Endpoint together. Each one takes memory in every gateway. */
-  templateExpressionsMax: 200,
+  /** In all templates of an Endpoint together. */
+  templateExpressionsMax: 100,
+  /** The characters of all expressions in all templates of an Endpoint together. To compile one can take 13 µs. */
+  templateExpressionsLengthMax: 4_096,
   /** A rendered body. The text of a template and the values of a request together. */
   renderedBodyBytesMax: 1024 * 1024,
   headerNameLengthMax: 256,
