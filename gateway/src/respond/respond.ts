@@ -1,5 +1,5 @@
 import type { LogRow } from '@standin/contract';
-import { delayUs, meetsConditions, RequestFacts } from '@standin/responses';
+import { delayUs, meetsConditions, RequestExpressions, RequestFacts, type ExpressionInput } from '@standin/responses';
 import { buildRow } from '../record/build-row.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { Exchange } from '../request/exchange.ts';
@@ -7,10 +7,17 @@ import type { RequestHead } from '../request/request-head.ts';
 import type { Mock, Responder, Route } from '../request/route.ts';
 
 /** Returns the first response whose conditions the request meets, or the endpoint's action if there is none. */
-export const chooseResponder = ({ headers, query }: RequestHead, { endpoint, parameters }: Route): Responder => {
+export const chooseResponder = (
+  { method, path, query, headers }: RequestHead,
+  { project, endpoint, parameters }: Route,
+  received: Pick<ExpressionInput, 'id' | 'receivedAtUs' | 'body'>,
+): Responder => {
   if (endpoint.responses.length === 0) return endpoint;
-  const facts = new RequestFacts({ headers, query, parameters });
-  return endpoint.responses.find(({ conditions }) => meetsConditions(facts, conditions)) ?? endpoint;
+  const request = new RequestExpressions(new RequestFacts({ headers, query, parameters }), {
+    ...{ method, path, project: project.name, endpoint: endpoint.config.name },
+    ...received,
+  });
+  return endpoint.responses.find(({ conditions }) => meetsConditions(request, conditions)) ?? endpoint;
 };
 
 /** Returns the row for the complete exchange. The whole row is known before the mock is sent. */

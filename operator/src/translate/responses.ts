@@ -1,7 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS, type DelayConfig, type HeaderPair, type JsonMockConfig, type ResponseConfig } from '@standin/contract';
 import { conditionsOf, durationMs, type EndpointSpec, type Problem } from '@standin/crds';
-import { isParameterValue, parameterNames, parseRegularExpression, type PathPattern } from '@standin/responses';
+import {
+  describeMistake,
+  isParameterValue,
+  parameterNames,
+  parseExpression,
+  parseRegularExpression,
+  type PathPattern,
+} from '@standin/responses';
 import { jsonFault } from './json-document.ts';
 
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
@@ -19,6 +26,7 @@ export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | unde
   return [
     ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, names)),
     ...expressionProblems(responses),
+    ...celProblems(responses, [...names]),
     ...(responses.length > 0 && bytes > max
       ? [
           {
@@ -54,6 +62,31 @@ const problemsOf = (response: ResponseSpec, path: string, parameters: ReadonlySe
     : []),
   ...bodyProblems(response, path),
 ];
+
+/** Finds mistakes in expressions. Checks their length together, which limits the time that they take to parse. */
+const celProblems = (responses: readonly ResponseSpec[], parameters: readonly string[]): readonly Problem[] => {
+  const length = responses.reduce((sum, { when }) => sum + (when?.cel?.length ?? 0), 0);
+  const max = LIMITS.expressionsLengthMax;
+  if (length > max) {
+    const message = `must have expressions (when.cel) of no more than ${max} characters together, not ${length}`;
+    return [{ path: 'spec.responses', message }];
+  }
+  return responses.flatMap(({ when }, index) => {
+    const message = when?.cel === undefined ? undefined : celFault(when.cel, parameters);
+    return message === undefined ? [] : [{ path: `spec.responses[${index}].when.cel`, message }];
+  });
+};
+
+const celFault = (source: string, parameters: readonly string[]): string | undefined => {
+  const parsed = parseExpression(source, parameters);
+  if (!parsed.ok) return describeMistake(source, parsed);
+  const { name } = parsed.expression.type;
+  if (name === 'bool' || name === 'dyn') return undefined;
+  return describeMistake(source, {
+    offset: 0,
+    message: `the value has the type ${name}, but a condition has the type bool`,
+  });
+};
 
 /** Finds mistakes in regular expressions. Checks their size together, which limits the time that a request takes. */
 const expressionProblems = (responses: readonly ResponseSpec[]): readonly Problem[] => {
