@@ -94,6 +94,8 @@ export const LIMITS = {
   /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
   matchedValuesLengthMax: 1_024,
   expressionLengthMax: 1_024,
+  /** All expressions in the conditions of an Endpoint together. The parser takes up to 5 µs for a character. */
+  expressionsLengthMax: 8_192,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
   expressionNestingMax: 24,
   /** For all expressions that are evaluated for one request. One unit is about 10 ns, so they take about 10 ms together. */
