@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdoptCommand } from './adopt/adopt-command.ts';
+import { addExplainCommand } from './explain/explain-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import { addMigrateCommand } from './migrate/migrate-command.ts';
@@ -45,6 +46,7 @@ export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Pro
     .enablePositionalOptions();
   addMore?.(program, colour);
   addLogCommands(program, colour);
+  addExplainCommand(program, colour);
   addReplayCommand(program, colour);
   addPurgeCommand(program);
   addShareCommand(program);

@@ -9,6 +9,7 @@ export type { ParsedObject, ParseResult, Problem, Specs } from './parse.ts';
 export { conditionsIn, readStatus } from './read-status.ts';
 export { regenerationWindow } from './regeneration-window.ts';
 export type { RegenerationWindow } from './regeneration-window.ts';
+export { conditionsOf } from './response-conditions.ts';
 export { writeYaml } from './write-yaml.ts';
 export { yamlDocuments } from './yaml-documents.ts';
 export type { AccountSpec, AccountStatus } from './v1alpha1/account.ts';

@@ -20,6 +20,7 @@ it('builds the expected URLs', () => {
       "exchange": "/p/team-a/shop.v2/traffic/0198",
       "exchangeBody": "/p/team-a/shop.v2/traffic/0198/body",
       "exchangeCopy": "/p/team-a/shop.v2/traffic/0198/copy",
+      "exchangeExplanation": "/p/team-a/shop.v2/traffic/0198/explanation",
       "exchangeFile": "/p/team-a/shop.v2/traffic/0198/file",
       "exchangeReplays": "/p/team-a/shop.v2/traffic/0198/replays",
       "home": "/",

@@ -56,6 +56,7 @@ export const paths = {
   replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
     withQuery(exchange(params, 'replay'), query),
   exchangeReplays: (params: RequestName) => exchange(params, 'replays'),
+  exchangeExplanation: (params: RequestName) => exchange(params, 'explanation'),
   replays: (params: ProjectName) => project(params, 'replays'),
   /** `q`, `from` and `to` have the same meaning as on the Traffic screen. */
   newReplay: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'replays', 'new'), query),

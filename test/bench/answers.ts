@@ -1,6 +1,7 @@
 import type { ResponseConfig } from '@standin/contract';
 import { json } from '../torture/stand.ts';
 import { postOf, settled, startStandin, type Contender } from './contenders.ts';
+import { MEASURED_ENV, measureDelayed } from './delayed.ts';
 import { printMeasurements, printTable } from './machine.ts';
 import type { BenchOptions } from './options.ts';
 import { limitOf, medianRound, roundOf, type Round } from './rounds.ts';
@@ -27,7 +28,7 @@ const responses: readonly ResponseConfig[] = Array.from({ length: CONDITIONAL_RE
 
 /** Compares requests that one gateway answers in different ways, in turn. */
 export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> => {
-  const stand = await startStandin('process');
+  const stand = await startStandin('process', MEASURED_ENV);
   try {
     const action = json(body, { headers: [['content-type', 'application/json']] });
     await stand.publish(
@@ -70,8 +71,9 @@ export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> 
       const ratio = round.perSecond / plain;
       return { what: name, measured: `${ratio.toFixed(2)} × ${PLAIN}`, target: `≥ ${min}`, met: ratio >= min };
     });
-    printMeasurements(measurements);
-    return measurements.every(({ met }) => met);
+    const delayed = await measureDelayed(stand, requestOf(paths[PLAIN]));
+    printMeasurements([...measurements, ...delayed]);
+    return [...measurements, ...delayed].every(({ met }) => met);
   } finally {
     await stand[Symbol.asyncDispose]();
   }

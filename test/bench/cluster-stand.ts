@@ -20,10 +20,10 @@ export interface ClusterStand extends AsyncDisposable {
   /** Returns the path of an endpoint on the gateways, `/PROJECT-URI/SLUG`. */
   target(index: number): string;
   /**
-   * Creates the endpoints with the indexes from `from` to `to`, without `to` itself. Resolves when every gateway has acknowledged
-   * them.
+   * Creates the endpoints with the indexes from `from` to `to`, without `to` itself. Each has a mock and `responses` more, which
+   * have conditions. Resolves when every gateway has acknowledged them.
    */
-  createEndpoints(from: number, to: number): Promise<void>;
+  createEndpoints(from: number, to: number, responses?: number): Promise<void>;
   /** Changes an endpoint's mock. Resolves when the API server has acknowledged the write. */
   setBody(index: number, body: string): Promise<void>;
   /**
@@ -51,14 +51,24 @@ const object = (kind: string, name: string, spec: Record<string, unknown>) => ({
 
 const endpointName = (index: number): string => `endpoint-${index}`;
 
-const endpoint = (index: number) =>
+const bodyOf = (index: number): string =>
+  JSON.stringify({ id: index, name: `Thing ${index}`, description: 'x'.repeat(400) });
+
+const endpoint = (index: number, responses: number) =>
   object('Endpoint', endpointName(index), {
     projectRef: { name: PROJECT },
     displayName: `Endpoint ${index}`,
     slug: `/v1/things/${index}`,
     method: 'GET',
+    ...(responses > 0 && {
+      responses: Array.from({ length: responses }, (_unused, number) => ({
+        name: `plan-${number}`,
+        when: { headers: [{ name: 'x-plan', value: `plan-${number}` }] },
+        body: bodyOf(index),
+      })),
+    }),
     action: 'JSON',
-    json: { body: JSON.stringify({ id: index, name: `Thing ${index}`, description: 'x'.repeat(400) }) },
+    json: { body: bodyOf(index) },
   });
 
 /** Runs `work` for each index, with limited concurrency. */
@@ -133,8 +143,8 @@ export const startClusterStand = async (): Promise<ClusterStand> => {
       deployment,
       apiKey,
       target: (index) => `${projectPath}/v1/things/${index}`,
-      createEndpoints: async (from, to) => {
-        await inParallel(from, to, (index) => client.create(path('mockendpoints'), endpoint(index)));
+      createEndpoints: async (from, to, responses = 0) => {
+        await inParallel(from, to, (index) => client.create(path('mockendpoints'), endpoint(index, responses)));
         created += to - from;
         // Returns whether the operator knows the Account, the Project and all endpoints, and each gateway has the newest revision.
         const isDone = async () => {

@@ -15,6 +15,9 @@ const ENDPOINTS = 10_000;
 const FEW_ENDPOINTS = 10;
 const OPERATOR_MIB_MAX = 500;
 const GATEWAY_MIB_MAX = 250;
+const RESPONSES = 4;
+const OPERATOR_WITH_RESPONSES_MIB_MAX = 600;
+const GATEWAY_WITH_RESPONSES_MIB_MAX = 300;
 const SNAPSHOT_MS_MAX = 10_000;
 /** The maximum ratio of the CPU times. It allows for the variation between two equal measurements on an idle machine. */
 const MATCH_RATIO_MAX = 1.15;
@@ -69,6 +72,19 @@ const measureCluster = async (): Promise<Measurement[]> => {
     atMost(`operator with ${ENDPOINTS} endpoints, resident`, operatorMiB, OPERATOR_MIB_MAX, 'MiB'),
     atMost(`gateway with ${ENDPOINTS} endpoints, resident`, Math.max(...gatewaysMiB), GATEWAY_MIB_MAX, 'MiB'),
     atMost('restarted operator: from leading to its snapshot on all gateways', snapshotMs, SNAPSHOT_MS_MAX, 'ms'),
+  ];
+};
+
+const measureResponses = async (): Promise<Measurement[]> => {
+  await using stand = await startClusterStand();
+  await stand.createEndpoints(0, ENDPOINTS, RESPONSES);
+  const [operator] = stand.deployment.operators;
+  if (operator === undefined) throw new Error('no operator is deployed');
+  const gatewaysMiB = await Promise.all(stand.deployment.gateways.map(({ process }) => residentMiB(process.pid)));
+  const what = `with ${ENDPOINTS} endpoints of ${RESPONSES} responses, resident`;
+  return [
+    atMost(`operator ${what}`, await residentMiB(operator.process.pid), OPERATOR_WITH_RESPONSES_MIB_MAX, 'MiB'),
+    atMost(`gateway ${what}`, Math.max(...gatewaysMiB), GATEWAY_WITH_RESPONSES_MIB_MAX, 'MiB'),
   ];
 };
 
@@ -128,7 +144,7 @@ const measureMatch = async (): Promise<Measurement[]> => {
 
 /** Measures the memory, the restart time and the matching time with 10,000 endpoints. */
 export const benchScale = async (): Promise<boolean> => {
-  const measurements = [...(await measureCluster()), ...(await measureMatch())];
+  const measurements = [...(await measureCluster()), ...(await measureResponses()), ...(await measureMatch())];
   printMeasurements(measurements);
   return measurements.every(({ met }) => met);
 };

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseFilter, type Filter } from '@standin/exchange/search';
+import { EVERY_PROJECT, openLogStore } from '@standin/logstore';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
-import { queryOf } from '../harness/clickhouse-query.ts';
 import { deploy, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
@@ -94,6 +95,23 @@ test('a mistake in a slug or in an upstream is in the condition, and correcting 
   await tenant.untilReason('Endpoint', 'mistaken', 'Ready');
 });
 
+/** Returns the number of requests by response of an endpoint, from the metrics of each gateway. */
+const countsOf = (endpoint: string): Promise<readonly ReadonlyMap<string, number>[]> =>
+  Promise.all(
+    deployment.gateways.map(async ({ adminUrl }) => {
+      const text = await (await fetch(`${adminUrl}/metrics`)).text();
+      const labels = `namespace="${tenant.namespace}",endpoint="${endpoint}",response="([^"]*)"`;
+      const series = text.matchAll(new RegExp(`^standin_respond_responses_total\\{${labels}\\} (\\d+)$`, 'gm'));
+      return new Map([...series].map(([, response = '', count]) => [response, Number(count)]));
+    }),
+  );
+
+const parsed = (text: string): Filter => {
+  const result = parseFilter(text);
+  if (result.kind === 'invalid') throw new Error(result.problem.message);
+  return result.filter;
+};
+
 describe('responses with conditions', () => {
   const gold = { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, body: '{"name": "gold"}' };
   const debug = {
@@ -148,17 +166,34 @@ describe('responses with conditions', () => {
     expect(await answersAt('/plans/1', { 'x-plan': 'marigold' })).toBe('action');
   });
 
-  test('are recorded with their bodies', async () => {
+  test('are recorded with their names and bodies, found by their names, and counted', async () => {
     await respond({ ...gold, status: 202 });
     await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    const before = await countsOf('plans');
     await answersAt('/plans/recorded', { 'x-plan': 'gold' }, 202);
-    const rows = () =>
-      queryOf(clickHouse)(
-        "SELECT status, response_body FROM log WHERE endsWith(path, '/plans/recorded') FORMAT TabSeparated",
-      );
-    const lines = await eventually('the rows', async () => (await rows()).split('\n').filter((line) => line !== ''), {
-      accept: ({ length }) => length === deployment.gateways.length,
-    });
-    expect(new Set(lines)).toEqual(new Set([`202\t${gold.body}`]));
+    await answersAt('/plans/recorded');
+    const store = openLogStore(clickHouse);
+    onTestFinished(() => store.close());
+    const found = async (answer: string) => {
+      const search = parsed(`path:/plans/recorded answer:${answer}`);
+      const entries = await store.list({ projectUid: EVERY_PROJECT, search, limit: 100 });
+      return entries.map(({ status, responseName, response }) => ({ status, responseName, body: response.body }));
+    };
+    const untilFound = (answer: string) =>
+      eventually(`the rows of ${answer}`, () => found(answer), {
+        accept: ({ length }) => length === deployment.gateways.length,
+      });
+    const [byGold] = await untilFound('gold');
+    expect(byGold).toEqual({ status: 202, responseName: 'gold', body: gold.body });
+    const [byAction] = await untilFound('""');
+    expect(byAction).toEqual({ status: 200, responseName: '', body: '{"name": "action"}' });
+    const after = await countsOf('plans');
+    for (const [index, counts] of after.entries()) {
+      for (const response of ['gold', ''])
+        expect((counts.get(response) ?? 0) - (before[index]?.get(response) ?? 0)).toBe(1);
+      expect([...counts.keys()].sort()).toEqual(['', 'gold']);
+    }
+    await tenant.remove('Endpoint', 'plans');
+    await eventually('no counts', () => countsOf('plans'), { accept: (seen) => seen.every(({ size }) => size === 0) });
   });
 });

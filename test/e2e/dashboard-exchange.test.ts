@@ -94,6 +94,30 @@ describe('a request', () => {
     });
   });
 
+  test('names the response that answered, and links to all requests that it answered', async () => {
+    const gold = await run.capture('plan', { headers: [['x-plan', 'gold']] });
+    const entry = (await readLog(run.data)).find(({ id }) => id === gold.id);
+    expect(entry).toMatchObject({
+      outcome: 'mocked',
+      action: 'Forward',
+      responseName: 'gold',
+      response: { body: '{"plan": "gold"}' },
+    });
+    await onPage(`${gold.url}?tab=response`, async (page) => {
+      await page.getByText('Response gold', { exact: true }).waitFor();
+      const source = page.getByRole('region', { name: 'Source of this response' });
+      expect(await source.innerText()).toContain('Response gold of echo (generation 1)');
+      await source.getByRole('link', { name: 'gold' }).click();
+      const list = page.getByRole('grid');
+      await list.getByText('echo · gold').waitFor();
+      expect(await list.getByText('/echo').count()).toBe(1);
+    });
+    await onPage(`${order.url}?tab=response`, async (page) => {
+      const source = page.getByRole('region', { name: 'Source of this response' });
+      expect(await source.innerText()).toContain('Upstream of echo');
+    });
+  });
+
   test('is shown without scripts', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();

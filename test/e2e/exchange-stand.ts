@@ -43,11 +43,14 @@ interface Row {
   readonly query: string;
 }
 
-/** Starts `standin dev` with an endpoint `/echo` that forwards to a server in this process. */
+/** The response of `/echo` to requests with `x-plan: gold`. */
+const GOLD = { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, body: '{"plan": "gold"}' };
+
+/** Starts `standin dev` with an endpoint `/echo` that has a response and forwards other requests to a server in this process. */
 export const startExchanges = async (): Promise<ExchangeRun> => {
   const [run, echo] = await Promise.all([startDashboard(), startEcho()]);
   const upstream = `http://127.0.0.1:${(echo.address() as AddressInfo).port}/`;
-  await writeFile(path.join(run.manifests, 'echo.yaml'), endpoint('echo', forward(upstream)));
+  await writeFile(path.join(run.manifests, 'echo.yaml'), endpoint('echo', { ...forward(upstream), responses: [GOLD] }));
 
   const send = async (query: string, { body = '', headers = [] }: SentBody): Promise<number> => {
     const answer = await request(`${run.url}/echo?${query}`, {

@@ -113,6 +113,7 @@ describe('standin dev', () => {
       namespace: 'default',
       project: 'shop',
       endpoint: 'create-order',
+      responseName: '',
     });
 
     const mocked = /body: \|\n((?: {6}.*\n)+)/.exec(await readFile(inManifests(dev, 'create-order.yaml'), 'utf8'))?.[1];

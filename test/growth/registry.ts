@@ -58,6 +58,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   ],
   'waits for files, sockets or ClickHouse; other entries cover the parsing of the contents': [
     ...['readExchange', 'readRow'].map((name) => `dashboard/app/exchange/read-exchange.server.ts#${name}`),
+    'cli/src/validate/read-manifests.ts#readManifests',
     'dashboard/src/replays/results.ts#readAnswers',
     'dashboard/src/requests/read-histogram.ts#readHistogram',
     'dashboard/app/requests/read-traffic.server.ts#readRows',

@@ -193,6 +193,7 @@ const toEvent = (row: LogRow): RequestEvent => {
   const { id, namespace, project, endpoint, method, path, query, status, outcome } = row;
   return {
     ...{ id, namespace, project, endpoint, method, path, query, status, outcome },
+    responseName: row.response,
     receivedAt: formatTime(row.receivedAtUs),
     durationMs: row.durationUs / 1000,
   };

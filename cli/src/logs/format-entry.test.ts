@@ -64,6 +64,15 @@ describe('formatSummaryLine', () => {
   test('shows outcomes that the status alone does not show', () => {
     expect(line({ status: 502, outcome: 'upstream_failed' })).toMatch(/ 502 .* upstream failed$/);
     expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* response unknown$/);
+    expect(line({ status: 500, outcome: 'template_failed', responseName: 'gold' })).toMatch(
+      / default\/create-order \(gold\) {2}template failed$/,
+    );
+    expect(line({ status: 200, outcome: 'fallback', responseName: '' })).toMatch(/ default\/create-order {2}fallback$/);
+  });
+
+  test('shows the name of the response after the endpoint', () => {
+    expect(line({ responseName: 'gold' })).toMatch(/ default\/create-order \(gold\)$/);
+    expect(line({ responseName: '\x1b[2J' })).toContain(String.raw` (\x1b[2J)`);
   });
 
   test.each([

@@ -3,10 +3,13 @@ import type { LogSummary } from '@standin/exchange';
 import { styled, type Line, type Styled } from '../terminal.ts';
 
 /** The fields that a line shows. Both summaries and full entries have them. */
-export type LineEntry = Pick<
+export interface LineEntry extends Pick<
   LogSummary,
   'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
->;
+> {
+  /** Undefined if the server has an earlier version. */
+  readonly responseName?: string;
+}
 
 const STATUS_STYLES: readonly Styled['style'][] = ['dim', 'dim', 'green', 'cyan', 'yellow', 'red'];
 const METHOD_WIDTH = 'DELETE'.length;
@@ -36,6 +39,8 @@ const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): strin
 
 /** Outcomes that the status alone does not show. */
 const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
+  template_failed: 'template failed',
+  fallback: 'fallback',
   upstream_failed: 'upstream failed',
   upstream_timeout: 'upstream timed out',
   response_unknown: 'response unknown',
@@ -43,17 +48,20 @@ const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
 
 /**
  * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration,
- * endpoint. `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order`
+ * endpoint, with the name of the response in parentheses.
+ * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order (gold)`
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
   const status = entry.status === 0 ? '---' : String(entry.status);
   const note = NOTES[entry.outcome];
+  const { responseName = '' } = entry;
+  const response = responseName === '' ? '' : ` (${responseName})`;
   return [
     styled('dim', formatClock(entry.receivedAt)),
     `  ${entry.method.padEnd(METHOD_WIDTH)}  `,
     styled(STATUS_STYLES[Math.floor(entry.status / 100)] ?? 'dim', status),
     `  ${formatTarget(entry).padEnd(PATH_WIDTH)}  ${formatDuration(entry.durationMs).padStart(DURATION_WIDTH)}  `,
-    styled('dim', `${entry.namespace}/${entry.endpoint}`),
+    styled('dim', `${entry.namespace}/${entry.endpoint}${response}`),
     ...(note === undefined ? [] : ['  ', styled('yellow', note)]),
   ];
 };

@@ -43,7 +43,8 @@ export const editOf = async ({ method, path, header, body }: EditOptions): Promi
   };
 };
 
-const bodyOf = async (
+/** Reads an option's body, which is text or `@FILE`. Rejects with a `PlainError` if the file cannot be read. */
+export const bodyOf = async (
   body: string | undefined,
 ): Promise<Pick<NonNullable<ReplaySpec['edit']>, 'body' | 'bodyEncoding'>> => {
   if (body?.startsWith('@') !== true) return { ...(body !== undefined && { body }), bodyEncoding: 'utf8' };

@@ -1,12 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
-import path from 'node:path';
 import process from 'node:process';
-import { text } from 'node:stream/consumers';
-import type { ManifestFile, ManifestFinding } from '@standin/operator';
+import type { ManifestFinding } from '@standin/operator';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
-import { PlainError, refusal } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
+import { readManifests } from './read-manifests.ts';
 
 const optionsSchema = z.object({
   partial: z.boolean().default(false),
@@ -38,43 +35,6 @@ export const addValidateCommand = (program: Command): void => {
       else for (const line of formatFindings(findings, files.length)) stdout.line(line);
       if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
     });
-};
-
-/**
- * Reads the files at the paths. For a directory, reads the files that `standin dev` reads, sorted by name. `-` is standard input.
- */
-const readManifests = async (paths: readonly string[]): Promise<ManifestFile[]> => {
-  const files: ManifestFile[] = [];
-  for (const name of paths) files.push(...(await readPath(name)));
-  return files;
-};
-
-const readPath = async (name: string): Promise<ManifestFile[]> => {
-  if (name === '-') return [{ name: 'standard input', text: await text(process.stdin) }];
-  try {
-    if (!(await stat(name)).isDirectory()) return [{ name, text: await readFile(name, 'utf8') }];
-    return await readFolder(name);
-  } catch (error) {
-    if (error instanceof PlainError) throw error;
-    const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    throw new PlainError(`${name} ${refusal(reason)}`, { cause: error, exitCode: 2 });
-  }
-};
-
-const readFolder = async (name: string): Promise<ManifestFile[]> => {
-  // Loaded on demand, because a static import would slow down every command.
-  const { MANIFEST_FILES_MAX, ManifestFolder } = await import('@standin/operator');
-  const folder = new ManifestFolder(name, undefined);
-  const { files, tooMany } = await folder.scan();
-  if (tooMany) {
-    const max = MANIFEST_FILES_MAX.toLocaleString('en');
-    throw new PlainError(`${name} contains too many manifests: standin dev reads at most ${max} files`, {
-      exitCode: 2,
-    });
-  }
-  if (files.length === 0)
-    throw new PlainError(`${name} contains no manifests (files that end in .yaml, .yml or .json)`, { exitCode: 2 });
-  return Promise.all(files.map(async ({ file }) => ({ name: path.join(name, file), text: await folder.read(file) })));
 };
 
 /** Returns lines such as `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary. */

@@ -26,6 +26,11 @@ export const ExchangeTitle = ({
       <StatusBadge status={view.status} />
       {view.status !== 0 && <span className="tabular-nums">{formatDuration(view.durationMs)}</span>}
       <span>HTTP/{view.request.httpVersion}</span>
+      {view.responseName !== '' && (
+        <span>
+          Response <span className="font-mono">{view.responseName}</span>
+        </span>
+      )}
     </p>
   </div>
 );

@@ -5,6 +5,8 @@ import { Notice } from '../ui/notice.tsx';
 import { BodySection } from './body-section.tsx';
 import { mediaType } from './body-views.ts';
 import type { ExchangeView } from './exchange-view.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
+import { ExplanationPanel } from './explanation-panel.tsx';
 import { PairList } from './pair-list.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 
@@ -12,6 +14,7 @@ import type { ExchangeTabProps } from './request-tab.tsx';
 export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   <>
     <Reason view={view} exchange={exchange} />
+    <ExplanationPanel exchange={exchange} />
     {view.status !== 0 && (
       <>
         <PairList title="Headers" pairs={view.response.headers} />
@@ -29,11 +32,34 @@ const failureCode = ({ outcome, response: { body } }: ExchangeView): string | un
   return Object.keys(UPSTREAM_FAILURES).find((code) => body.body.includes(`"code":"${code}"`));
 };
 
+interface ResponderProps extends ExchangeTabProps {
+  /** See `failureCode`. */
+  readonly code: string | undefined;
+}
+
+/** Names the part of the endpoint that responded, before the name of the endpoint. A response links to the requests that it answered. */
+const Responder = ({ view: { outcome, responseName, endpoint }, exchange, code }: ResponderProps) => {
+  if (responseName !== '') {
+    const to = paths.traffic(exchange, { q: `endpoint:${endpoint} answer:${responseName}` });
+    return (
+      <>
+        Response{' '}
+        <Link to={to} className="font-mono text-accent hover:underline">
+          {responseName}
+        </Link>{' '}
+        of
+      </>
+    );
+  }
+  if (outcome === 'mocked' || outcome === 'template_failed') return 'Mock for';
+  if (outcome === 'fallback') return 'Fallback of';
+  return code === undefined ? 'Upstream of' : 'Gateway, instead of the upstream of';
+};
+
 const Reason = ({ view, exchange }: ExchangeTabProps) => {
   const { outcome, status, endpoint, endpointGeneration, gateway, upstreamUrl, upstreamError } = view;
+  const { delayMs, templateError } = view;
   const code = failureCode(view);
-  const responder =
-    outcome === 'mocked' ? 'Mock for' : code === undefined ? 'Upstream of' : 'Gateway, instead of the upstream of';
   return (
     <section aria-label="Source of this response" className="flex flex-col gap-2">
       {outcome === 'response_unknown' && (
@@ -49,18 +75,30 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
               <code>{code}</code>{' '}
             </>
           )}
+          {outcome === 'fallback' && 'The upstream failed, and the fallback responded: '}
           <bdi>{upstreamError}</bdi>
+        </Notice>
+      )}
+      {templateError !== '' && (
+        <Notice look="bad">
+          A template of the response could not be rendered: <bdi>{templateError}</bdi>
         </Notice>
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
         <dt>{status === 0 ? 'Destination' : 'Responder'}</dt>
         <dd>
-          {responder}{' '}
+          <Responder view={view} exchange={exchange} code={code} />{' '}
           <Link to={paths.endpoint({ ...exchange, endpoint })} className="font-mono text-accent hover:underline">
             {endpoint}
           </Link>{' '}
           <span className="text-muted">(generation {endpointGeneration})</span>
         </dd>
+        {delayMs > 0 && (
+          <>
+            <dt>Delay</dt>
+            <dd className="tabular-nums">{formatDuration(delayMs)}</dd>
+          </>
+        )}
         {upstreamUrl !== '' && (
           <>
             <dt>Upstream URL</dt>

@@ -3,7 +3,14 @@ import { stagesOf } from './timing.ts';
 
 const spans = (entry: Parameters<typeof stagesOf>[0]) =>
   stagesOf(entry).map(({ name, fromMs, toMs }) => [name, fromMs, toMs]);
-const forwarded = { outcome: 'forwarded', status: 200, durationMs: 10, requestMs: 1, upstreamFirstByteMs: 6 } as const;
+const forwarded = {
+  outcome: 'forwarded',
+  status: 200,
+  durationMs: 10,
+  requestMs: 1,
+  upstreamFirstByteMs: 6,
+  delayMs: 0,
+} as const;
 
 describe('the stages of an exchange', () => {
   it('cover the time from the head to the last byte without gaps', () => {
@@ -12,9 +19,23 @@ describe('the stages of an exchange', () => {
       ['Waiting for upstream', 1, 7],
       ['Response forwarded', 7, 10],
     ]);
-    expect(spans({ ...forwarded, outcome: 'mocked', upstreamFirstByteMs: 0 })).toEqual([
+    const mocked = { ...forwarded, outcome: 'mocked', upstreamFirstByteMs: 0 } as const;
+    expect(spans(mocked)).toEqual([
       ['Request received', 0, 1],
       ['Mock sent', 1, 10],
+    ]);
+    expect(spans({ ...mocked, delayMs: 7 })).toEqual([
+      ['Request received', 0, 1],
+      ['Delay', 1, 8],
+      ['Mock sent', 8, 10],
+    ]);
+    expect(spans({ ...mocked, outcome: 'template_failed', status: 500 })).toEqual([
+      ['Request received', 0, 1],
+      ['Error sent', 1, 10],
+    ]);
+    expect(spans({ ...forwarded, outcome: 'fallback' })).toEqual([
+      ['Request received', 0, 1],
+      ['Fallback sent', 1, 10],
     ]);
     expect(spans({ ...forwarded, status: 502, upstreamFirstByteMs: 0 })).toEqual([
       ['Request received', 0, 1],

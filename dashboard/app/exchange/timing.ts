@@ -11,10 +11,11 @@ export interface Stage {
   readonly toMs: number;
 }
 
-type Timed = Pick<LogEntry, 'outcome' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs'>;
+type Timed = Pick<LogEntry, 'outcome' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs' | 'delayMs'>;
 
 /** Returns the recorded stages in order, without gaps. */
-export const stagesOf = ({ outcome, status, durationMs, requestMs, upstreamFirstByteMs }: Timed): readonly Stage[] => {
+export const stagesOf = (timed: Timed): readonly Stage[] => {
+  const { outcome, status, durationMs, requestMs, upstreamFirstByteMs, delayMs } = timed;
   const receivedMs = Math.min(requestMs, durationMs);
   const received: Stage = {
     name: 'Request received',
@@ -29,8 +30,25 @@ export const stagesOf = ({ outcome, status, durationMs, requestMs, upstreamFirst
     toMs: durationMs,
   });
   if (status === 0) return [received];
-  if (outcome === 'mocked')
-    return [received, rest('Mock sent', 'From the end of the request until the response was sent and recorded')];
+  if (outcome === 'mocked' || outcome === 'template_failed') {
+    const [sent, what] = outcome === 'mocked' ? ['Mock sent', 'response'] : ['Error sent', 'error'];
+    if (delayMs === 0)
+      return [received, rest(sent, `From the end of the request until the ${what} was sent and recorded`)];
+    const delayedMs = Math.min(receivedMs + delayMs, durationMs);
+    return [
+      received,
+      { name: 'Delay', explanation: 'The planned delay of the response', fromMs: receivedMs, toMs: delayedMs },
+      rest(sent, `From the end of the delay until the ${what} was sent and recorded`, delayedMs),
+    ];
+  }
+  if (outcome === 'fallback')
+    return [
+      received,
+      rest(
+        'Fallback sent',
+        'From the end of the request, including the call to the upstream, until the fallback was sent',
+      ),
+    ];
   if (upstreamFirstByteMs === 0)
     return [
       received,

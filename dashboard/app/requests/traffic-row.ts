@@ -3,15 +3,26 @@ import type { LogSummary } from '@standin/exchange';
 /** The fields of a request in the list. Only these fields are sent, because a list can have thousands of rows. */
 export type TrafficRow = Pick<
   LogSummary,
-  'id' | 'receivedAt' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'bodyBytes' | 'endpoint' | 'outcome'
+  | 'id'
+  | 'receivedAt'
+  | 'method'
+  | 'path'
+  | 'query'
+  | 'status'
+  | 'durationMs'
+  | 'bodyBytes'
+  | 'endpoint'
+  | 'outcome'
+  | 'responseName'
 >;
 
 /** The position of the last row of a page. The next page starts after this row. */
 export type RowCursor = Pick<TrafficRow, 'id' | 'receivedAt'>;
 
 export const toTrafficRow = (summary: LogSummary): TrafficRow => {
-  const { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome } = summary;
-  return { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome };
+  const { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome, responseName } =
+    summary;
+  return { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome, responseName };
 };
 
 /** Sorts newest first. Times are RFC 3339 in UTC with microseconds, so they sort as text. */

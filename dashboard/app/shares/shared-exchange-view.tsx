@@ -114,6 +114,8 @@ const Message = ({ title, message, levels: { side: Heading, part } }: MessagePro
 );
 
 const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
+  template_failed: 'A template of the response could not be rendered.',
+  fallback: 'The upstream failed, and a mock responded instead.',
   upstream_failed: 'The upstream did not return a complete response.',
   upstream_timeout: 'The upstream did not complete its response in time.',
   response_unknown: 'No response was recorded.',

@@ -16,6 +16,7 @@ const row = (n: number): TrafficRow => ({
   bodyBytes: 0,
   endpoint: 'e',
   outcome: 'mocked',
+  responseName: '',
 });
 /** Returns the rows `from` to `to`, newest first. */
 const rows = (from: number, to: number): TrafficRow[] =>

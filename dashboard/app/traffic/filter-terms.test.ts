@@ -13,6 +13,7 @@ const row: TrafficRow = {
   bodyBytes: 4_000,
   endpoint: 'create-order',
   outcome: 'mocked',
+  responseName: '',
 };
 
 it.each([

@@ -57,8 +57,14 @@ const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField
       return <Duration ms={row.durationMs} />;
     case 'size':
       return formatBytes(row.bodyBytes);
-    case 'endpoint':
-      return <span className="truncate text-muted">{row.endpoint}</span>;
+    case 'endpoint': {
+      const responder = row.responseName === '' ? row.endpoint : `${row.endpoint} · ${row.responseName}`;
+      return (
+        <span className="truncate text-muted" title={responder}>
+          {responder}
+        </span>
+      );
+    }
   }
 };
 

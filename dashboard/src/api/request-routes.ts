@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { openLog } from '../projects/projects.ts';
+import { explainRequest } from '../requests/explain-request.ts';
 import { foundRequest } from '../requests/found-request.ts';
 import { waitForRequests } from '../requests/wait-for-requests.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
 import { viewsOf } from './request-views.ts';
 import { defineRoute, writeItems, writeJson } from './route.ts';
-import { countSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
+import { countSchema, explanationSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
 import { streamRequests } from './stream-requests.ts';
 
 const REQUESTS = '/namespaces/{namespace}/projects/{project}/requests';
@@ -235,4 +236,24 @@ const getBody = defineRoute({
   },
 });
 
-export const requestRoutes = [listRequests, countRequests, awaitRequests, followRequests, getRequest, getBody];
+const getExplanation = defineRoute({
+  method: 'GET',
+  path: `${REQUESTS}/{id}/explanation`,
+  operationId: 'explainRequest',
+  tag: 'Requests',
+  summary: 'Explain the response to a captured request',
+  description:
+    'Evaluates the current endpoints of the project: which of them and which of its responses the request would get, and why not the others.',
+  params: requestParams,
+  answers: { 200: { description: 'The explanation.', content: { 'application/json': explanationSchema } } },
+  problems: [...READS_LOG, 'request_not_found'],
+  handle: async ({ backend, params }) => {
+    const log = await openLog(backend, params);
+    return { kind: 'json', body: await explainRequest(backend, await foundRequest(log.row(params.id))) };
+  },
+});
+
+export const requestRoutes = [
+  ...[listRequests, countRequests, awaitRequests, followRequests],
+  ...[getRequest, getBody, getExplanation],
+];

@@ -78,12 +78,17 @@ describe('a mock made from a response', () => {
     expect(decoded).toEqual([coding]);
   });
 
+  it('can be made from a fallback', () => {
+    expect(made({ outcome: 'fallback', body: '{"stale":true}' }).mock.body).toBe('{"stale":true}');
+  });
+
   it('has no body if the response has none', () => {
     expect(made({ status: 204, headers: [], body: '' }).mock).toEqual({ status: 204 });
   });
 
   it.each<[string, Answer]>([
     ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
+    ['a template could not be rendered', { status: 500, outcome: 'template_failed' }],
     ['The upstream did not return a complete response', { status: 504, outcome: 'upstream_timeout' }],
     ['not a JSON document, but its content type is application/json', { body: '{"a":1,}' }],
     ['not a JSON document', { headers: [['content-type', 'application/problem+json']], body: Buffer.from([0xff]) }],

@@ -123,7 +123,8 @@ const isJsonText = (text: string): boolean => {
 /** Explains why a response cannot be a mock, whatever its content. Returns undefined if it can be one. */
 const refusalOf = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
   if (response.status === 0) return 'No response to this request was recorded.';
-  if (outcome !== 'forwarded' && outcome !== 'mocked')
+  if (outcome === 'template_failed') return 'This response is an error, because a template could not be rendered.';
+  if (outcome !== 'forwarded' && outcome !== 'mocked' && outcome !== 'fallback')
     return `The upstream did not return a complete response${upstreamError === '' ? '.' : `: ${upstreamError}`}`;
   if (response.status < 200 || response.status > 599)
     return `A mock needs a status from 200 to 599, but this response has ${response.status}.`;

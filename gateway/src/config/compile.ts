@@ -48,7 +48,16 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
       }
       const pattern = patternOf(slug);
       const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
-      return { kind: 'Forward', config, pattern, responses: responsesOf(config), forward: action, urlTemplate };
+      const fallback = action.fallback && { on: action.fallback.on, mock: new MockAnswer(action.fallback.mock) };
+      return {
+        kind: 'Forward',
+        config,
+        pattern,
+        responses: responsesOf(config),
+        forward: action,
+        urlTemplate,
+        fallback,
+      };
     }
   }
 };

@@ -3,9 +3,10 @@ import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFil
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
-import { LogStoreError } from '@standin/logstore';
+import { encodeRow, LOG_COLUMNS, LogStoreError, type InsertBatch } from '@standin/logstore';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { quiet } from '../gateway.testing.ts';
+import { encodeHeader, FRAME_HEAD_BYTES, newSegmentHeader, putFrameHead } from '../record/spool/segment-format.ts';
 import { testRow } from '../record/spool/spool.testing.ts';
 import { Spool } from '../record/spool/spool.ts';
 import { ByteBudget } from '../request/byte-budget.ts';
@@ -308,6 +309,35 @@ describe('the spool of an earlier process', () => {
     await expect.poll(async () => (await readdir(dir)).includes(path.basename(spool.folder))).toBe(false);
     expect(await spool.exchange(testRow())).toBe(false);
     await Promise.all([stop(0), other.stop()]);
+  });
+
+  test.each([
+    ['an earlier version is inserted with the columns of that version', -3],
+    ['a later version stays for that version', 1],
+  ])('of %s', async (_what, moreColumns) => {
+    const { dir, rows, file } = await leave(1);
+    const columnCount = LOG_COLUMNS.length + moreColumns;
+    const header = newSegmentHeader(columnCount);
+    // Without the bytes of two empty texts and a number. A later version has more bytes, which do not matter here.
+    const row = encodeRow(rows[0] ?? testRow()).subarray(0, -10);
+    const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), row]);
+    putFrameHead(frame, 0, { header, type: 'exchange', rowBytes: row.length });
+    await writeFile(file, Buffer.concat([encodeHeader(header), frame]));
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await utimes(file, longAgo, longAgo);
+    const sink = new MemorySink();
+    const batches: InsertBatch[] = [];
+    sink.insert = (batch) => {
+      batches.push({ ...batch, rows: Buffer.from(batch.rows) });
+      return Promise.resolve();
+    };
+    const { spool, stop } = await startOn(dir, sink);
+    if (moreColumns < 0) await expect.poll(() => readdir(dir)).toEqual([path.basename(spool.folder)]);
+    await spool.exchange(testRow());
+    await stop();
+    const older = batches.filter((batch) => batch.columnCount === columnCount);
+    expect(older.map((batch) => batch.rows)).toEqual(moreColumns < 0 ? [row] : []);
+    expect((await readdir(dir)).length).toBe(moreColumns < 0 ? 0 : 1);
   });
 
   test('is delivered except for a damaged record, which is kept and counted', async () => {

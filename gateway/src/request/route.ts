@@ -1,4 +1,11 @@
-import type { AccountConfig, DelayConfig, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
+import type {
+  AccountConfig,
+  DelayConfig,
+  EndpointConfig,
+  FallbackReason,
+  HeaderPair,
+  ProjectConfig,
+} from '@standin/contract';
 import type { CompiledCondition, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
 
 /** A mock response that was checked when the configuration arrived. */
@@ -21,6 +28,12 @@ export interface ConditionalMock {
   readonly mock: Mock;
 }
 
+/** The mock that responds if the upstream fails for one of the reasons. */
+export interface Fallback {
+  readonly on: readonly FallbackReason[];
+  readonly mock: Mock;
+}
+
 interface CompiledEndpoint {
   readonly config: EndpointConfig;
   /** Undefined if the slug has no parameters. */
@@ -38,6 +51,7 @@ type ServedEndpoint = CompiledEndpoint &
         readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
         /** Undefined if the slug has no parameters, or if the upstream is a Service. */
         readonly urlTemplate: UrlTemplate | undefined;
+        readonly fallback: Fallback | undefined;
       }
   );
 

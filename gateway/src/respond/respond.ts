@@ -1,7 +1,4 @@
-import type { LogRow } from '@standin/contract';
-import { delayUs, meetsConditions, RequestFacts } from '@standin/responses';
-import { buildRow } from '../record/build-row.ts';
-import type { Accepted } from '../request/accepted.ts';
+import { meetsConditions, RequestFacts } from '@standin/responses';
 import type { Exchange } from '../request/exchange.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import type { Mock, Responder, Route } from '../request/route.ts';
@@ -11,24 +8,6 @@ export const chooseResponder = ({ headers, query }: RequestHead, { endpoint, par
   if (endpoint.responses.length === 0) return endpoint;
   const facts = new RequestFacts({ headers, query, parameters });
   return endpoint.responses.find(({ conditions }) => meetsConditions(facts, conditions)) ?? endpoint;
-};
-
-/** Returns the row for the complete exchange. The whole row is known before the mock is sent. */
-export const buildMockRow = (accepted: Accepted, mock: Mock): LogRow => {
-  const { status, bytes } = mock;
-  return buildRow(accepted, {
-    outcome: 'mocked',
-    status,
-    headers: mock.headers(accepted.exchange.date()),
-    trailers: [],
-    body: bytes,
-    bodyBytes: bytes.length,
-    isTruncated: false,
-    upstreamUrl: '',
-    upstreamError: '',
-    upstreamFirstByteUs: 0,
-    delayUs: delayUs(mock.delay, accepted.id),
-  });
 };
 
 /** Sends the mock verbatim. */

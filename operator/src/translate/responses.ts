@@ -1,13 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import {
-  LIMITS,
-  type DelayConfig,
-  type HeaderPair,
-  type JsonMockConfig,
-  type ResponseConfig,
-  type ValueCondition,
-} from '@standin/contract';
-import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
+import { LIMITS, type DelayConfig, type HeaderPair, type JsonMockConfig, type ResponseConfig } from '@standin/contract';
+import { conditionsOf, durationMs, type EndpointSpec, type Problem } from '@standin/crds';
 import { isParameterValue, parameterNames, parseRegularExpression, type PathPattern } from '@standin/responses';
 import { jsonFault } from './json-document.ts';
 
@@ -124,13 +117,11 @@ export const jsonProblems = (
 
 /** Returns the responses with all defaults. */
 export const responsesOf = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
-  responses.map(({ name, when = {}, status = 200, headers = [], body, bodyBase64, delay }) => {
+  responses.map(({ name, when, status = 200, headers = [], body, bodyBase64, delay }) => {
     const text = bodyBase64 ?? body ?? '';
     return {
       name,
-      pathParams: (when.pathParams ?? []).map(conditionOf),
-      headers: (when.headers ?? []).map(conditionOf),
-      queryParams: (when.queryParams ?? []).map(conditionOf),
+      ...conditionsOf(when),
       mock: {
         ...{ status, headers: mockHeaders(text, headers), body: text },
         bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
@@ -138,18 +129,6 @@ export const responsesOf = ({ responses = [] }: EndpointSpec): readonly Response
       },
     };
   });
-
-interface ConditionSpec {
-  readonly name: string;
-  readonly type?: ValueCondition['type'] | undefined;
-  readonly value?: string | undefined;
-}
-
-const conditionOf = ({ name, type = 'Exact', value }: ConditionSpec): ValueCondition => ({
-  name,
-  type,
-  ...(value !== undefined && { value }),
-});
 
 type DelaySpec = NonNullable<ResponseSpec['delay']>;
 

@@ -4,6 +4,7 @@ import {
   API_KEY_DATA_KEY,
   RESOURCES,
   type ConditionReason,
+  type ConfigObject,
   type Kind,
   type ResourceObject,
 } from '@standin/contract';
@@ -47,21 +48,29 @@ export interface ValidateOptions {
 export const validateManifests = (
   files: readonly ManifestFile[],
   settings: TranslateSettings,
+  options: ValidateOptions = {},
+): ManifestFinding[] => translateManifests(files, settings, options).findings;
+
+/** Like `validateManifests`, but also returns the configuration that the operator would send to the gateways. */
+export const translateManifests = (
+  files: readonly ManifestFile[],
+  settings: TranslateSettings,
   { missingReferences = 'error' }: ValidateOptions = {},
-): ManifestFinding[] => {
+): { readonly findings: ManifestFinding[]; readonly configs: readonly ConfigObject[] } => {
   const findings: ManifestFinding[] = [];
   const seen = new Map<string, LocatedObject>();
   const keys = new Map<string, KeyState>();
   for (const located of readFiles(files, findings)) collect(located, { seen, keys, findings });
 
   const objects = [...seen.values()].map(({ object }) => object);
-  const { verdicts } = translate({ objects, keys: keysOf(objects, keys) }, settings);
+  const { verdicts, objects: configs } = translate({ objects, keys: keysOf(objects, keys) }, settings);
   for (const verdict of verdicts) {
     const located = seen.get(verdict.uid);
     if (located !== undefined) findings.push(...verdictFindings(verdict, located, missingReferences));
   }
   const place = new Map(files.map(({ name }, index) => [name, index]));
-  return findings.sort((a, b) => (place.get(a.file) ?? 0) - (place.get(b.file) ?? 0) || a.line - b.line);
+  findings.sort((a, b) => (place.get(a.file) ?? 0) - (place.get(b.file) ?? 0) || a.line - b.line);
+  return { findings, configs };
 };
 
 /** A document and its location. */

@@ -34,6 +34,12 @@ test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
     { responses: [response, { ...response, queryParams: [expression] }] },
     ['responses', 'regular-expressions'],
   ],
+  ['a template', { action: { kind: 'JSON', status: 200, headers: [], body: '{}', template: 'CEL' } }, ['templates']],
+  [
+    'a template of a response',
+    { responses: [{ ...response, mock: { ...response.mock, template: 'CEL' } }] },
+    ['responses', 'templates'],
+  ],
 ])('an endpoint with %s needs the features for it', (_name, more, features) => {
   expect(featuresOf({ ...endpoint, ...more })).toEqual(features);
 });

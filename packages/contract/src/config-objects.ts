@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { METHODS, PLANS, VALUE_CONDITIONS } from './api-group.ts';
+import { FALLBACK_REASONS, METHODS, PLANS, VALUE_CONDITIONS } from './api-group.ts';
 import { LIMITS } from './limits.ts';
 
 /**
@@ -49,8 +49,10 @@ const delayConfig = z.discriminatedUnion('kind', [
 const jsonMock = z.strictObject({
   status: z.number().int(),
   headers: z.array(headerPair).readonly(),
-  /** Returned verbatim, as UTF-8. */
+  /** Returned verbatim, as UTF-8, if there is no template. */
   body: z.string(),
+  /** The language of the expressions in the body and in the values of headers. Absent if they have none. */
+  template: z.literal('CEL').optional(),
   /** Absent if the response is sent at once. */
   delay: delayConfig.optional(),
 });
@@ -64,6 +66,8 @@ const forwardAction = z.strictObject({
   timeoutMs: z.number().int().positive(),
   /** Whether `serviceRef` specifies the upstream. Its address is a cluster address, which the address policy allows. */
   viaService: z.boolean(),
+  /** Responds if the upstream fails for one of these reasons before its response begins. Absent if nothing else responds. */
+  fallback: z.strictObject({ on: z.array(z.enum(FALLBACK_REASONS)).readonly(), mock: jsonMock }).optional(),
 });
 
 /** A condition on a value of the request. `value` is set only for `Exact` and `RegularExpression`. */
@@ -132,12 +136,20 @@ export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
  * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
  * that it supports, so that the operator withholds objects that need others.
  */
-export const CONFIG_FEATURES = ['path-parameters', 'responses', 'regular-expressions', 'delays'] as const;
+export const CONFIG_FEATURES = [
+  'path-parameters',
+  'responses',
+  'regular-expressions',
+  'delays',
+  'templates',
+  'fallback',
+] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
 const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockConfig[] => [
   ...responses.map((response) => response.mock),
   ...(action.kind === 'JSON' ? [action] : []),
+  ...(action.kind === 'Forward' && action.fallback !== undefined ? [action.fallback.mock] : []),
 ];
 
 /** Returns the features that a gateway must support to serve the object. */
@@ -147,7 +159,9 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
     'path-parameters': object.slug.includes('{'),
     responses: object.responses !== undefined,
     'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
+    templates: mocksOf(object).some(({ template }) => template !== undefined),
     delays: mocksOf(object).some(({ delay }) => delay !== undefined),
+    fallback: object.action.kind === 'Forward' && object.action.fallback !== undefined,
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);
 };

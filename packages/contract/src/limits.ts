@@ -93,6 +93,24 @@ export const LIMITS = {
   regularExpressionsSizeMax: 2_000,
   /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
   matchedValuesLengthMax: 1_024,
+  expressionLengthMax: 1_024,
+  /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
+  expressionNestingMax: 24,
+  /** For all expressions that are evaluated for one request. One unit is about 10 ns, so they take about 10 ms together. */
+  expressionUnitsMax: 1_000_000,
+  /** Items of a list that an expression makes. */
+  expressionItemsMax: 10_000,
+  /** Characters of a string, or bytes, that an expression reads or makes. */
+  expressionTextLengthMax: 1024 * 1024,
+  /** Values in a JSON body that expressions can read. */
+  expressionJsonNodesMax: 10_000,
+  expressionJsonNestingMax: 100,
+  /** Decoding a larger form can take more than 20 ms. */
+  expressionFormBytesMax: 64 * 1024,
+  /** In all templates of an Endpoint together. Each one takes memory in every gateway. */
+  templateExpressionsMax: 200,
+  /** A rendered body. The text of a template and the values of a request together. */
+  renderedBodyBytesMax: 1024 * 1024,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,

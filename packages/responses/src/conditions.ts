@@ -72,5 +72,5 @@ const holds = ({ type, value, expression }: CompiledCondition, values: readonly 
 };
 
 /** Returns whether values are short enough to be compared with a regular expression. */
-const areMatchable = (values: readonly string[]): boolean =>
+export const areMatchable = (values: readonly string[]): boolean =>
   values.reduce((sum, { length }) => sum + length, 0) <= LIMITS.matchedValuesLengthMax;

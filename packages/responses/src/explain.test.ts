@@ -1,6 +1,6 @@
 import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
-import type { ConditionsConfig } from './conditions.ts';
+import { compileConditions, type ConditionsConfig } from './conditions.ts';
 import { explain, type Candidate, type ExplainedRequest, type Explanation } from './explain.ts';
 
 interface Given extends Partial<ConditionsConfig> {
@@ -9,13 +9,17 @@ interface Given extends Partial<ConditionsConfig> {
 
 const candidate = (method: Method, slug: string, responses: readonly Given[] = []): Candidate => ({
   endpoint: {
-    ...{ namespace: 'default', name: `${method} ${slug}`, uid: `${method} ${slug}`, generation: 1 },
+    ...{ namespace: 'default', name: `${method} ${slug}` },
     ...{ method, slug, action: 'JSON' },
   },
-  responses: () => responses.map((response) => ({ pathParams: [], headers: [], queryParams: [], ...response })),
+  responses: () =>
+    responses.map(({ name, ...when }) => ({
+      name,
+      conditions: compileConditions({ pathParams: [], headers: [], queryParams: [], ...when }),
+    })),
 });
 const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedRequest => ({
-  ...{ method: 'GET', path, query: '', headers: [] },
+  ...{ method: 'GET', path, query: '', headers: [], body: new Uint8Array() },
   ...more,
 });
 const unmetOf = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>
@@ -37,7 +41,10 @@ describe('a condition that is not met is explained with the values that the requ
       'a header with another value',
       { headers: [plan] },
       { headers: [['x-PLAN', 'free']] },
-      { on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold', seen: ['free'], seenCount: 1 },
+      {
+        ...{ on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold', seen: ['free'], seenCount: 1 },
+        message: 'The header x-plan is "free". It must be "gold".',
+      },
     ],
     ['a missing header', { headers: [plan] }, {}, { on: 'headers', name: 'x-plan', seen: [], seenCount: 0 }],
     [
@@ -51,6 +58,12 @@ describe('a condition that is not met is explained with the values that the requ
       { headers: [{ name: 'x-plan', type: 'Absent' }] },
       { headers: [['x-plan', '']] },
       { on: 'headers', name: 'x-plan', type: 'Absent', seen: [''], seenCount: 1 },
+    ],
+    [
+      'a value that must match a regular expression',
+      { pathParams: [{ name: 'id', type: 'RegularExpression', value: '[0-9]+' }] },
+      {},
+      { on: 'pathParams', type: 'RegularExpression', value: '[0-9]+', seen: ['a/b'], seenCount: 1 },
     ],
     [
       'a query parameter',
@@ -84,6 +97,15 @@ describe('a condition that is not met is explained with the values that the requ
     expect(unmet).toMatchObject({ seenCount: 1_000 });
     expect(unmet?.seen.length).toBe(LIMITS.explainedValuesMax);
     for (const text of [unmet?.value, ...(unmet?.seen ?? [])]) expect(text).toMatch(/^(a{199}|b{199})…$/);
+  });
+
+  test('and says that they are too long for a regular expression', () => {
+    const value = 'a'.repeat(LIMITS.matchedValuesLengthMax + 1);
+    const [unmet] = unmetOf(
+      { headers: [{ name: 'x-plan', type: 'RegularExpression', value: 'a*' }] },
+      { headers: [['x-plan', value]] },
+    );
+    expect(unmet?.message).toContain('which is too long for a regular expression.');
   });
 
   test('without half of a character at the end', () => {
@@ -148,7 +170,9 @@ describe('the endpoint', () => {
       '/v1/orders/%00',
       ['endpoint_not_found', 'Path: GET /v1/orders/{id}', 'Path: GET /v1/{kind}/{id}', 'Path: POST /v1/orders/latest'],
     ],
+    ['GET', '/v1/customer', ['endpoint_not_found', 'Path: DELETE /v1/customers', 'Path: GET /v1/{kind}/{id}']],
     ['GET', '/other', ['endpoint_not_found']],
+    ['GET', '/', ['endpoint_not_found']],
     ['GET', '', ['endpoint_not_found']],
   ])('for %s %s', (method, path, expected) => {
     expect(shown(explain(project, asked(path, { method })))).toEqual(expected);

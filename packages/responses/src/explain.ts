@@ -1,5 +1,6 @@
 import { LIMITS, type Action, type HeaderPair, type Method } from '@standin/contract';
-import { compileConditions, unmetConditions, type ConditionsConfig, type UnmetCondition } from './conditions.ts';
+import { areMatchable, unmetConditions, type CompiledCondition, type UnmetCondition } from './conditions.ts';
+import { describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
 import { PathTable, type Place } from './path-table.ts';
@@ -13,13 +14,14 @@ export interface ExplainedRequest {
   /** The part of the target after the first `?`. */
   readonly query: string;
   readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array;
 }
 
 export interface ExplainedEndpoint {
   readonly namespace: string;
   readonly name: string;
-  readonly uid: string;
-  readonly generation: number;
+  /** Absent if the endpoint is only in a file. */
+  readonly generation?: number | undefined;
   readonly method: Method;
   readonly slug: string;
   readonly action: Action;
@@ -28,7 +30,7 @@ export interface ExplainedEndpoint {
 /** An endpoint that gateways serve. `responses` is called only for the endpoint that responds. */
 export interface Candidate {
   readonly endpoint: ExplainedEndpoint;
-  responses(): readonly (ConditionsConfig & { readonly name: string })[];
+  responses(): readonly { readonly name: string; readonly conditions: readonly CompiledCondition[] }[];
 }
 
 /** A condition that the request does not meet. Values are shortened to `LIMITS.explainedValueLengthMax` characters. */
@@ -37,6 +39,8 @@ export interface ExplainedCondition extends Pick<UnmetCondition['condition'], 'o
   readonly seen: readonly string[];
   /** The number of all values. */
   readonly seenCount: number;
+  /** Sentences such as `The header x-plan is "free". It must be "gold".` */
+  readonly message: string;
 }
 
 /** A response that comes before the one that is returned, and why it is not returned. */
@@ -57,10 +61,10 @@ export interface OtherEndpoint extends ExplainedEndpoint {
 /** Which endpoint responds to a request, with what, and why not with something else. */
 export interface Explanation {
   /** Absent if the gateway rejects the request. */
-  readonly endpoint?: ExplainedEndpoint;
-  readonly rejection?: 'endpoint_not_found' | 'method_not_allowed';
+  readonly endpoint?: ExplainedEndpoint | undefined;
+  readonly rejection?: 'endpoint_not_found' | 'method_not_allowed' | undefined;
   /** The name of the response that is returned. Absent if the endpoint's action decides. */
-  readonly response?: string;
+  readonly response?: string | undefined;
   /** The earlier responses. Those with the fewest unmet conditions come first. */
   readonly unmatched: readonly UnmatchedResponse[];
   /** At most `LIMITS.explainedEndpointsMax`. */
@@ -117,8 +121,8 @@ const explainResponses = (
   const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, path);
   const facts = new RequestFacts({ headers, query, parameters });
   const unmatched: UnmatchedResponse[] = [];
-  for (const { name, ...conditions } of candidate.responses()) {
-    const unmet = unmetConditions(facts, compileConditions(conditions));
+  for (const { name, conditions } of candidate.responses()) {
+    const unmet = unmetConditions(facts, conditions);
     if (unmet.length === 0) return { response: name, unmatched: nearMissesFirst(unmatched) };
     unmatched.push({ name, unmet: unmet.map(shorten) });
   }
@@ -128,12 +132,15 @@ const explainResponses = (
 const nearMissesFirst = (responses: readonly UnmatchedResponse[]): readonly UnmatchedResponse[] =>
   responses.toSorted((a, b) => a.unmet.length - b.unmet.length);
 
-const shorten = ({ condition: { on, name, type, value }, seen }: UnmetCondition): ExplainedCondition => ({
-  ...{ on, name: shortText(name), type },
-  ...(value !== undefined && { value: shortText(value) }),
-  seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
-  seenCount: seen.length,
-});
+const shorten = ({ condition: { on, name, type, value }, seen }: UnmetCondition): ExplainedCondition => {
+  const short = {
+    ...{ on, name: shortText(name), type },
+    ...(value !== undefined && { value: shortText(value) }),
+    seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
+    seenCount: seen.length,
+  };
+  return { ...short, message: describeUnmet({ ...short, isTooLong: !areMatchable(seen) }) };
+};
 
 const shortText = (text: string): string =>
   text.length <= LIMITS.explainedValueLengthMax

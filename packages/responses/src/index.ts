@@ -1,3 +1,6 @@
+export { ExpressionError } from './cel/expression-error.ts';
+export { celToJson, celToText } from './cel/value-text.ts';
+export type { Expression } from './cel/compile-expression.ts';
 export * from './conditions.ts';
 export * from './delay.ts';
 export * from './explain.ts';
@@ -6,5 +9,6 @@ export * from './path-pattern.ts';
 export * from './path-table.ts';
 export * from './pattern-table.ts';
 export * from './regular-expression.ts';
+export * from './request-expressions.ts';
 export * from './request-facts.ts';
 export * from './url-template.ts';

@@ -2,7 +2,8 @@ import { LIMITS } from '@standin/contract';
 import { decodeSegment } from './parameter-value.ts';
 import { hasParameters } from './path-pattern.ts';
 
-const OTHER_CASE_COST = 1;
+/** Of text that differs in case, or of which one begins with the other, such as `order` and `orders`. */
+const SIMILAR_TEXT_COST = 1;
 const OTHER_TEXT_COST = 2;
 const OTHER_METHOD_COST = 0.5;
 
@@ -45,5 +46,7 @@ const segmentCost = (wanted: string, segment: string | undefined): number => {
   if (segment === undefined) return OTHER_TEXT_COST;
   if (wanted === segment) return 0;
   if (hasParameters(wanted)) return decodeSegment(segment) === undefined ? OTHER_TEXT_COST : 0;
-  return wanted.toLowerCase() === segment.toLowerCase() ? OTHER_CASE_COST : OTHER_TEXT_COST;
+  return isSimilarText(wanted.toLowerCase(), segment.toLowerCase()) ? SIMILAR_TEXT_COST : OTHER_TEXT_COST;
 };
+
+const isSimilarText = (a: string, b: string): boolean => a !== '' && b !== '' && (a.startsWith(b) || b.startsWith(a));

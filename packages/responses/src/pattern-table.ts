@@ -105,15 +105,15 @@ export const matchesPattern = (pattern: PathPattern, path: string): boolean => {
 
 /** Returns the parameters of a path that matches the pattern. */
 export const parametersOf = (pattern: PathPattern, path: string): PathParameters => {
-  const values = path
-    .slice(1)
-    .split('/')
-    .map((segment) => decodeSegment(segment) ?? '');
-  return new Map(
-    pattern.flatMap((segment, index) =>
-      segment.kind === 'literal'
-        ? []
-        : [[segment.name, values.slice(index, segment.kind === 'rest' ? undefined : index + 1)] as const],
-    ),
-  );
+  const segments = path.slice(1).split('/');
+  const parameters = new Map<string, readonly string[]>();
+  for (const [index, segment] of pattern.entries()) {
+    if (segment.kind === 'literal') continue;
+    const matched = segments.slice(index, segment.kind === 'rest' ? undefined : index + 1);
+    parameters.set(
+      segment.name,
+      matched.map((text) => decodeSegment(text) ?? ''),
+    );
+  }
+  return parameters;
 };

@@ -9,6 +9,9 @@ export interface ConditionInput {
   readonly parameters: PathParameters;
 }
 
+/** In the order of the request. */
+type ValuesByName = ReadonlyMap<string, readonly string[]>;
+
 const NONE: readonly string[] = [];
 
 /** The header in which callers send the API key. Expressions and conditions never see it. */
@@ -17,8 +20,8 @@ const KEY_HEADER = 'x-api-key';
 /** The values of a request by name. Each part of the request is read only once, when a condition needs it. */
 export class RequestFacts {
   readonly #input: ConditionInput;
-  #headers: ReadonlyMap<string, readonly string[]> | undefined;
-  #query: ReadonlyMap<string, readonly string[]> | undefined;
+  #headers: ValuesByName | undefined;
+  #query: ValuesByName | undefined;
 
   constructor(input: ConditionInput) {
     this.#input = input;
@@ -32,20 +35,32 @@ export class RequestFacts {
 
   /** @param name in lower case */
   header(name: string): readonly string[] {
+    return this.headers().get(name) ?? NONE;
+  }
+
+  /** Returns the values of all headers. Names are in lower case. */
+  headers(): ValuesByName {
     this.#headers ??= grouped(
       this.#input.headers
         .map(([key, value]) => [key.toLowerCase(), value] as const)
         .filter(([key]) => key !== KEY_HEADER),
     );
-    return this.#headers.get(name) ?? NONE;
+    return this.#headers;
   }
 
-  /** Returns the decoded values of a query parameter. Bytes that are not UTF-8 become replacement characters. */
   query(name: string): readonly string[] {
-    this.#query ??= grouped(new URLSearchParams(`&${escapeBytes(this.#input.query)}`));
-    return this.#query.get(name) ?? NONE;
+    return this.queries().get(name) ?? NONE;
+  }
+
+  /** Returns the decoded values of all query parameters. Bytes that are not UTF-8 become replacement characters. */
+  queries(): ValuesByName {
+    this.#query ??= formValues(this.#input.query);
+    return this.#query;
   }
 }
+
+/** Decodes `application/x-www-form-urlencoded` (latin1, as received). */
+export const formValues = (text: string): ValuesByName => grouped(new URLSearchParams(`&${escapeBytes(text)}`));
 
 /** HTTP allows the bytes of UTF-8 in a request target without escapes. */
 const escapeBytes = (query: string): string =>

@@ -1,0 +1,98 @@
+import type { EndpointConfig, ProjectConfig } from '@standin/contract';
+import { operatorSettings, translateManifests, translateSettings } from '@standin/operator';
+import {
+  compileConditions,
+  explain,
+  type Candidate,
+  type ExplainedRequest,
+  type Explanation,
+} from '@standin/responses';
+import { PlainError } from '../plain-error.ts';
+import { missingProject, type ProjectChoice } from '../server/projects.ts';
+import { readManifests } from '../validate/read-manifests.ts';
+import { requestOf, type DescribedRequest } from './described-request.ts';
+import { formatExplanation } from './format-explanation.ts';
+
+/** The form of a URI that the operator derives from a Project's uid, which the manifests do not contain. */
+const DERIVED_URI = /^[0-9a-hjkmnp-tv-z]{20}$/;
+
+/**
+ * Explains the response to a described request, with the manifests as the only objects. Rejects with a `PlainError` if the
+ * manifests or the body cannot be read, or if the project is missing or not clear.
+ */
+export const explainManifests = async (names: readonly string[], options: DescribedRequest & ProjectChoice) => {
+  const files = await readManifests(names);
+  // As in standin dev, the upstreams may be on this machine.
+  const settings = translateSettings(operatorSettings.parse({ egress: { allowPrivate: true } }));
+  const { findings, configs } = translateManifests(files, settings);
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  const request = await requestOf(options);
+  const projects = configs.filter((config) => config.kind === 'Project');
+  const project = projectOf(projects, request, options);
+  const candidates = configs
+    .filter((config) => config.kind === 'Endpoint')
+    .filter(({ projectUid }) => projectUid === project.uid)
+    .flatMap(candidateOf);
+  const explanation = explainBelowUri(candidates, request, project);
+  const warnings =
+    errors === 0
+      ? []
+      : [
+          `standin: ${names.join(' ')} has ${errors} error${errors === 1 ? '' : 's'}, and objects with errors are ignored: see standin validate`,
+        ];
+  const described = { project: { namespace: project.namespace, name: project.name }, ...explanation };
+  return { json: described, lines: formatExplanation(explanation), warnings };
+};
+
+const candidateOf = (config: EndpointConfig): Candidate[] => {
+  const { namespace, name, method, slug, action, responses = [] } = config;
+  if (action.kind === 'Withheld') return [];
+  return [
+    {
+      endpoint: { namespace, name, method, slug, action: action.kind },
+      responses: () => responses.map((one) => ({ name: one.name, conditions: compileConditions(one) })),
+    },
+  ];
+};
+
+const projectOf = (
+  all: readonly ProjectConfig[],
+  { path }: ExplainedRequest,
+  { project, namespace }: ProjectChoice,
+): ProjectConfig => {
+  const fitting = all.filter(
+    (one) => (project ?? one.name) === one.name && (namespace ?? one.namespace) === one.namespace,
+  );
+  const addressed = fitting.find(({ uri }) => uri === firstSegment(path));
+  const [only] = fitting;
+  if (addressed !== undefined) return addressed;
+  if (only !== undefined && fitting.length === 1) return only;
+  if (only === undefined) {
+    if (project !== undefined) throw missingProject(all, { project, namespace }) ?? noProject();
+    throw noProject(namespace);
+  }
+  const names = fitting.map((one) => `-n ${one.namespace} -p ${one.name}`).toSorted();
+  throw new PlainError(`specify a project: ${names.slice(0, 10).join(', ')}${names.length > 10 ? ', …' : ''}`);
+};
+
+const noProject = (namespace?: string): PlainError =>
+  new PlainError(
+    `the manifests contain no valid Project${namespace === undefined ? '' : ` in namespace ${namespace}`}, with its Account: see standin validate`,
+  );
+
+/** Explains the request without the project URI, if its path begins with one. */
+const explainBelowUri = (
+  candidates: readonly Candidate[],
+  request: ExplainedRequest,
+  { uri }: ProjectConfig,
+): Explanation => {
+  const first = firstSegment(request.path);
+  const inner = { ...request, path: request.path.slice(first.length + 1) };
+  if (first === uri) return explain(candidates, inner);
+  const explanation = explain(candidates, request);
+  return explanation.rejection === 'endpoint_not_found' && DERIVED_URI.test(first)
+    ? explain(candidates, inner)
+    : explanation;
+};
+
+const firstSegment = (path: string): string => path.split('/', 2)[1] ?? '';

@@ -1,0 +1,50 @@
+import type { Explanation, OtherEndpoint } from '@standin/responses';
+import { styled, type Line } from '../terminal.ts';
+
+const ACTIONS = { JSON: 'the mock in spec.json', Forward: 'the upstream in spec.forward' } as const;
+const REJECTIONS = {
+  endpoint_not_found: '404 endpoint_not_found: no slug in the project matches the path',
+  method_not_allowed: '405 method_not_allowed: no slug that matches the path has the method',
+} as const;
+const REASONS: Readonly<Record<OtherEndpoint['reason'], string>> = {
+  Method: 'matches the path, but has another method',
+  Precedence: 'matches the path, but is less specific',
+  Path: 'has a similar path',
+};
+
+/** An explanation, as far as it is shown. Later versions of a server may know other conditions. */
+export interface ShownExplanation extends Omit<Explanation, 'unmatched'> {
+  readonly unmatched: readonly { readonly name: string; readonly unmet: readonly { readonly message: string }[] }[];
+}
+
+/** Describes what a request gets, and why it does not get something else. */
+export const formatExplanation = (explanation: ShownExplanation): readonly Line[] => {
+  const { endpoint, rejection, unmatched, otherEndpoints } = explanation;
+  return [
+    ...(rejection === undefined ? [] : [field('rejected', REJECTIONS[rejection])]),
+    ...(endpoint === undefined
+      ? []
+      : [
+          field('endpoint', `${endpoint.namespace}/${endpoint.name} (${endpoint.method} ${endpoint.slug})`),
+          field('response', responseText(explanation)),
+        ]),
+    ...unmatched.flatMap(({ name, unmet }) => [
+      field('not', [styled('bold', name), ': ', `${unmet.length} unmet condition${unmet.length === 1 ? '' : 's'}`]),
+      ...unmet.map(({ message }) => field('', message)),
+    ]),
+    ...otherEndpoints.map(({ namespace, name, method, slug, reason }) =>
+      field('other', `${namespace}/${name} (${method} ${slug}) ${REASONS[reason]}`),
+    ),
+  ];
+};
+
+const field = (label: string, text: string | Exclude<Line, string>): Line => [
+  styled('dim', label.padEnd(10)),
+  ...(typeof text === 'string' ? [text] : text),
+];
+
+const responseText = ({ endpoint, response, unmatched }: ShownExplanation): string => {
+  if (response !== undefined) return response;
+  const action = ACTIONS[endpoint?.action ?? 'JSON'];
+  return unmatched.length === 0 ? `${action}; the endpoint has no responses` : `${action}, because no response matches`;
+};

@@ -1,0 +1,105 @@
+import type { LogRow, ResourceObject } from '@standin/contract';
+import { SourceError } from '@standin/contract';
+import { anyLogRow } from '@standin/exchange/testing';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { explanationSchema } from '../api/schemas.ts';
+import { backendWith, startApiServer, type ApiServer } from '../api/api-server.testing.ts';
+
+const endpoint = (name: string, spec: object, more: { accepted?: string; generation?: number; uid?: string } = {}) => ({
+  ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint' as const },
+  metadata: {
+    ...{ name, namespace: 'default', uid: more.uid ?? `uid-${name}`, generation: more.generation ?? 3 },
+    ...{ resourceVersion: '1', creationTimestamp: '' },
+  },
+  spec: {
+    ...{ projectRef: { name: 'shop' }, displayName: 'x', slug: '/v1/orders/{id}', method: 'GET', action: 'JSON' },
+    json: { body: '{}' },
+    ...spec,
+  },
+  status: { conditions: [{ type: 'Accepted', status: more.accepted ?? 'True', reason: 'x', message: 'x' }] },
+});
+const responses = [
+  { name: 'gold', when: { headers: [{ name: 'X-Plan', value: 'gold' }] }, body: '{}' },
+  { name: 'seven', when: { pathParams: [{ name: 'id', value: '7' }] }, body: '{}' },
+];
+
+const ROW: LogRow = {
+  ...(fc.sample(anyLogRow, { numRuns: 1, seed: 1 })[0] as LogRow),
+  ...{ id: 'id-1', namespace: 'default', project: 'shop', endpoint: 'orders', endpointUid: 'uid-orders' },
+  ...{ endpointGeneration: 3, response: 'gold', method: 'GET', path: '/v1/orders/7', query: '' },
+  requestHeaders: [
+    ['X-Plan', 'free'],
+    ['x-api-key', 'sha256:0123abcd'],
+  ],
+};
+
+const serve = (list: () => Promise<readonly ResourceObject[]>): Promise<ApiServer> =>
+  startApiServer(() =>
+    Promise.resolve(backendWith({ row: (id) => Promise.resolve(id === ROW.id ? ROW : undefined) }, { list })),
+  );
+const explained = async (...objects: readonly ResourceObject[]) => {
+  await using api = await serve(() => Promise.resolve(objects));
+  const response = await fetch(`${api.shop}/requests/id-1/explanation`);
+  expect(response.status).toBe(200);
+  const body: unknown = await response.json();
+  // The schema documents every field.
+  expect(explanationSchema.parse(body)).toEqual(body);
+  return explanationSchema.parse(body);
+};
+
+describe('the explanation of a captured request', () => {
+  it('names the endpoint, the response, and the unmet conditions of the earlier ones', async () => {
+    const explanation = await explained(endpoint('orders', { responses }));
+    expect(explanation).toMatchObject({
+      requestId: 'id-1',
+      captured: { endpoint: 'orders', generation: 3, response: 'gold' },
+      isChanged: false,
+      endpoint: { namespace: 'default', name: 'orders', generation: 3, slug: '/v1/orders/{id}' },
+      response: 'seven',
+      unmatched: [{ name: 'gold', unmet: [{ on: 'headers', name: 'x-plan', seen: ['free'] }] }],
+    });
+    expect(JSON.stringify(explanation)).not.toContain('0123abcd');
+  });
+
+  it.each([
+    ['has a newer generation', endpoint('orders', {}, { generation: 4 })],
+    ['was created again', endpoint('orders', {}, { uid: 'other' })],
+    ['was renamed', endpoint('orders-2', {})],
+  ])('says that the endpoint %s', async (_, object) => {
+    expect(await explained(object)).toMatchObject({ isChanged: true, endpoint: { name: object.metadata.name } });
+  });
+
+  it.each([
+    'gold',
+    [{ name: 'a', when: { headers: [{ name: 'a', type: 'RegularExpression', value: '(' }] }, body: '1' }],
+  ])('leaves out the responses of an invalid spec, which the operator has not evaluated yet: %j', async (invalid) => {
+    expect(await explained(endpoint('orders', { responses: invalid }))).toMatchObject({ unmatched: [] });
+  });
+
+  it('says that no endpoint has the path any longer', async () => {
+    expect(await explained(endpoint('orders', { slug: '/v2/orders/{id}' }))).toMatchObject({
+      isChanged: true,
+      rejection: 'endpoint_not_found',
+      otherEndpoints: [{ name: 'orders', reason: 'Path' }],
+    });
+  });
+
+  it('leaves out endpoints that gateways do not serve, and endpoints of other projects', async () => {
+    const explanation = await explained(
+      endpoint('refused', { slug: '/v1/orders/7' }, { accepted: 'False' }),
+      endpoint('foreign', { slug: '/v1/orders/7', projectRef: { name: 'other' } }),
+      endpoint('odd', { slug: ['/v1/orders/7'], method: '__proto__' }),
+      endpoint('orders', {}),
+    );
+    expect(explanation).toMatchObject({ endpoint: { name: 'orders' }, otherEndpoints: [] });
+  });
+
+  it('requires that the request exists, and permission to list endpoints', async () => {
+    await using api = await serve(() => Promise.reject(new SourceError('Forbidden', 'You cannot list endpoints.')));
+    const problemOf = async (id: string): Promise<unknown> =>
+      (await fetch(`${api.shop}/requests/${id}/explanation`)).json();
+    expect(await problemOf('id-2')).toMatchObject({ status: 404, code: 'request_not_found' });
+    expect(await problemOf('id-1')).toMatchObject({ status: 403, detail: 'You cannot list endpoints.' });
+  });
+});

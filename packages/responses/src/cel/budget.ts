@@ -1,0 +1,30 @@
+import { LIMITS } from '@standin/contract';
+
+/** Characters or bytes that V8 copies, compares or scans in the time of one unit. */
+const CHARACTERS_PER_UNIT = 16;
+
+/** Thrown when a budget is used up. Unlike an `ExpressionError`, no operator of an expression can absorb it. */
+export class BudgetExhausted extends Error {}
+
+/**
+ * Bounds the CPU time of expressions. One unit is about 10 ns. Work is charged before it is done, except by loops that charge as
+ * they run.
+ */
+export class Budget {
+  #units: number = LIMITS.expressionUnitsMax;
+
+  /** Throws `BudgetExhausted` if there are fewer units left. It then throws every time. */
+  charge(units: number): void {
+    this.#units -= units;
+    if (this.#units < 0) throw new BudgetExhausted('the budget is exhausted');
+  }
+
+  /** Charges an operation that reads or writes this many characters or bytes once. */
+  chargeText(length: number): void {
+    this.charge(1 + length / CHARACTERS_PER_UNIT);
+  }
+
+  get isExhausted(): boolean {
+    return this.#units < 0;
+  }
+}

@@ -1,0 +1,264 @@
+import {
+  CelScalar,
+  celType,
+  isCelList,
+  isCelMap,
+  isCelUint,
+  type CelFunc,
+  type CelType,
+  type CelValue,
+} from '@bufbuild/cel';
+import { LIMITS } from '@standin/contract';
+import { parseRegularExpression, type RegularExpression } from '../regular-expression.ts';
+import type { Budget } from './budget.ts';
+import { compileAppend } from './compile-macro.ts';
+import { ExpressionError } from './expression-error.ts';
+import { callerOf, displayName, mismatch, overloadsOf } from './functions.ts';
+import {
+  problemAt,
+  qualifiedName,
+  valuesOf,
+  type Compiled,
+  type Expr,
+  type Part,
+  type Result,
+  type Scope,
+  type Step,
+} from './program.ts';
+import { equals, isKey, valueAt } from './value-functions.ts';
+
+const { BOOL, DYN, INT, STRING, UINT } = CelScalar;
+
+/** A call whose arguments are compiled. */
+interface Operation {
+  readonly expr: Expr;
+  readonly name: string;
+  readonly target: Compiled | undefined;
+  readonly args: readonly Compiled[];
+}
+
+/** Compiles a call of a function or an operator. */
+export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): Compiled => {
+  const append = compileAppend(call, scope);
+  if (append !== undefined) return append;
+  if (call.function === 'matches') return compileMatches(expr, call, scope);
+  const namespaced = `${qualifiedName(call.target, scope) ?? ''}.${call.function}`;
+  const isNamespaced = overloadsOf(namespaced).length > 0;
+  const operation: Operation = {
+    expr,
+    name: isNamespaced ? namespaced : call.function,
+    target: call.target === undefined || isNamespaced ? undefined : scope.compile(call.target, scope),
+    args: call.args.map((arg) => scope.compile(arg, scope)),
+  };
+  switch (call.function) {
+    case '_&&_':
+      return compileLogic(operation, scope, false);
+    case '_||_':
+      return compileLogic(operation, scope, true);
+    case '!_':
+      return compileNot(operation, scope);
+    case '_?_:_':
+      return compileConditional(operation, scope);
+    case '_[_]':
+      return compileIndex(operation, scope);
+    case '@not_strictly_false': {
+      const [step] = stepsOf(operation);
+      return { type: BOOL, step: (frame) => step?.(frame) !== false };
+    }
+    default:
+      return compileFunction(operation, scope);
+  }
+};
+
+const stepsOf = ({ args }: Operation): Step[] => args.map(({ step }) => step);
+
+const isDyn = (type: CelType): boolean => type === DYN;
+
+/** Throws an `ExpressionProblem` if an operand is never a value of type bool, whatever the request is. */
+const demandBool = (operand: Compiled | undefined, expr: Expr, scope: Scope): void => {
+  const type = operand?.type ?? DYN;
+  if (!areSame(type, BOOL)) throw problemAt(scope, expr, `a condition has the type bool, not ${type.name}`);
+};
+
+const notBool = (value: CelValue): ExpressionError =>
+  new ExpressionError(`a value of type ${celType(value).name} is not a condition`);
+
+/** If one side has the value `decisive`, the result is this value, also if the other side is an error. */
+const compileLogic = (operation: Operation, scope: Scope, decisive: boolean): Compiled => {
+  for (const operand of operation.args) demandBool(operand, operation.expr, scope);
+  const [left, right] = stepsOf(operation);
+  return {
+    type: BOOL,
+    step: (frame) => {
+      const one = left?.(frame) ?? null;
+      if (one === decisive) return decisive;
+      const other = right?.(frame) ?? null;
+      if (other === decisive) return decisive;
+      for (const value of [one, other])
+        if (typeof value !== 'boolean') return value instanceof ExpressionError ? value : notBool(value);
+      return !decisive;
+    },
+  };
+};
+
+const compileNot = ({ expr, args: [operand] }: Operation, scope: Scope): Compiled => {
+  demandBool(operand, expr, scope);
+  return {
+    type: BOOL,
+    step: (frame) => {
+      const value = operand?.step(frame) ?? null;
+      if (typeof value === 'boolean') return !value;
+      return value instanceof ExpressionError ? value : notBool(value);
+    },
+  };
+};
+
+const compileConditional = (operation: Operation, scope: Scope): Compiled => {
+  const [condition, yes, no] = operation.args;
+  demandBool(condition, operation.expr, scope);
+  const types = [yes?.type ?? DYN, no?.type ?? DYN] as const;
+  return {
+    type: types[0].name === types[1].name ? types[0] : DYN,
+    step: (frame) => {
+      const value = condition?.step(frame) ?? null;
+      if (typeof value !== 'boolean') return value instanceof ExpressionError ? value : notBool(value);
+      return (value ? yes : no)?.step(frame) ?? null;
+    },
+  };
+};
+
+const compileIndex = (operation: Operation, scope: Scope): Compiled => {
+  const [{ type } = { type: DYN }, key] = operation.args;
+  if (type.kind !== 'list' && type.kind !== 'map' && !isDyn(type))
+    throw problemAt(scope, operation.expr, `a value of type ${type.name} has no items: use [] with a list or a map`);
+  if (type.kind === 'list' && ![INT, UINT].some((one) => areSame(key?.type ?? DYN, one)))
+    throw problemAt(scope, operation.expr, `an index has the type int, not ${key?.type.name ?? ''}`);
+  const steps = stepsOf(operation);
+  return {
+    type: type.kind === 'list' ? type.element : type.kind === 'map' ? type.value : DYN,
+    step: (frame) => {
+      const values = valuesOf(steps, frame);
+      if (values instanceof ExpressionError) return values;
+      const [from = null, at = null] = values;
+      return itemOf(from, at, frame.run.budget);
+    },
+  };
+};
+
+const itemOf = (container: CelValue, key: CelValue, budget: Budget): Result => {
+  if (isCelMap(container)) {
+    if (!isKey(key)) return new ExpressionError(`a value of type ${celType(key).name} cannot be a key of a map`);
+    const value = valueAt(container, key, budget);
+    return value === undefined ? new ExpressionError(`there is no field ${textOf(key)}`) : value;
+  }
+  if (!isCelList(container)) return new ExpressionError(`a value of type ${celType(container).name} has no items`);
+  const index = isCelUint(key) ? key.value : key;
+  const at = typeof index === 'bigint' || typeof index === 'number' ? Number(index) : NaN;
+  if (!Number.isInteger(at)) return new ExpressionError(`a value of type ${celType(key).name} is not an index`);
+  const item = container.get(at);
+  return item === undefined ? new ExpressionError(`there is no item ${at} in a list of ${container.size}`) : item;
+};
+
+const textOf = (key: string | bigint | number | boolean | { readonly value: bigint }): string =>
+  typeof key === 'object' ? String(key.value) : String(key);
+
+const compileFunction = (operation: Operation, scope: Scope): Compiled => {
+  const { name, target } = operation;
+  const type = resultTypeOf(operation, scope);
+  const steps = stepsOf(operation);
+  const [left, right] = steps;
+  if ((name === '_==_' || name === '_!=_') && left !== undefined && right !== undefined) {
+    return { type, step: comparison(left, right, name === '_==_') };
+  }
+  const call = callerOf(name);
+  return {
+    type,
+    step: (frame) => {
+      const value = target?.step(frame);
+      if (value instanceof ExpressionError) return value;
+      const values = valuesOf(steps, frame);
+      return values instanceof ExpressionError ? values : call({ target: value, values }, frame.run);
+    },
+  };
+};
+
+const comparison =
+  (left: Step, right: Step, isEqual: boolean): Step =>
+  (frame) => {
+    const one = left(frame);
+    if (one instanceof ExpressionError) return one;
+    const other = right(frame);
+    if (other instanceof ExpressionError) return other;
+    return equals(one, other, frame.run.budget) === isEqual;
+  };
+
+/** Returns the type of a function's result. Throws an `ExpressionProblem` if no overload fits. */
+const resultTypeOf = ({ expr, name, target, args }: Operation, scope: Scope): CelType => {
+  const overloads = overloadsOf(name);
+  if (overloads.length === 0) throw problemAt(scope, expr, `there is no function ${displayName(name)}`);
+  const types = [...(target === undefined ? [] : [target]), ...args].map(({ type }) => type);
+  const fitting = overloads.filter((one) => fits(one, types, target !== undefined));
+  const [left = DYN, right = DYN] = types;
+  if (fitting.length === 0 || (/^_[=!]=_$/.test(name) && !areComparable(left, right)))
+    throw problemAt(scope, expr, mismatch(name, types));
+  const [first] = fitting;
+  return first !== undefined && fitting.every(({ result }) => result.name === first.result.name) ? first.result : DYN;
+};
+
+const fits = (overload: CelFunc, types: readonly CelType[], hasTarget: boolean): boolean => {
+  const wanted = [...(overload.target === undefined ? [] : [overload.target]), ...overload.arguments];
+  return (
+    (overload.target !== undefined) === hasTarget &&
+    wanted.length === types.length &&
+    wanted.every((type, index) => areSame(type, types[index] ?? DYN))
+  );
+};
+
+const areSame = (one: CelType, other: CelType): boolean => isDyn(one) || isDyn(other) || one.name === other.name;
+
+const NUMBERS: readonly string[] = ['int', 'uint', 'double'];
+
+/** Returns whether values of these types can be equal. */
+const areComparable = (one: CelType, other: CelType): boolean =>
+  areSame(one, other) || (NUMBERS.includes(one.name) && NUMBERS.includes(other.name));
+
+/** A character costs up to 20 ns for each instruction of a regular expression. */
+const MATCH_UNITS = 2;
+
+/** The pattern must be a literal, because to compile one takes long. */
+const compileMatches = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scope): Compiled => {
+  const [text, pattern, ...others] = target === undefined ? args : [target, ...args];
+  const { exprKind } = pattern ?? {};
+  const literal = exprKind?.case === 'constExpr' ? exprKind.value.constantKind : undefined;
+  if (literal?.case !== 'stringValue' || others.length > 0)
+    throw problemAt(scope, expr, 'matches() needs one regular expression in quotes, such as "^[a-z]+$"');
+  const { type, step } = scope.compile(text, scope);
+  if (!areSame(type, STRING)) throw problemAt(scope, expr, mismatch('matches', [type, STRING]));
+  const { size, automaton } = compilePattern(literal.value, pattern ?? expr, scope);
+  return {
+    type: BOOL,
+    step: (frame) => {
+      const value = step(frame);
+      if (value instanceof ExpressionError) return value;
+      if (typeof value !== 'string') return new ExpressionError(mismatch('matches', [celType(value), STRING]));
+      frame.run.budget.charge(MATCH_UNITS * size * (value.length + 1));
+      return automaton.matches(value);
+    },
+  };
+};
+
+const compilePattern = (source: string, literal: Expr, scope: Scope): RegularExpression => {
+  const { counts } = scope;
+  const parsed = parseRegularExpression(source);
+  // As in CEL, a part of the text is enough.
+  const anywhere = parsed.ok ? parseRegularExpression(`(?s:.*?)(?:${source})(?s:.*)`) : parsed;
+  if (!anywhere.ok) throw problemAt(scope, literal, `the regular expression ${anywhere.message}`);
+  counts.patternSize += anywhere.expression.size;
+  if (counts.patternSize > LIMITS.regularExpressionsSizeMax)
+    throw problemAt(
+      scope,
+      literal,
+      'the regular expressions are too large together: use shorter ones, or smaller counts',
+    );
+  return anywhere.expression;
+};

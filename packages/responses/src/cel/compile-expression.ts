@@ -1,0 +1,83 @@
+import { parse, type CelType } from '@bufbuild/cel';
+import { LIMITS } from '@standin/contract';
+import { BudgetExhausted } from './budget.ts';
+import { compile } from './compile.ts';
+import { ExpressionError, ExpressionProblem } from './expression-error.ts';
+import { STEP_UNITS, type Result, type Step } from './program.ts';
+import { withRun, type Run } from './run.ts';
+
+/** An expression that was checked. It can be evaluated many times. */
+export interface Expression {
+  readonly type: CelType;
+  /** The units of the budget that an evaluation takes without calls of functions and repetitions of macros. */
+  readonly units: number;
+  readonly step: Step;
+}
+
+export interface ExpressionOptions {
+  /** The types of the variables, by name. Names can contain dots. */
+  readonly variables: ReadonlyMap<string, CelType>;
+  /** The maximum number of macros that repeat a part for each item of a list. Default: 1. */
+  readonly macrosMax?: number;
+}
+
+/** Checks an expression, and prepares it. Throws an `ExpressionProblem` if it has a mistake. */
+export const compileExpression = (source: string, { variables, macrosMax = 1 }: ExpressionOptions): Expression => {
+  const max = LIMITS.expressionLengthMax;
+  if (source.length > max) throw new ExpressionProblem(max, `an expression has no more than ${max} characters`);
+  if (source.trim() === '') throw new ExpressionProblem(0, 'the expression is empty');
+  checkNesting(source);
+  const { expr, sourceInfo } = parsed(source);
+  const counts = { steps: 0, locals: 0, macros: 0, patternSize: 0 };
+  const positions = sourceInfo?.positions ?? {};
+  const { type, step } = compile(expr, { compile, variables, locals: new Map(), positions, macrosMax, counts });
+  return { type, units: counts.steps * STEP_UNITS, step };
+};
+
+/** The time that the parser takes grows with the square of the nesting. Brackets in strings count, too. */
+const checkNesting = (source: string): void => {
+  const max = LIMITS.expressionNestingMax;
+  let depth = 0;
+  for (const { 0: bracket, index } of source.matchAll(/[([{]|[)\]}]/g)) {
+    depth = '([{'.includes(bracket) ? depth + 1 : Math.max(0, depth - 1);
+    if (depth > max) throw new ExpressionProblem(index, `brackets are nested more than ${max} levels deep`);
+  }
+};
+
+const parsed = (source: string): ReturnType<typeof parse> => {
+  try {
+    return parse(source);
+  } catch (error) {
+    throw problemOf(source, error);
+  }
+};
+
+/** Describes an error of the library's parser, which does not export the class. */
+const problemOf = (source: string, error: unknown): ExpressionProblem => {
+  if (!(error instanceof Error)) throw error;
+  const { location, rawMessage, found } = error as Partial<ParserError>;
+  const offset = location?.start.offset ?? 0;
+  if (found === undefined) return new ExpressionProblem(offset, rawMessage ?? error.message);
+  const character = source.charAt(offset);
+  return new ExpressionProblem(offset, character === '' ? 'the end is unexpected' : `${character} is unexpected`);
+};
+
+interface ParserError {
+  readonly location: { readonly start: { readonly offset: number } };
+  readonly rawMessage: string;
+  readonly found: string;
+}
+
+/** Returns the value of an expression, or why there is none. */
+export const evaluate = ({ units, step }: Expression, run: Run): Result => {
+  try {
+    return withRun(run, () => {
+      run.budget.charge(units);
+      return step({ run, locals: [], lists: [] });
+    });
+  } catch (error) {
+    if (error instanceof BudgetExhausted)
+      return new ExpressionError('the expressions of the response take too long for this request');
+    return new ExpressionError(`the expression cannot be evaluated: ${String(error)}`);
+  }
+};

@@ -1,0 +1,23 @@
+/** Messages can contain values of the request. */
+const MESSAGE_LENGTH_MAX = 300;
+
+/** Why an expression has no value for a request. */
+export class ExpressionError {
+  /** What is wrong, as a phrase that begins in lower case and has no full stop. */
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message.length > MESSAGE_LENGTH_MAX ? `${message.slice(0, MESSAGE_LENGTH_MAX)}…` : message;
+  }
+}
+
+/** Thrown if an expression cannot be compiled. The message says what is wrong and what to change, as a phrase without a full stop. */
+export class ExpressionProblem extends Error {
+  /** The index of the character at which the problem is. */
+  readonly offset: number;
+
+  constructor(offset: number, message: string) {
+    super(message);
+    this.offset = offset;
+  }
+}

@@ -1,0 +1,110 @@
+import { celEnv, celType, isCelError, type CelFunc, type CelType, type CelValue } from '@bufbuild/cel';
+import { strings } from '@bufbuild/cel/ext';
+import { LIMITS } from '@standin/contract';
+import type { Budget } from './budget.ts';
+import { ExpressionError } from './expression-error.ts';
+import type { Run } from './run.ts';
+import { STRING_FUNCTIONS, TOO_LONG } from './string-functions.ts';
+import { chargeContent, VALUE_FUNCTIONS } from './value-functions.ts';
+
+/** Later functions replace earlier ones with the same types. */
+const { funcs } = celEnv({ funcs: [...strings, ...STRING_FUNCTIONS, ...VALUE_FUNCTIONS] });
+
+/** Returns the functions, or the variants of an operator, with this name. Operators have names such as `_+_`. */
+export const overloadsOf = (name: string): readonly CelFunc[] => [...(funcs.find(name) ?? [])];
+
+/** Calls a function of one argument without charging for it. Returns undefined if the function cannot be applied. */
+export const convert = (name: string, value: CelValue): CelValue | undefined => {
+  const result = funcs.find(name)?.call(0, undefined, [value]);
+  return isCelError(result) ? undefined : result;
+};
+
+/** A call of a function. */
+export interface Call {
+  readonly target: CelValue | undefined;
+  readonly values: CelValue[];
+}
+
+/** The library finds the types of the arguments and tries the overloads. */
+const CALL_UNITS = 200;
+/** The library makes two errors. */
+const ERROR_UNITS = 1_000;
+/** A time is read or written. */
+const CONVERSION_UNITS = 300;
+/** An `Intl` object is made. */
+const INTL_UNITS = 10_000;
+
+type Charge = (call: Call, budget: Budget) => void;
+
+const perCharacter =
+  (units: number): Charge =>
+  ({ target, values }, budget) => {
+    for (const value of [target, ...values]) budget.charge(units * lengthOf(value));
+  };
+
+const chargeTexts: Charge = ({ target, values }, budget) => {
+  budget.chargeText(lengthOf(target));
+  for (const value of values) budget.chargeText(lengthOf(value));
+};
+
+const chargeConversion: Charge = (call, budget) => {
+  budget.charge(CONVERSION_UNITS);
+  perCharacter(10)(call, budget);
+};
+
+const chargeTimeZone: Charge = ({ values }, budget) => budget.charge(values.length * INTL_UNITS);
+
+const chargeFormat: Charge = ({ target, values }, budget) => {
+  if (typeof target !== 'string') return;
+  for (let at = target.indexOf('%'); at !== -1; at = target.indexOf('%', at + 1)) budget.charge(INTL_UNITS);
+  perCharacter(4)({ target, values }, budget);
+  for (const value of values) chargeContent(value, budget);
+};
+
+/** The functions that take longer than to read their texts once. Functions of our own charge for lists and maps. */
+const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
+  ...['lowerAscii', 'upperAscii', 'strings.quote'].map((name) => [name, perCharacter(4)] as const),
+  ...['bytes', 'trim'].map((name) => [name, perCharacter(2)] as const),
+  ...['string', 'timestamp', 'duration'].map((name) => [name, chargeConversion] as const),
+  ...['getFullYear', 'getMonth', 'getDate', 'getDayOfMonth', 'getDayOfWeek'].map(
+    (name) => [name, chargeTimeZone] as const,
+  ),
+  ...['getDayOfYear', 'getSeconds', 'getMinutes', 'getHours', 'getMilliseconds'].map(
+    (name) => [name, chargeTimeZone] as const,
+  ),
+  ['join', ({ target }, budget) => (target === undefined ? undefined : chargeContent(target, budget))],
+  ['format', chargeFormat],
+]);
+
+const lengthOf = (value: CelValue | undefined): number =>
+  typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
+
+/** Returns a function that charges for a call and makes it. Throws `BudgetExhausted`. */
+export const callerOf = (name: string): ((call: Call, run: Run) => CelValue | ExpressionError) => {
+  const group = funcs.find(name);
+  const charge = CHARGES.get(name) ?? chargeTexts;
+  return (call, { budget }) => {
+    budget.charge(CALL_UNITS);
+    charge(call, budget);
+    const result = group?.call(0, call.target, call.values);
+    // The library catches errors of functions, also this one.
+    if (budget.isExhausted) budget.charge(0);
+    if (result === undefined) return new ExpressionError(mismatch(name, typesOf(call)));
+    if (isCelError(result)) {
+      budget.charge(ERROR_UNITS);
+      return new ExpressionError(result.message);
+    }
+    return lengthOf(result) > LIMITS.expressionTextLengthMax ? new ExpressionError(TOO_LONG) : result;
+  };
+};
+
+const typesOf = ({ target, values }: Call): CelType[] =>
+  [...(target === undefined ? [] : [target]), ...values].map((value) => celType(value));
+
+/** Explains that no overload of a function or operator takes these types. The type of the target is the first one. */
+export const mismatch = (name: string, types: readonly CelType[]): string =>
+  `${displayName(name)} does not take (${types.map((type) => type.name).join(', ')}): convert a value, for example with string() or double()`;
+
+/** Returns the name of a function or operator as it is written in expressions. */
+export const displayName = (name: string): string =>
+  /^[_@!-]/.test(name) ? name.replaceAll(/^@|_(?!_)/g, '') : `${name}()`;

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { parseExpression } from '../request-expressions.ts';
+import { expressionsFor } from '../request-expressions.testing.ts';
+import { ExpressionError } from './expression-error.ts';
+import { celToJson } from './value-text.ts';
+
+/** No request may block the gateway for longer. CPU time, because other processes can slow down the test. */
+const CPU_MS_MAX = 50;
+
+/** Returns the shortest CPU time of several calls in milliseconds. The first ones are slow, because V8 has not compiled the code. */
+const cpuMsOf = (action: () => unknown): number => {
+  const times = Array.from({ length: 3 }, () => {
+    const start = process.threadCpuUsage();
+    action();
+    const { user, system } = process.threadCpuUsage(start);
+    return (user + system) / 1_000;
+  });
+  return Math.min(...times);
+};
+
+const many = (count: number, text: string, separator: string): string => Array(count).fill(text).join(separator);
+const listOf = <T>(length: number, item: (index: number) => T): T[] =>
+  Array.from({ length }, (_, index) => item(index));
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const KI = 1_024;
+
+const NUMBERS = listOf(9_000, (index) => index);
+const A = 'a'.repeat(500 * KI);
+/** A text that the quadratic search of V8 compares with almost every part of A. */
+const NEEDLE = `${'a'.repeat(100 * KI)}b${'a'.repeat(100 * KI)}`;
+
+const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffer])[] = [
+  ['search in a loop', `request.json.l.all(x, !request.body.contains('ab'))`, json({ l: listOf(200, Number), a: A })],
+  ['concatenation of a body', `size(${many(60, 'request.body', ' + ')}) > 0`, json(A)],
+  [
+    'an absorbed error',
+    `request.json.l.all(x, size(request.body + request.body) > 0 || true)`,
+    json({ l: NUMBERS, a: A }),
+  ],
+  ['search for a long text', 'request.json.a.contains(request.json.b)', json({ a: A, b: NEEDLE })],
+  ['search from the end', 'request.json.a.lastIndexOf(request.json.b) < 0', json({ a: A, b: NEEDLE })],
+  ['split by a long text', 'request.json.a.split(request.json.b).size() == 1', json({ a: A, b: NEEDLE })],
+  [
+    'search for a frequent start',
+    many(20, `request.json.contains('aaaaaaaab')`, ' || '),
+    json('aaaaaaaac'.repeat(50_000)),
+  ],
+  ['many replacements', `request.body.replace('a', 'bb').size() > 0`, json(A)],
+  ['long replacements', 'request.json.replace("a", request.json).size() > 0', json('a'.repeat(5_000))],
+  ['a long separator', 'request.json.l.join(request.json.a).size() > 0', json({ l: listOf(9_000, () => ''), a: A })],
+  ['many formats', `request.json.l.all(x, '%.100f %.100e'.format([1.5, 1.5]) != '')`, json({ l: NUMBERS })],
+  ['formats of a list in a list', `'%s'.format([[${many(60, 'request.json', ',')}]]).size() > 0`, json(NUMBERS)],
+  ['comparison of lists', 'request.json.l.all(x, request.json.l + [] == request.json.l)', json({ l: NUMBERS })],
+  ['search in a list', 'request.json.l.all(x, !(x in request.json.l))', json({ l: listOf(9_000, () => [1]) })],
+  [
+    'numbers as keys',
+    'request.json.l.all(x, x in request.json.m || true)',
+    json({ l: NUMBERS.slice(0, 4_000), m: Object.fromEntries(listOf(5_000, (x) => [`k${x}`, x])) }),
+  ],
+  ['missing fields', `request.json.l.all(x, ${many(120, 'x.a', ' || ')} || true)`, json({ l: NUMBERS })],
+  ['failing functions', `request.json.l.all(x, ${many(40, "int('x') == 1", ' || ')} || true)`, json({ l: NUMBERS })],
+  ['divisions by zero', `request.json.l.all(x, ${many(60, '1 / 0 == 1', ' || ')} || true)`, json({ l: NUMBERS })],
+  ['wrong types', `request.json.l.all(x, ${many(80, "x < 'a'", ' || ')} || true)`, json({ l: NUMBERS })],
+  ['lists in a list', `request.json.l.map(x, [${many(450, 'x', ',')}]).size() > 0`, json({ l: NUMBERS })],
+  [
+    'maps in a list',
+    `request.json.l.map(x, {${listOf(90, (x) => `'${x}':x`).join(',')}}).size() > 0`,
+    json({ l: NUMBERS }),
+  ],
+  [
+    'lists that grow',
+    'request.json.l.map(x, request.json.l + request.json.l).size() > 0',
+    json({ l: NUMBERS.slice(0, 5_000) }),
+  ],
+  ['time zones', `request.json.l.all(x, now.getHours('Europe/Berlin') >= 0)`, json({ l: NUMBERS })],
+  ['times', `request.json.l.all(x, timestamp(string(now)) == now)`, json({ l: NUMBERS })],
+  [
+    'durations',
+    `request.json.l.all(x, duration(request.json.d) > duration('1s'))`,
+    json({ l: NUMBERS, d: '1ns'.repeat(42) }),
+  ],
+  ['conversions', `request.json.l.all(x, string(bytes(request.body)) != '')`, json({ l: NUMBERS, a: A })],
+  [
+    'a number of many digits',
+    'int(request.body) == 1 || double(request.body) == 1.0 || true',
+    Buffer.from('9'.repeat(KI * KI)),
+  ],
+  ['other letters', many(25, `request.json.upperAscii() != ''`, ' && '), json(A)],
+  ['spaces', many(30, `request.body.trim() != ''`, ' && '), Buffer.from(`${' '.repeat(KI * KI - 1)}x`)],
+  ['quotes', many(25, `strings.quote(request.body) != ''`, ' && '), Buffer.alloc(KI * KI, '"')],
+  [
+    'parts of a text',
+    'request.json.l.all(x, request.json.a.substring(x) != request.json.a + "b")',
+    json({ l: NUMBERS, a: A }),
+  ],
+  [
+    'long keys',
+    'request.json.l.all(x, has(request.json.l) || request.json[request.json.a + "b"] == 1)',
+    json({ l: NUMBERS, a: A }),
+  ],
+  ['matches', `request.body.matches('(a+)+$')`, json(A)],
+  [
+    'matches with many alternatives',
+    many(19, "request.json.matches('[ab]*a[ab]{40}c')", ' || '),
+    json('ab'.repeat(5_000)),
+  ],
+  [
+    'matches in a loop',
+    `request.json.l.all(x, !x.matches('^([a-z]+)*[0-9]{1,50}$'))`,
+    json({ l: listOf(9_000, () => 'a'.repeat(90)) }),
+  ],
+  ['sums', `request.json.l.all(x, ${many(480, 'x', '+')} >= 0)`, json({ l: NUMBERS })],
+  [
+    'fields of fields',
+    `request.json.l.all(x, x${'.a'.repeat(90)} == 1)`,
+    json({ l: listOf(100, () => JSON.parse(`${'{"a":'.repeat(90)}1${'}'.repeat(90)}`) as unknown) }),
+  ],
+  ['random values', 'request.json.l.map(x, uuid()).size() > 0', json({ l: NUMBERS })],
+];
+
+describe('an expression within all static limits takes a bounded time:', () => {
+  test.each(EXPRESSIONS.map((expression) => ({ expression, name: expression[0] })))(
+    '$name',
+    ({ expression: [, source, body] }) => {
+      const parsed = parseExpression(source, []);
+      if (!parsed.ok) throw new Error(parsed.message);
+      const { expression } = parsed;
+      expect(cpuMsOf(() => expressionsFor({ body }).evaluate(expression))).toBeLessThan(CPU_MS_MAX);
+    },
+  );
+
+  test('many expressions of one request share the budget', () => {
+    const parsed = parseExpression('request.json.l.all(x, x >= 0)', []);
+    if (!parsed.ok) throw new Error(parsed.message);
+    const body = json({ l: NUMBERS });
+    const run = expressionsFor({ body });
+    const time = cpuMsOf(() => {
+      for (let count = 0; count < 100; count++) run.evaluate(parsed.expression);
+    });
+    expect(time).toBeLessThan(CPU_MS_MAX);
+    expect(run.evaluate(parsed.expression)).toBeInstanceOf(ExpressionError);
+  });
+});
+
+test.each([
+  ['||', 'request.json.l.exists(x, request.body.contains("zz")) || true'],
+  ['&&', '!(request.json.l.exists(x, request.body.contains("zz")) && false)'],
+  ['?:', 'true ? request.json.l.all(x, !request.body.contains("zz")) || true : true'],
+  ['a macro', 'request.json.l.exists(x, x == 8999 || request.body.contains("zz"))'],
+])('%s does not absorb an exhausted budget', (_name, source) => {
+  const parsed = parseExpression(source, []);
+  if (!parsed.ok) throw new Error(parsed.message);
+  const run = expressionsFor({ body: json({ l: NUMBERS, a: A }) });
+  const exhausted = new ExpressionError('the expressions of the response take too long for this request');
+  expect(run.evaluate(parsed.expression)).toEqual(exhausted);
+  const simple = parseExpression('true', []);
+  expect(simple.ok && run.evaluate(simple.expression)).toEqual(exhausted);
+});
+
+test.each([
+  ['8,000 items', 'request.json.exists(i, i == "x")', json(listOf(8_000, String))],
+  ['3,000 objects', 'request.json.exists(i, i.sku == "x")', json(listOf(3_000, (x) => ({ sku: String(x), n: x })))],
+  ['1 MB of text', 'request.body.contains("needle")', Buffer.alloc(1_000_000, 'The quick brown fox. ')],
+])('%s are within the budget', (_name, source, body) => {
+  const parsed = parseExpression(source, []);
+  expect(parsed.ok && expressionsFor({ body }).evaluate(parsed.expression)).toBe(false);
+});
+
+test.each([
+  ['brackets', `${'['.repeat(24)}1`],
+  ['groups of brackets', many(20, `${'('.repeat(24)}1${')'.repeat(24)}`, '+')],
+  ['maps', many(10, `${'{1:'.repeat(24)}1${'}'.repeat(24)}`, '+')],
+  ['conditions', `${'x?x:'.repeat(250)}x`],
+  ['comparisons', many(340, 'x', '<=')],
+  ['fields', `request.json${'.a'.repeat(500)}`],
+  ['regular expressions', many(20, 'request.body.matches("(?i)[a-z]{900}")', '||')],
+  ['a long regular expression', `request.body.matches("${'a'.repeat(900)}")`],
+  ['Unicode classes', `request.body.matches("${'\\\\pL'.repeat(200)}")`],
+])('an expression of many %s is compiled in a bounded time', (_name, source) => {
+  expect(cpuMsOf(() => parseExpression(source, []))).toBeLessThan(CPU_MS_MAX);
+});
+
+test('a value that contains a list many times is not written', () => {
+  const parsed = parseExpression(`[${many(70, 'request.json', ',')}]`, []);
+  const value = parsed.ok ? expressionsFor({ body: json(NUMBERS) }).evaluate(parsed.expression) : '';
+  if (value instanceof ExpressionError) throw new Error(value.message);
+  expect(celToJson(value)).toEqual(new ExpressionError('the value has more than 1048576 characters of JSON'));
+  expect(cpuMsOf(() => celToJson(value))).toBeLessThan(CPU_MS_MAX);
+});

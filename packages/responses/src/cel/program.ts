@@ -1,0 +1,78 @@
+import type { CelType, CelValue, parse } from '@bufbuild/cel';
+import { ExpressionError, ExpressionProblem } from './expression-error.ts';
+import type { Run } from './run.ts';
+
+/** A node of the syntax tree that the library's parser returns. */
+export type Expr = ReturnType<typeof parse>['expr'];
+export type Part<C extends Expr['exprKind']['case']> = Extract<Expr['exprKind'], { case: C }>['value'];
+
+export type Result = CelValue | ExpressionError;
+
+/** The state of one evaluation. */
+export interface Frame {
+  readonly run: Run;
+  /** The variables of macros, by slot. */
+  readonly locals: Result[];
+  /** The items of the lists that macros make, by slot. */
+  readonly lists: CelValue[][];
+}
+
+/** Evaluating a step takes about this many units, without calls of functions. */
+export const STEP_UNITS = 4;
+
+export type Step = (frame: Frame) => Result;
+
+/** A part of an expression that was checked. */
+export interface Compiled {
+  /** `dyn` if the type depends on the request. */
+  readonly type: CelType;
+  readonly step: Step;
+}
+
+interface Local {
+  readonly slot: number;
+  readonly type: CelType;
+}
+
+/** What a part of an expression can refer to. */
+export interface Scope {
+  /** Checks and compiles a part of the expression. Throws an `ExpressionProblem` if it has a mistake. */
+  readonly compile: (expr: Expr | undefined, scope: Scope) => Compiled;
+  /** The types of the variables, by name. Names can contain dots. */
+  readonly variables: ReadonlyMap<string, CelType>;
+  readonly locals: ReadonlyMap<string, Local>;
+  /** The offsets of the nodes, by id. */
+  readonly positions: Readonly<Record<string, number>>;
+  readonly macrosMax: number;
+  /** How much of each kind the whole expression has so far. */
+  readonly counts: { steps: number; locals: number; macros: number; patternSize: number };
+}
+
+export const problemAt = ({ positions }: Scope, { id }: Pick<Expr, 'id'>, message: string): ExpressionProblem =>
+  new ExpressionProblem(positions[String(id)] ?? 0, message);
+
+/** No name has more parts, so longer chains of fields are not compared with names. */
+const NAME_PARTS_MAX = 8;
+
+/** Returns a name with dots if the expression is one, and does not begin with the variable of a macro. */
+export const qualifiedName = (expr: Expr | undefined, { locals }: Scope): string | undefined => {
+  const names: string[] = [];
+  let part = expr;
+  for (; part?.exprKind.case === 'selectExpr'; part = part.exprKind.value.operand) {
+    names.unshift(part.exprKind.value.field);
+    if (names.length === NAME_PARTS_MAX) return undefined;
+  }
+  if (part?.exprKind.case !== 'identExpr' || locals.has(part.exprKind.value.name)) return undefined;
+  return [part.exprKind.value.name.replace(/^\./, ''), ...names].join('.');
+};
+
+/** Returns the values of several parts, or the first error. */
+export const valuesOf = (steps: readonly Step[], frame: Frame): CelValue[] | ExpressionError => {
+  const values: CelValue[] = [];
+  for (const step of steps) {
+    const value = step(frame);
+    if (value instanceof ExpressionError) return value;
+    values.push(value);
+  }
+  return values;
+};

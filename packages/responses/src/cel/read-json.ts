@@ -1,0 +1,127 @@
+import { celList, celMap, celUint, type CelValue } from '@bufbuild/cel';
+import { LIMITS } from '@standin/contract';
+import { ExpressionError } from './expression-error.ts';
+
+const SPACE = /[ \t\n\r]*/y;
+const PLAIN_STRING = /"([ !#-[\]-\uffff]*)"/y;
+const ESCAPED_STRING = /"(?:[ !#-[\]-\uffff]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/y;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+const WORD = /true|false|null/y;
+const WORDS: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
+
+/** The digits of the largest integer of 64 bits, and a sign. */
+const INTEGER_LENGTH_MAX = 20;
+
+const NOT_JSON = new ExpressionError('the body is not a JSON document');
+const TOO_MANY = new ExpressionError(`the body has more than ${LIMITS.expressionJsonNodesMax} JSON values`);
+const TOO_DEEP = new ExpressionError(`the body has more than ${LIMITS.expressionJsonNestingMax} levels of JSON`);
+
+/**
+ * Returns the value of a JSON document (RFC 8259), or why it has none. `JSON.parse` would round integers of 64 bits, sort keys that
+ * are numbers, and not end early. Of members with the same name, the last one counts.
+ */
+export const readJson = (text: string): CelValue | ExpressionError => {
+  const reader = new JsonReader(text);
+  try {
+    return reader.document();
+  } catch (error) {
+    if (error instanceof Fault) return error.reason;
+    throw error;
+  }
+};
+
+class Fault extends Error {
+  readonly reason: ExpressionError;
+
+  constructor(reason: ExpressionError) {
+    super(reason.message);
+    this.reason = reason;
+  }
+}
+
+class JsonReader {
+  readonly #text: string;
+  #at = 0;
+  #nodes = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  document(): CelValue {
+    const value = this.#value(0);
+    this.#skip(SPACE);
+    if (this.#at < this.#text.length) throw new Fault(NOT_JSON);
+    return value;
+  }
+
+  /** Returns the match of a sticky expression at the current position, and goes to its end. */
+  #skip(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at;
+    const match = pattern.exec(this.#text);
+    if (match !== null) this.#at = pattern.lastIndex;
+    return match;
+  }
+
+  /** Goes past the character if it comes next, after whitespace. */
+  #take(character: string): boolean {
+    this.#skip(SPACE);
+    if (this.#text[this.#at] !== character) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #demand(character: string): void {
+    if (!this.#take(character)) throw new Fault(NOT_JSON);
+  }
+
+  #value(depth: number): CelValue {
+    if (++this.#nodes > LIMITS.expressionJsonNodesMax) throw new Fault(TOO_MANY);
+    if (depth > LIMITS.expressionJsonNestingMax) throw new Fault(TOO_DEEP);
+    if (this.#take('{')) return this.#object(depth + 1);
+    if (this.#take('[')) return this.#array(depth + 1);
+    if (this.#text[this.#at] === '"') return this.#string();
+    const word = this.#skip(WORD);
+    if (word !== null) return WORDS[word[0]] ?? null;
+    const number = this.#skip(NUMBER);
+    if (number === null) throw new Fault(NOT_JSON);
+    return numberOf(number);
+  }
+
+  #object(depth: number): CelValue {
+    const members = new Map<string, CelValue>();
+    if (this.#take('}')) return celMap(members);
+    do {
+      this.#skip(SPACE);
+      const name = this.#string();
+      this.#demand(':');
+      members.set(name, this.#value(depth));
+    } while (this.#take(','));
+    this.#demand('}');
+    return celMap(members);
+  }
+
+  #array(depth: number): CelValue {
+    const items: CelValue[] = [];
+    if (this.#take(']')) return celList(items);
+    do items.push(this.#value(depth));
+    while (this.#take(','));
+    this.#demand(']');
+    return celList(items);
+  }
+
+  #string(): string {
+    const plain = this.#skip(PLAIN_STRING);
+    if (plain !== null) return plain[1] ?? '';
+    const escaped = this.#skip(ESCAPED_STRING);
+    if (escaped === null) throw new Fault(NOT_JSON);
+    return JSON.parse(escaped[0]) as string;
+  }
+}
+
+const numberOf = ([text, fraction, exponent]: RegExpExecArray): CelValue => {
+  if (fraction !== undefined || exponent !== undefined || text.length > INTEGER_LENGTH_MAX) return Number(text);
+  const integer = BigInt(text);
+  if (BigInt.asIntN(64, integer) === integer) return integer;
+  return BigInt.asUintN(64, integer) === integer ? celUint(integer) : Number(text);
+};

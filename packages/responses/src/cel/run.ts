@@ -1,0 +1,46 @@
+import { celEnv, isCelError, parse, plan, type CelValue } from '@bufbuild/cel';
+import type { Budget } from './budget.ts';
+import type { ExpressionError } from './expression-error.ts';
+import type { RandomSequence } from './random-sequence.ts';
+
+/** What expressions that are evaluated for one request share. */
+export interface Run {
+  readonly budget: Budget;
+  readonly random: RandomSequence;
+  /** Returns the value of a declared variable, or the reason why it is absent. */
+  variable(name: string): CelValue | ExpressionError;
+}
+
+let current: Run | undefined;
+
+/** Returns the run that functions of the library are called in. */
+export const currentRun = (): Run => {
+  if (current === undefined) throw new Error('no expression is being evaluated');
+  return current;
+};
+
+/** The library's functions work only while the library evaluates an expression. This one calls our evaluator. */
+const enter = plan(celEnv(), parse('result'));
+
+/** Calls an action in which the library's functions work. */
+export const withRun = <T>(run: Run, action: () => T): T => {
+  const results: T[] = [];
+  const previous = current;
+  const { stackTraceLimit } = Error;
+  current = run;
+  // An expression can cause thousands of errors. To find the stack of one takes 20 µs.
+  Error.stackTraceLimit = 0;
+  try {
+    const outcome = enter({
+      get result() {
+        results.push(action());
+        return null;
+      },
+    });
+    if (isCelError(outcome)) throw outcome.cause;
+  } finally {
+    current = previous;
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+  return results[0] as T;
+};

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Budget } from './budget.ts';
+import { TextSearch } from './text-search.ts';
+
+const letters = (maxLength: number, minLength = 0) =>
+  fc.array(fc.constantFrom('a', 'b'), { minLength, maxLength }).map((all) => all.join(''));
+
+/** Returns the positions that the engine finds. */
+const expectedPositions = (text: string, wanted: string, from: number, overlapping: boolean): number[] => {
+  const positions: number[] = [];
+  for (
+    let at = text.indexOf(wanted, from);
+    at !== -1;
+    at = text.indexOf(wanted, at + (overlapping ? 1 : wanted.length))
+  )
+    positions.push(at);
+  return positions;
+};
+
+test('finds the same positions as the engine', () => {
+  const texts = fc.oneof(
+    letters(40),
+    fc.tuple(letters(5), fc.integer({ max: 5_000, min: 0 })).map(([t, n]) => t.repeat(n)),
+  );
+  fc.assert(
+    fc.property(texts, letters(6, 1), fc.nat(45), fc.boolean(), (text, wanted, from, overlapping) => {
+      const found = [...new TextSearch(wanted, new Budget()).positions(text, { from, overlapping })];
+      expect(found).toEqual(expectedPositions(text, wanted, from, overlapping));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('an empty text has no positions', () => {
+  expect([...new TextSearch('', new Budget()).positions('abc')]).toEqual([]);
+});

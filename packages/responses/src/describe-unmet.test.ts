@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { describeUnmet } from './describe-unmet.ts';
+
+const gold = { on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold' } as const;
+
+test.each<[Omit<Parameters<typeof describeUnmet>[0], 'isTooLong'>, string]>([
+  [{ ...gold, seen: ['free'], seenCount: 1 }, 'The header x-plan is "free". It must be "gold".'],
+  [{ ...gold, seen: [], seenCount: 0 }, 'The header x-plan is missing. It must be "gold".'],
+  [
+    { ...gold, seen: ['a', 'b'], seenCount: 2 },
+    'The header x-plan has the values "a" and "b". One of them must be "gold".',
+  ],
+  [
+    { ...gold, seen: ['a', 'b'], seenCount: 5 },
+    'The header x-plan has the values "a", "b" and 3 more. One of them must be "gold".',
+  ],
+  [
+    { ...gold, type: 'RegularExpression', value: 'g.*', seen: ['free'], seenCount: 1 },
+    'The header x-plan is "free". It must match "g.*".',
+  ],
+  [
+    { on: 'queryParams', name: 'page', type: 'Present', seen: [], seenCount: 0 },
+    'The query parameter page is missing.',
+  ],
+  [
+    { on: 'queryParams', name: 'page', type: 'Absent', seen: [''], seenCount: 1 },
+    'The query parameter page is "". It must be absent.',
+  ],
+  [
+    { on: 'pathParams', name: 'id', type: 'Exact', value: '4"2', seen: ['\n\u001b[2J\u202e'], seenCount: 1 },
+    String.raw`The path parameter id is "\n\u001b[2J\u202e". It must be "4\"2".`,
+  ],
+])('%j is described', (condition, text) => {
+  expect(describeUnmet({ ...condition, isTooLong: false })).toBe(text);
+});

@@ -1,0 +1,40 @@
+import { LIMITS, listText, printableJson } from '@standin/contract';
+import type { CompiledCondition } from './conditions.ts';
+
+interface Described extends CompiledCondition {
+  readonly seen: readonly string[];
+  readonly seenCount: number;
+  /** Whether the values are too long for regular expressions. */
+  readonly isTooLong: boolean;
+}
+
+const WHAT = { pathParams: 'path parameter', headers: 'header', queryParams: 'query parameter' } as const;
+
+/**
+ * Describes a condition that a request does not meet. Returns sentences such as `The header x-plan is "free". It must be "gold".` Control
+ * characters of values are escaped.
+ *
+ * @param seen the first of `seenCount` values of the request
+ */
+export const describeUnmet = ({ on, name, type, value, seen, seenCount, isTooLong }: Described): string => {
+  const what = `The ${WHAT[on]} ${name}`;
+  const more = seenCount > seen.length ? [`${seenCount - seen.length} more`] : [];
+  const values = listText([...seen.map(quoted), ...more]);
+  const isMany = seenCount > 1;
+  const state = seenCount === 0 ? 'is missing' : isMany ? `has the values ${values}` : `is ${values}`;
+  const subject = isMany ? 'One of them' : 'It';
+  switch (type) {
+    case 'Exact':
+      return `${what} ${state}. ${subject} must be ${quoted(value ?? '')}.`;
+    case 'RegularExpression':
+      return isTooLong
+        ? `${what} has more than ${LIMITS.matchedValuesLengthMax} characters, which is too long for a regular expression.`
+        : `${what} ${state}. ${subject} must match ${quoted(value ?? '')}.`;
+    case 'Present':
+      return `${what} ${state}.`;
+    case 'Absent':
+      return `${what} ${state}. It must be absent.`;
+  }
+};
+
+const quoted = (text: string): string => printableJson(JSON.stringify(text));

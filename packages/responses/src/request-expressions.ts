@@ -1,0 +1,153 @@
+import { isUtf8 } from 'node:buffer';
+import { celMap, CelScalar, listType, mapType, objectType, type CelType, type CelValue } from '@bufbuild/cel';
+import { LIMITS } from '@standin/contract';
+import { Budget } from './cel/budget.ts';
+import { compileExpression, evaluate, type Expression } from './cel/compile-expression.ts';
+import { ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
+import { convert } from './cel/functions.ts';
+import { RandomSequence } from './cel/random-sequence.ts';
+import { readJson } from './cel/read-json.ts';
+import type { Run } from './cel/run.ts';
+import { formValues, type RequestFacts } from './request-facts.ts';
+
+const { DYN, STRING } = CelScalar;
+const TEXTS = mapType(STRING, STRING);
+const TEXT_LISTS = mapType(STRING, listType(STRING));
+
+const VARIABLES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
+  ['request.method', STRING],
+  ['request.path', STRING],
+  ['request.headers', TEXTS],
+  ['request.headersAll', TEXT_LISTS],
+  ['request.query', TEXTS],
+  ['request.queryAll', TEXT_LISTS],
+  ['request.body', STRING],
+  ['request.json', DYN],
+  ['request.form', TEXTS],
+  ['project', STRING],
+  ['endpoint', STRING],
+  ['now', objectType('google.protobuf.Timestamp')],
+  ['requestId', STRING],
+]);
+
+/** The parts of a request that only expressions can depend on. */
+export interface ExpressionInput {
+  readonly id: string;
+  /** The time of acceptance, in microseconds since 1970. */
+  readonly receivedAtUs: number;
+  readonly method: string;
+  /** The path after the project URI, without the query (latin1, as received). */
+  readonly path: string;
+  readonly body: Uint8Array;
+  /** The names of the Project and of the Endpoint. */
+  readonly project: string;
+  readonly endpoint: string;
+}
+
+export type ParsedExpression =
+  | { readonly ok: true; readonly expression: Expression }
+  /** `offset` is the index of a character. The message says what is wrong and what to change, as a phrase without a full stop. */
+  | { readonly ok: false; readonly offset: number; readonly message: string };
+
+/** Checks a CEL expression for requests to an endpoint whose slug has these parameters, and prepares it. */
+export const parseExpression = (source: string, parameters: readonly string[]): ParsedExpression => {
+  const variables = new Map([...VARIABLES, ...parameters.map((name) => [`path.${name}`, STRING] as const)]);
+  try {
+    return { ok: true, expression: compileExpression(source, { variables }) };
+  } catch (error) {
+    if (!(error instanceof ExpressionProblem)) throw error;
+    return { ok: false, offset: error.offset, message: error.message };
+  }
+};
+
+/** Evaluates the expressions of a response for one request. All of them share one budget and one sequence of random values. */
+export class RequestExpressions implements Run {
+  readonly budget = new Budget();
+  readonly random: RandomSequence;
+  readonly #facts: RequestFacts;
+  readonly #input: ExpressionInput;
+  readonly #values = new Map<string, CelValue | ExpressionError>();
+
+  constructor(facts: RequestFacts, input: ExpressionInput) {
+    this.#facts = facts;
+    this.#input = input;
+    this.random = new RandomSequence(input.id);
+  }
+
+  /** Returns the value of an expression, or why there is none. */
+  evaluate(expression: Expression): CelValue | ExpressionError {
+    return evaluate(expression, this);
+  }
+
+  /** Returns the value of a variable, or why it is absent. Each variable is made when an expression needs it. */
+  variable(name: string): CelValue | ExpressionError {
+    let value = this.#values.get(name);
+    if (value === undefined) {
+      value = this.#make(name);
+      this.#values.set(name, value);
+    }
+    return value;
+  }
+
+  #make(name: string): CelValue | ExpressionError {
+    const input = this.#input;
+    switch (name) {
+      case 'request.method':
+        return input.method;
+      case 'request.path':
+        return input.path;
+      case 'request.headers':
+        return firstOf(this.#facts.headers());
+      case 'request.headersAll':
+        return celMap(this.#facts.headers());
+      case 'request.query':
+        return firstOf(this.#facts.queries());
+      case 'request.queryAll':
+        return celMap(this.#facts.queries());
+      case 'request.body':
+        return textOf(input.body);
+      case 'request.json': {
+        const text = this.variable('request.body');
+        return typeof text === 'string' ? readJson(text) : text;
+      }
+      case 'request.form':
+        return this.#form();
+      case 'project':
+        return input.project;
+      case 'endpoint':
+        return input.endpoint;
+      case 'now':
+        return timestampOf(input.receivedAtUs);
+      case 'requestId':
+        return input.id;
+      default:
+        return this.#facts.parameter(name.replace(/^path\./, ''))[0] ?? new ExpressionError(`${name} is absent`);
+    }
+  }
+
+  #form(): CelValue | ExpressionError {
+    const { body } = this.#input;
+    const max = LIMITS.expressionFormBytesMax;
+    const [type = ''] = this.#facts.header('content-type');
+    if (!/^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i.test(type))
+      return new ExpressionError('request.form is absent: the content-type is not application/x-www-form-urlencoded');
+    if (body.length > max) return new ExpressionError(`request.form is absent: the body has more than ${max} bytes`);
+    return firstOf(formValues(Buffer.from(body).toString('latin1')));
+  }
+}
+
+const firstOf = (values: ReadonlyMap<string, readonly string[]>): CelValue =>
+  celMap(new Map([...values].map(([name, [first = '']]) => [name, first])));
+
+const textOf = (body: Uint8Array): string | ExpressionError => {
+  const max = LIMITS.expressionTextLengthMax;
+  if (body.length > max) return new ExpressionError(`request.body is absent: the body has more than ${max} bytes`);
+  if (!isUtf8(body)) return new ExpressionError('request.body is absent: the body is not UTF-8');
+  return Buffer.from(body.buffer, body.byteOffset, body.length).toString();
+};
+
+const timestampOf = (us: number): CelValue | ExpressionError => {
+  const seconds = new Date(Math.floor(us / 1_000_000) * 1_000).toISOString().slice(0, 19);
+  const text = `${seconds}.${String(us % 1_000_000).padStart(6, '0')}Z`;
+  return convert('timestamp', text) ?? new ExpressionError('now is out of range');
+};

@@ -1,0 +1,107 @@
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin } from '../harness/install-standin.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { post, Tenant } from './tenant.ts';
+
+/** Tests a gateway of an earlier version, which cannot serve `spec.responses`, next to two gateways of this version. */
+
+const PRELOAD = pathToFileURL(path.join(import.meta.dirname, '../harness/earlier-gateway.ts')).href;
+
+let cluster: OwnCluster;
+let clickHouse: TestClickHouse;
+let deployment: Deployment;
+let tenant: Tenant;
+let key: string;
+let folder: string;
+/** While this file exists, gateway-0 starts in the earlier version. */
+let earlierFile: string;
+
+beforeAll(async () => {
+  [cluster, clickHouse, folder] = await Promise.all([startCluster(), startClickHouse(), createTempFolder('skew')]);
+  earlierFile = path.join(folder, 'earlier');
+  await writeFile(earlierFile, '');
+  await installStandin(cluster);
+  deployment = await deploy({
+    ...{ cluster, clickHouse, operators: 1, gateways: 3 },
+    // A gateway gets no permits of a quota while the operator is stopped.
+    operatorEnv: { STANDIN_QUOTA_FREE: '0' },
+    gatewayEnv: (gateway) =>
+      Promise.resolve(gateway === 0 ? { NODE_OPTIONS: `--import=${PRELOAD}`, TEST_EARLIER_FILE: earlierFile } : {}),
+  });
+  tenant = await Tenant.create(cluster, 'skew');
+  await tenant.accountAndProject();
+  await tenant.mock('plain', '{"name": "plain"}');
+  await tenant.mock('plans', '{"name": "action"}');
+  for (const name of ['plain', 'plans']) await tenant.untilReason('Endpoint', name, 'Ready');
+  key = await tenant.readSecret('team-api-key');
+});
+afterAll(async () => {
+  await deployment.stop();
+  await tenant.client.close();
+  await clickHouse.stop();
+  await cluster.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Returns the answers of the three gateways to a request of the plan `gold`: the name in the body, or the code of the rejection. */
+const answers = async (slug: string): Promise<unknown[]> => {
+  const target = `${await tenant.projectPath()}${slug}`;
+  const all = await Promise.all(
+    deployment.gateways.map((gateway) => post(gateway, target, key, { headers: { 'x-plan': 'gold' } })),
+  );
+  return all.map(({ status, body }) => {
+    const { name, code } = JSON.parse(body) as { name?: string; code?: string };
+    return status === 200 ? name : `${status} ${code ?? ''}`;
+  });
+};
+const untilAnswers = (slug: string, expected: readonly unknown[]): Promise<unknown> =>
+  eventually(`the answers to ${slug}`, () => answers(slug), {
+    accept: (seen) => JSON.stringify(seen) === JSON.stringify(expected),
+    timeoutMs: 30_000,
+  });
+
+const restartGateway = async (): Promise<void> => {
+  const [gateway] = deployment.gateways;
+  await gateway?.process.restart();
+  await gateway?.process.waitForUrl(`${gateway.adminUrl}/readyz`, 40_000);
+};
+
+test('the earlier gateway gets no object that it would serve wrongly, and the status names the gateway', async () => {
+  const gold = { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, body: '{"name": "gold"}' };
+  await tenant.apply('Endpoint', 'plans', { responses: [gold] });
+  await untilAnswers('/plans', ['503 not_ready', 'gold', 'gold']);
+  const { reason, message } = await eventually(
+    'Programmed=False',
+    () => tenant.condition('Endpoint', 'plans', 'Programmed'),
+    { accept: ({ status }) => status === 'False' },
+  );
+  expect([reason, message]).toEqual(['Rejected', expect.stringContaining('gateway-0')]);
+  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+});
+
+test('an update of the gateway makes the object Ready', async () => {
+  await rm(earlierFile);
+  await restartGateway();
+  await tenant.untilReason('Endpoint', 'plans', 'Ready');
+  expect(await answers('/plans')).toEqual(['gold', 'gold', 'gold']);
+});
+
+test('after a rollback, the gateway withholds the object that it finds in its copy on disk', async () => {
+  const [operator] = deployment.operators;
+  operator?.process.signal('SIGSTOP');
+  await writeFile(earlierFile, '');
+  await restartGateway();
+  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+  expect(await answers('/plans')).toEqual(['503 not_ready', 'gold', 'gold']);
+  operator?.process.signal('SIGCONT');
+  await tenant.apply('Endpoint', 'plans', { responses: null });
+  await tenant.untilReason('Endpoint', 'plans', 'Ready');
+  expect(await answers('/plans')).toEqual(['action', 'action', 'action']);
+});
