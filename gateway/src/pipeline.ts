@@ -212,7 +212,8 @@ export class Pipeline {
       budget.freeBody(body.length);
       return admitted;
     }
-    const id = rowId(Math.floor(exchange.receivedAtUs / 1000));
+    const { receivedAtUs } = exchange;
+    const id = rowId(Math.floor(receivedAtUs / 1000));
     return {
       id,
       gateway: settings.name,
@@ -222,7 +223,7 @@ export class Pipeline {
       trailers: pairsOf(exchange.request.rawTrailers).map(withoutKey),
       authenticated,
       route,
-      responder: chooseResponder({ id, exchange, head, body, route }),
+      responder: chooseResponder(head, route, { id, receivedAtUs, body }),
       ...admitted,
       requestUs,
     };

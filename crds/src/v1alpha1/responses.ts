@@ -171,11 +171,16 @@ const when = withRules(
     ),
     headers: conditions(headerCondition).describe('Conditions on request headers.'),
     queryParams: conditions(queryCondition).describe('Conditions on query parameters.'),
+    cel: text({ min: 1, max: LIMITS.expressionLengthMax })
+      .optional()
+      .describe(
+        'An expression in CEL that must be true, for example request.json.total > 100. If it cannot be evaluated for a request, it is not true.',
+      ),
   }),
   [
     {
-      cel: 'has(self.pathParams) || has(self.headers) || has(self.queryParams)',
-      holds: ({ pathParams, headers, queryParams }) => (pathParams ?? headers ?? queryParams) !== undefined,
+      cel: 'has(self.pathParams) || has(self.headers) || has(self.queryParams) || has(self.cel)',
+      holds: ({ pathParams, headers, queryParams, cel }) => (pathParams ?? headers ?? queryParams ?? cel) !== undefined,
       message: 'must have a condition: to match every request, omit when',
     },
   ],

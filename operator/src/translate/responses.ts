@@ -1,7 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS, type DelayConfig, type HeaderPair, type JsonMockConfig, type ResponseConfig } from '@standin/contract';
 import { conditionsOf, durationMs, type EndpointSpec, type Problem } from '@standin/crds';
-import { isJsonContent, isParameterValue, parseRegularExpression } from '@standin/responses';
+import {
+  describeMistake,
+  isJsonContent,
+  isParameterValue,
+  parseExpression,
+  parseRegularExpression,
+} from '@standin/responses';
 import { jsonProblems, mockProblems } from './templates.ts';
 
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
@@ -20,6 +26,7 @@ export const responseProblems = (
   return [
     ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, parameters)),
     ...expressionProblems(responses),
+    ...celProblems(responses, parameters),
     ...(responses.length > 0 && bytes > max
       ? [
           {
@@ -57,6 +64,24 @@ const problemsOf = (response: ResponseSpec, path: string, parameters: readonly s
     ? mockProblems(path, response, parameters)
     : base64Problems(`${path}.bodyBase64`, response.bodyBase64, response.headers)),
 ];
+
+/** Finds mistakes in expressions. */
+const celProblems = (responses: readonly ResponseSpec[], parameters: readonly string[]): readonly Problem[] =>
+  responses.flatMap(({ when }, index) => {
+    const message = when?.cel === undefined ? undefined : celFault(when.cel, parameters);
+    return message === undefined ? [] : [{ path: `spec.responses[${index}].when.cel`, message }];
+  });
+
+const celFault = (source: string, parameters: readonly string[]): string | undefined => {
+  const parsed = parseExpression(source, parameters);
+  if (!parsed.ok) return describeMistake(source, parsed);
+  const { name } = parsed.expression.type;
+  if (name === 'bool' || name === 'dyn') return undefined;
+  return describeMistake(source, {
+    offset: 0,
+    message: `the value has the type ${name}, but a condition has the type bool`,
+  });
+};
 
 /** Finds mistakes in regular expressions. Checks their size together, which limits the time that a request takes. */
 const expressionProblems = (responses: readonly ResponseSpec[]): readonly Problem[] => {

@@ -40,21 +40,21 @@ const indexOf = (text: string, { line, column }: JsonFault): number => {
 };
 
 /** Limits the expressions of an Endpoint together. They are checked before they are compiled, which takes much longer. */
-export const templateSizeProblems = ({ responses = [], json }: EndpointSpec): readonly Problem[] => {
-  const [max, lengthMax] = [LIMITS.templateExpressionsMax, LIMITS.templateExpressionsLengthMax];
+export const expressionSizeProblems = ({ responses = [], json }: EndpointSpec): readonly Problem[] => {
+  const [max, lengthMax] = [LIMITS.templateExpressionsMax, LIMITS.expressionsLengthMax];
   const mocks = [...responses, ...(json === undefined ? [] : [json])].filter(({ template }) => template !== undefined);
+  let length = responses.reduce((sum, { when }) => sum + (when?.cel?.length ?? 0), 0);
   let count = 0;
-  let length = 0;
   for (const text of mocks.flatMap(({ headers = [], body = '' }) => [body, ...headers.map(({ value }) => value)])) {
     const parsed = parseTemplateText(text);
     for (const { source } of parsed.ok ? parsed.template.slots : []) {
       count += 1;
       length += source.length;
     }
-    if (count > max || length > lengthMax) {
-      const message = `must have templates of no more than ${max} expressions and ${lengthMax} characters of expressions together`;
-      return [{ path: 'spec', message }];
-    }
+    if (count > max)
+      return [{ path: 'spec', message: `must have templates of no more than ${max} expressions together` }];
   }
-  return [];
+  if (length <= lengthMax) return [];
+  const message = `must have expressions of no more than ${lengthMax} characters together, not ${length}`;
+  return [{ path: 'spec', message }];
 };

@@ -81,6 +81,8 @@ const responseConfig = z.strictObject({
   pathParams: z.array(valueCondition).readonly(),
   headers: z.array(valueCondition).readonly(),
   queryParams: z.array(valueCondition).readonly(),
+  /** An expression in CEL whose value must be true. */
+  cel: z.string().optional(),
   mock: jsonMock.extend({ bodyEncoding: z.enum(['utf8', 'base64']) }),
 });
 
@@ -134,7 +136,14 @@ export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
  * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
  * that it supports, so that the operator withholds objects that need others.
  */
-export const CONFIG_FEATURES = ['path-parameters', 'responses', 'regular-expressions', 'delays', 'templates'] as const;
+export const CONFIG_FEATURES = [
+  'path-parameters',
+  'responses',
+  'regular-expressions',
+  'delays',
+  'templates',
+  'expressions',
+] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
 const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockConfig[] => [
@@ -151,6 +160,7 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
     'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
     templates: mocksOf(object).some(({ template }) => template !== undefined),
     delays: mocksOf(object).some(({ delay }) => delay !== undefined),
+    expressions: (object.responses ?? []).some(({ cel }) => cel !== undefined),
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);
 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ExpressionError } from './cel/expression-error.ts';
 import { celToJson, celToText } from './cel/value-text.ts';
-import { parseExpression } from './request-expressions.ts';
+import { describeMistake, parseExpression } from './request-expressions.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
 
 type Parts = Parameters<typeof expressionsFor>[0];
@@ -185,4 +185,12 @@ describe('a mistake', () => {
     const parsed = parseExpression(source, ['id']);
     expect(parsed.ok ? [offset, 'ok'] : [parsed.offset, parsed.message]).toEqual([offset, message]);
   });
+});
+
+test.each([
+  ['request.jsn', 7, 'is not valid at line 1, column 8 of "request.jsn": no'],
+  ['a &&\n  b', 7, 'is not valid at line 2, column 3 of "a &&\\n  b": no'],
+  [`${'a'.repeat(200)}b`, 200, `is not valid at line 1, column 201 of "…${'a'.repeat(60)}b": no`],
+])('the mistake in %s is described', (source, offset, text) => {
+  expect(describeMistake(source, { offset, message: 'no' })).toBe(text);
 });

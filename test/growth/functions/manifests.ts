@@ -198,7 +198,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   },
   {
     of: 'packages/responses/src/mock-template.ts#parseMockTemplate',
-    limit: LIMITS.templateExpressionsLengthMax,
+    limit: LIMITS.expressionsLengthMax,
     run: (body) => parseMockTemplate({ headers: [], body }, ['x']),
     near: {
       expressions: repeated('${path.x == "a" ? request.json : [1]}'),
