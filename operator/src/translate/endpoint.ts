@@ -9,7 +9,7 @@ import {
 } from '@standin/responses';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import { jsonMockOf, responseProblems, responsesOf } from './responses.ts';
-import { mockProblems, templateSizeProblems } from './templates.ts';
+import { mockProblems, expressionSizeProblems } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
@@ -18,7 +18,7 @@ type ActionConfig = EndpointConfig['action'];
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
   const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
   if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
-  const tooMany = templateSizeProblems(spec);
+  const tooMany = expressionSizeProblems(spec);
   if (tooMany.length > 0) return tooMany;
   const parameters = slug === undefined ? [] : parameterNames(slug.pattern);
   const isJsonActive = spec.action === 'JSON' || spec.forward?.fallback !== undefined;

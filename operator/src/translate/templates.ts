@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import type { EndpointSpec, Problem } from '@standin/crds';
 import { isJsonContent, parseMockTemplate, parseTemplateText, type Template } from '@standin/responses';
-import { jsonFault } from './json-document.ts';
+import { jsonFault, type JsonFault } from './json-document.ts';
 
 type Mock = Pick<NonNullable<EndpointSpec['json']>, 'headers' | 'body' | 'template'>;
 
@@ -27,23 +27,34 @@ export const jsonProblems = (path: string, text: string, template?: Template): r
   const fault = jsonFault(text);
   if (fault === undefined) return [];
   const place = `line ${fault.line}, column ${fault.column}`;
-  const slot = template?.slots.find((one) => one.place === place);
+  const index = indexOf(text, fault);
+  const slot = template?.slots.find((one) => one.index - '${'.length === index);
   const message = slot === undefined ? fault.message : fault.message.replace(/found .*$/, `found \${${slot.source}}`);
   return [{ path, message: `is not a JSON document: ${message} at ${place}` }];
 };
 
+const indexOf = (text: string, { line, column }: JsonFault): number => {
+  let start = 0;
+  for (let count = 1; count < line; count += 1) start = text.indexOf('\n', start) + 1;
+  return start + column - 1;
+};
+
 /** Limits the expressions of an Endpoint together. They are checked before they are compiled, which takes much longer. */
-export const templateSizeProblems = ({ responses = [], json }: EndpointSpec): readonly Problem[] => {
-  const slots = [...responses, ...(json === undefined ? [] : [json])]
-    .filter(({ template }) => template !== undefined)
-    .flatMap(({ headers = [], body = '' }) => [body, ...headers.map(({ value }) => value)])
-    .flatMap((text) => {
-      const parsed = parseTemplateText(text);
-      return parsed.ok ? parsed.template.slots : [];
-    });
-  const length = slots.reduce((sum, { source }) => sum + source.length, 0);
-  const [max, lengthMax] = [LIMITS.templateExpressionsMax, LIMITS.templateExpressionsLengthMax];
-  if (slots.length <= max && length <= lengthMax) return [];
-  const message = `must have templates of no more than ${max} expressions and ${lengthMax} characters of expressions together, not ${slots.length} and ${length}`;
+export const expressionSizeProblems = ({ responses = [], json }: EndpointSpec): readonly Problem[] => {
+  const [max, lengthMax] = [LIMITS.templateExpressionsMax, LIMITS.expressionsLengthMax];
+  const mocks = [...responses, ...(json === undefined ? [] : [json])].filter(({ template }) => template !== undefined);
+  let length = responses.reduce((sum, { when }) => sum + (when?.cel?.length ?? 0), 0);
+  let count = 0;
+  for (const text of mocks.flatMap(({ headers = [], body = '' }) => [body, ...headers.map(({ value }) => value)])) {
+    const parsed = parseTemplateText(text);
+    for (const { source } of parsed.ok ? parsed.template.slots : []) {
+      count += 1;
+      length += source.length;
+    }
+    if (count > max)
+      return [{ path: 'spec', message: `must have templates of no more than ${max} expressions together` }];
+  }
+  if (length <= lengthMax) return [];
+  const message = `must have expressions of no more than ${lengthMax} characters together, not ${length}`;
   return [{ path: 'spec', message }];
 };

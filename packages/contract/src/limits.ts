@@ -94,7 +94,7 @@ export const LIMITS = {
   /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
   matchedValuesLengthMax: 1_024,
   expressionLengthMax: 1_024,
-  /** All expressions in the conditions of an Endpoint together. The parser takes up to 5 µs for a character. */
+  /** All expressions of an Endpoint together, in conditions and templates. The parser takes up to 5 µs for a character. */
   expressionsLengthMax: 8_192,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
   expressionNestingMax: 32,
@@ -111,8 +111,6 @@ export const LIMITS = {
   expressionFormBytesMax: 64 * 1024,
   /** In all templates of an Endpoint together. */
   templateExpressionsMax: 100,
-  /** The characters of all expressions in all templates of an Endpoint together. To compile one can take 13 µs. */
-  templateExpressionsLengthMax: 4_096,
   /** A rendered body. The text of a template and the values of a request together. */
   renderedBodyBytesMax: 1024 * 1024,
   headerNameLengthMax: 256,

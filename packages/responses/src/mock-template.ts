@@ -36,7 +36,7 @@ export const parseMockTemplate = (
     const parsed = parseTemplate(source, kind, parameters);
     if (parsed.ok) return parsed.template;
     problems.push({ field, message: parsed.message });
-    return { kind, texts: [], slots: [], skeleton: '' };
+    return { kind, source, texts: [], slots: [], skeleton: '' };
   };
   const values = headers.map(([name, source], index) => ({ name, value: parse(source, 'header', index) }));
   for (const [index, { name, value }] of values.entries())

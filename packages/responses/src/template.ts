@@ -13,13 +13,12 @@ export type TemplateKind = 'json' | 'text' | 'header';
 
 interface CompiledSlot extends Slot {
   readonly expression: Expression;
-  /** For example, `line 2, column 5`. */
-  readonly place: string;
 }
 
 /** A template that was checked. It can be rendered many times. */
 export interface Template {
   readonly kind: TemplateKind;
+  readonly source: string;
   /** One more than there are slots. */
   readonly texts: readonly string[];
   readonly slots: readonly CompiledSlot[];
@@ -43,9 +42,9 @@ export const parseTemplate = (source: string, kind: TemplateKind, parameters: re
       const place = positionIn(source, slot.index + expression.offset);
       return { ok: false, message: `has a mistake in ${quoted(slot)} at ${place}: ${expression.message}` };
     }
-    slots.push({ ...slot, expression: expression.expression, place: positionIn(source, slot.index - '${'.length) });
+    slots.push({ ...slot, expression: expression.expression });
   }
-  return { ok: true, template: { ...parsed.template, kind, slots } };
+  return { ok: true, template: { ...parsed.template, kind, source, slots } };
 };
 
 const QUOTED_LENGTH_MAX = 100;
@@ -55,7 +54,7 @@ const quoted = ({ source }: Slot): string =>
 
 /** Returns the text that a template makes for a request, or why there is none. */
 export const renderTemplate = (
-  { kind, texts, slots }: Template,
+  { kind, source, texts, slots }: Template,
   expressions: RequestExpressions,
 ): string | ExpressionError => {
   let [text = ''] = texts;
@@ -63,7 +62,9 @@ export const renderTemplate = (
     const value = expressions.evaluate(slot.expression);
     const encoded = value instanceof ExpressionError ? value : encode(value, kind, slot.isInString, expressions.budget);
     if (encoded instanceof ExpressionError)
-      return new ExpressionError(`${quoted(slot)} at ${slot.place}: ${encoded.message}`);
+      return new ExpressionError(
+        `${quoted(slot)} at ${positionIn(source, slot.index - '${'.length)}: ${encoded.message}`,
+      );
     text += encoded + (texts[index + 1] ?? '');
     if (text.length > LIMITS.renderedBodyBytesMax) return TOO_LONG;
   }
