@@ -59,7 +59,7 @@ interface CompiledEndpoint {
 }
 
 /** An endpoint that is ready to serve requests. */
-export type ServedEndpoint = CompiledEndpoint &
+type ServedEndpoint = CompiledEndpoint &
   (
     | { readonly kind: 'JSON'; readonly mock: MockSource }
     | {
