@@ -37,6 +37,7 @@ test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
     { responses: [response, { ...response, queryParams: [expression] }] },
     ['responses', 'regular-expressions'],
   ],
+  ['an expression', { responses: [{ ...response, cel: 'true' }] }, ['responses', 'expressions']],
   ['a template', { action: { kind: 'JSON', status: 200, headers: [], body: '{}', template: 'CEL' } }, ['templates']],
   [
     'a template of a response',
