@@ -35,6 +35,6 @@ describe('docs/answers.md', () => {
   });
 
   test('has snippets', () => {
-    expect(snippets).toHaveLength(6);
+    expect(snippets).toHaveLength(7);
   });
 });

@@ -1,6 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { fixtures } from './fixtures.testing.ts';
+import { parseManifest } from './manifest.ts';
 import { checkUpdate, parseObject } from './parse.ts';
 
 const endpoint = (spec: object) => ({
@@ -46,6 +47,16 @@ describe('parseObject', () => {
   it('truncates a value in a message', () => {
     const [problem] = problemsOf(endpoint({ method: 'X'.repeat(10_000), json: { body: '1' } }));
     expect(problem?.message.length).toBeLessThan(200);
+  });
+});
+
+it('explains the name of a field that YAML reads as a boolean', () => {
+  const { documents } = parseManifest('on: [Timeout]');
+  const forward = { url: 'https://a.example', fallback: documents[0]?.value };
+  expect(problemsOf(endpoint({ forward, json: { body: '{}' } }))).toContainEqual({
+    path: 'spec.forward.fallback.true',
+    message:
+      'unknown field "spec.forward.fallback.true": in YAML, on means true; write the name of the field in quotes ("on")',
   });
 });
 

@@ -143,6 +143,7 @@ const messageOf = (issue: RawIssue): string | undefined => {
         ? `Too many: ${(issue.input as unknown[]).length}: must have at most ${issue.maximum} items`
         : `should be less than or equal to ${issue.maximum}`;
     case 'too_small':
+      if (issue.origin === 'array') return `should have at least ${issue.minimum} items`;
       return `should be greater than or equal to ${issue.minimum}`;
     default:
       return undefined;
@@ -167,8 +168,14 @@ const unsupported = (value: unknown, values: readonly unknown[]): string => {
 const problemsOf = (issue: Issue): Problem[] => {
   const path = `spec${joinPath(issue.path)}`;
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
-  return issue.keys.map((key) => ({ path: `${path}.${key}`, message: `unknown field "${path}.${key}"` }));
+  return issue.keys.map((key) => ({
+    path: `${path}.${key}`,
+    message: `unknown field "${path}.${key}"${key === 'true' ? ON_AS_TRUE : ''}`,
+  }));
 };
+
+/** kubectl reads YAML 1.1, in which an unquoted `on` is a boolean. */
+const ON_AS_TRUE = ': in YAML, on means true; write the name of the field in quotes ("on")';
 
 const joinPath = (path: readonly PropertyKey[]): string =>
   path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');

@@ -28,7 +28,9 @@ export const paths = {
   project: (params: ProjectName) => project(params),
   endpoints: (params: ProjectName, query: { readonly q?: string } = {}) =>
     withQuery(project(params, 'endpoints'), query),
-  newEndpoint: (params: ProjectName) => project(params, 'endpoints', 'new'),
+  /** `method` and `path` are those of a captured request that the endpoint is for. The path is latin1. */
+  newEndpoint: (params: ProjectName, query: { readonly method?: string; readonly path?: string } = {}) =>
+    withQuery(project(params, 'endpoints', 'new'), query),
   endpoint: (params: EndpointName) => endpoint(params),
   editEndpoint: (params: EndpointName) => endpoint(params, 'edit'),
   endpointYaml: (params: EndpointName) => endpoint(params, 'yaml'),

@@ -12,7 +12,7 @@ import type { RequestSpan, Tracing } from './observe/tracing.ts';
 import type { HeadVerdict } from './receive/head-scanner.ts';
 import { GONE, noRoom, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
-import { buildRequestRow } from './record/build-row.ts';
+import { buildMockRow, buildRequestRow } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
 import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
@@ -23,7 +23,7 @@ import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
 import type { Mock, Route } from './request/route.ts';
 import { DelayedResponses } from './respond/delayed-responses.ts';
-import { buildMockRow, chooseResponder, respond } from './respond/respond.ts';
+import { chooseResponder, respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export interface PipelineParts {
@@ -212,8 +212,7 @@ export class Pipeline {
       budget.freeBody(body.length);
       return admitted;
     }
-    const { receivedAtUs } = exchange;
-    const id = rowId(Math.floor(receivedAtUs / 1000));
+    const id = rowId(Math.floor(exchange.receivedAtUs / 1000));
     return {
       id,
       gateway: settings.name,
@@ -223,7 +222,7 @@ export class Pipeline {
       trailers: pairsOf(exchange.request.rawTrailers).map(withoutKey),
       authenticated,
       route,
-      responder: chooseResponder(head, route, { id, receivedAtUs, body }),
+      responder: chooseResponder({ id, exchange, head, body, route }),
       ...admitted,
       requestUs,
     };
@@ -277,14 +276,13 @@ export class Pipeline {
     return isRecorded;
   }
 
-  /** Returns the recorded mock to respond with. If the request is forwarded, responds with the upstream's response instead. */
+  /** Returns the recorded mock that is to be sent. Returns undefined if the response of a Forward has been sent. */
   async #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<Mock | undefined> {
     const { recorder, egress, budget, settings } = this.#parts;
     const { responder } = accepted;
     if (responder.kind === 'JSON') return responder.mock;
     const bounds = { captureBytesMax: this.#captureBytesMax, readMsMax: settings.limits.responseStallTimeoutMs };
-    await forward(accepted, responder, { recorder, egress, budget, span, ...bounds });
-    return undefined;
+    return forward(accepted, responder, { recorder, egress, budget, span, ...bounds });
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {

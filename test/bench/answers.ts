@@ -16,6 +16,7 @@ const RATIOS_MIN: Readonly<Record<string, number>> = {
   'path parameter': 0.95,
   'eight responses with conditions': 0.9,
   'template with three expressions': 0.6,
+  'a CEL expression': 0.75,
 };
 
 const body = JSON.stringify({ id: 1001, note: 'x'.repeat(800) });
@@ -30,6 +31,12 @@ const responses: readonly ResponseConfig[] = Array.from({ length: CONDITIONAL_RE
   mock: { status: 200, headers: [['content-type', 'application/json']], body, bodyEncoding: 'utf8' },
 }));
 
+/** A condition on the body. */
+const expression: ResponseConfig = {
+  ...{ name: 'expression', pathParams: [], headers: [], queryParams: [], cel: 'request.json.a == 1' },
+  mock: { status: 200, headers: [['content-type', 'application/json']], body, bodyEncoding: 'utf8' },
+};
+
 /** Compares requests that one gateway answers in different ways, in turn. */
 export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> => {
   const stand = await startStandin('process', MEASURED_ENV);
@@ -40,6 +47,7 @@ export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> 
       { slug: '/orders/{id}', method: 'POST', action },
       { slug: '/plans', method: 'POST', action, responses },
       { slug: '/templates/{id}', method: 'POST', action: { ...action, body: template, template: 'CEL' } },
+      { slug: '/expressions', method: 'POST', action, responses: [expression] },
     );
     const requestOf = (path: string): string =>
       postOf(`/${stand.own.uri}${path}`, `x-api-key: ${stand.own.key}\r\nx-plan: plan-7\r\n`, '{"a": 1}');
@@ -48,6 +56,7 @@ export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> 
       'path parameter': '/orders/1001',
       'eight responses with conditions': '/plans',
       'template with three expressions': '/templates/1001',
+      'a CEL expression': '/expressions',
     };
     const contenders = Object.entries(paths).map(([name, path]): Contender => ({
       ...{ name, pid: stand.gateway.pid, port: stand.port, request: requestOf(path) },

@@ -193,6 +193,21 @@ describe('responses with conditions', () => {
       expect(templateError).toMatch(/^body: \$\{request\.json\.a .* at line 1, column \d+: /);
   });
 
+  test('can have expressions, and a mistake in one is in the condition', async () => {
+    const evaluated = (cel: string) => ({ ...gold, when: { cel } });
+    await respond(evaluated('request.jsn.a == 1'));
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toMatch(
+      /^spec\.responses\[0\]\.when\.cel: is not valid at line 1, column 8 of "request\.jsn\.a == 1": request has no field jsn: use /,
+    );
+    await respond(evaluated('request.json.a == 1 && path.id.startsWith("g")'));
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answersAt('/plans/g1')).toBe('gold');
+    expect(await answersAt('/plans/1')).toBe('action');
+    await respond(evaluated('request.json.nothing == 1'));
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answersAt('/plans/g1')).toBe('action');
+  });
+
   test('are recorded with their names and bodies, found by their names, and counted', async () => {
     await respond({ ...gold, status: 202 });
     await tenant.untilReason('Endpoint', 'plans', 'Ready');

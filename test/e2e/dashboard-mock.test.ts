@@ -23,6 +23,7 @@ let upstream: Upstream;
 beforeAll(async () => {
   upstream = await startUpstream(({ url }, response) => {
     if (url.startsWith('/page')) response.writeHead(200, { 'content-type': 'text/html' }).end('<p>no JSON</p>');
+    else if (url.startsWith('/all')) response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
     else if (url.startsWith('/image')) response.writeHead(200, { 'content-type': 'image/png' }).end(PNG);
     else
       response
@@ -226,6 +227,42 @@ describe('a captured response', () => {
       await tab.getByRole('button', { name: 'Save as mock' }).click();
       await tab.getByRole('alert').getByText('is now at generation').waitFor();
       expect(await readFile(fileOf('raced'), 'utf8')).toBe(theirs);
+    });
+  });
+});
+
+describe('a captured 404', () => {
+  test('opens the form for an endpoint with this path, whose ids become parameters', async () => {
+    const all = { ...forward(`${upstream.url}/all`), slug: '/all/{path...}' };
+    await writeFile(fileOf('all'), endpoint('all', all));
+    await expect.poll(async () => (await call('all/orders/1001/lines/%3Cb%3E|')).text).toBe('{}');
+    const id = await eventually('the request in the log', async () => {
+      const [entry] = await readLog(run.data, '--endpoint', 'all', '--limit', '1');
+      return entry?.id;
+    });
+    const page = `${SHOP}/traffic/${id ?? ''}`;
+    await onPage(page, async (tab) => {
+      await tab.getByRole('link', { name: 'Create endpoint for this path' }).click();
+      await tab.getByRole('heading', { name: 'New endpoint' }).waitFor();
+      expect(await tab.getByLabel('Path', { exact: true }).inputValue()).toBe('/all/orders/{orderId}/lines/{lineId}');
+      expect(await tab.getByLabel('Method').inputValue()).toBe('POST');
+      await tab.getByRole('button', { name: 'Create endpoint' }).click();
+      await tab.waitForURL(at(`${SHOP}/endpoints/post-all-orders-orderid-lines-lineid`));
+      await expect.poll(async () => (await call('all/orders/7/lines/8')).text).toContain('Hello from Standin');
+    });
+    // The path cannot be a slug without parameters, and an endpoint has the slug with parameters.
+    await onPage(page, async (tab) => {
+      await tab.getByRole('link', { name: 'Create endpoint for this path' }).click();
+      await tab.waitForURL(at(`${SHOP}/endpoints/post-all-orders-orderid-lines-lineid/edit`));
+      await tab.getByText('already has this path').waitFor();
+    });
+    await expectAccessible(browser, at(page));
+  });
+
+  test('is the only response with this action', async () => {
+    await onPage(await captured('fine'), async (tab) => {
+      await tab.getByRole('link', { name: 'Save as mock' }).waitFor();
+      expect(await tab.getByRole('link', { name: 'Create endpoint for this path' }).count()).toBe(0);
     });
   });
 });

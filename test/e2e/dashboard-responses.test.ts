@@ -78,6 +78,11 @@ describe('the form', () => {
       await first.getByLabel('Condition 1 name').fill('id');
       await first.getByLabel('Condition 1 value').fill('42');
       await first.getByLabel('Status').fill('201');
+      await first.getByLabel('Delay').selectOption('Fixed');
+      expect(await first.getByLabel('Shortest').isVisible()).toBe(false);
+      await first.getByLabel('Duration').fill('1');
+      await first.getByText('Must be a duration such as').waitFor();
+      await first.getByLabel('Duration').fill('300ms');
       await first.getByText('{id} = 42').waitFor();
 
       await page.getByRole('button', { name: 'Add response' }).click();
@@ -98,6 +103,9 @@ describe('the form', () => {
       await save(page, 'plan');
     });
     await expect.poll(() => call('/plans/42')).toBe('201 {}');
+    const start = performance.now();
+    await call('/plans/42');
+    expect(performance.now() - start).toBeGreaterThan(300);
     expect(await call('/plans/7', { accept: 'text/xml' })).toBe('200 <plan/>');
     expect(await call('/plans/7?plain', { accept: 'text/xml' })).toBe('200 {"plan": "free"}');
     expect(await call('/plans/42', { accept: 'text/xml' })).toBe('201 {}');

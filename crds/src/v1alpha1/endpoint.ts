@@ -1,4 +1,4 @@
-import { ACTIONS, LIMITS, METHODS } from '@standin/contract';
+import { ACTIONS, FALLBACK_REASONS, LIMITS, METHODS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { durationRules } from '../duration.ts';
@@ -23,6 +23,23 @@ const serviceRef = z.strictObject({
   scheme: z.enum(['http', 'https']).default('http').describe('Protocol for requests to the Service.'),
 });
 
+const fallback = z.strictObject({
+  on: z
+    .array(z.enum(FALLBACK_REASONS).describe('A reason for the fallback.'))
+    .min(1)
+    .max(FALLBACK_REASONS.length)
+    .superRefine((reasons, context) => {
+      for (const [index, reason] of reasons.entries())
+        if (reasons.indexOf(reason) < index)
+          context.addIssue({ code: 'custom', message: `Duplicate value: "${reason}"`, path: [index] });
+    })
+    .meta({ 'x-kubernetes-list-type': 'set' })
+    .describe(
+      'When spec.json responds, for example [Unreachable, Timeout]. In YAML, the name of this field must be in quotes: "on". Unreachable: no connection is possible or allowed, or it ends without a response. Timeout: the response does not begin within forward.timeout. ' +
+        "InvalidAnswer: the head of the response is not valid HTTP. ServerError: the upstream's status is 500 to 599.",
+    ),
+});
+
 const forward = withRules(
   z.strictObject({
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
@@ -39,6 +56,11 @@ const forward = withRules(
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
       .describe(
         `Maximum time to wait for the first byte of the upstream's response, and between two parts of it, for example 2s, 500ms or 1m30s. Allowed range: ${FORWARD_TIMEOUT_MS_MIN}ms to ${LIMITS.forwardTimeoutMsMax / 60_000}m.`,
+      ),
+    fallback: fallback
+      .optional()
+      .describe(
+        'Has spec.json respond if the upstream fails before its response begins. Requires spec.json. A response that has begun is passed on, even if its body is cut off.',
       ),
   }),
   [
@@ -72,7 +94,9 @@ const spec = withRules(
       ),
     json: json
       .optional()
-      .describe('The mock response. Required if action is JSON. It can also be set if action is Forward.'),
+      .describe(
+        'The mock response. Required if action is JSON, or if forward.fallback is set. It can also be set otherwise.',
+      ),
     forward: forward
       .optional()
       .describe('The upstream. Required if action is Forward. It can also be set if action is JSON.'),
@@ -90,6 +114,13 @@ const spec = withRules(
       holds: (self) => self.action !== 'Forward' || self.forward !== undefined,
       message: 'is required if action is Forward: specify the upstream as url or serviceRef',
       field: 'forward',
+      required: true,
+    },
+    {
+      cel: 'has(self.json) || !has(self.forward) || !has(self.forward.fallback)',
+      holds: ({ json: mock, forward: upstream }) => mock !== undefined || upstream?.fallback === undefined,
+      message: 'is required if forward.fallback is set: specify the mock that responds if the upstream fails',
+      field: 'json',
       required: true,
     },
   ],

@@ -2,18 +2,20 @@ import { StatusBadge } from '../ui/badge.tsx';
 import { ChevronRight } from 'lucide-react';
 import { formatBytes } from '../requests/traffic-row.ts';
 import { CodeView } from '../ui/code-editor.tsx';
+import { delayText } from './delay-values.ts';
 import type { EndpointView } from './endpoint-view.server.ts';
 import type { RowValues } from './form-reader.ts';
 import { ResponseSummary } from './response-summary.tsx';
-import type { ResponseValues } from './response-values.ts';
+import { isJsonContent, type ResponseValues } from './response-values.ts';
 
 export interface AnswerProps {
   readonly view: EndpointView;
   readonly mock:
     | {
-        readonly status: number;
         readonly headers: readonly RowValues[];
         readonly body: string;
+        /** Empty if there is none. */
+        readonly delay: string;
       }
     | undefined;
   readonly timeout: string | undefined;
@@ -59,7 +61,10 @@ export const Answer = ({ view: { answer }, mock, timeout, responses }: AnswerPro
           </dd>
           <HeaderPairs headers={mock?.headers ?? []} />
         </dl>
-        {mock !== undefined && mock.body !== '' && <CodeView label="Body" language="json" text={mock.body} />}
+        {mock !== undefined && mock.delay !== '' && <p>Delay: {mock.delay}</p>}
+        {mock !== undefined && mock.body !== '' && (
+          <CodeView label="Body" language={isJsonContent(mock.headers) ? 'json' : 'text'} text={mock.body} />
+        )}
       </>
     )}
   </section>
@@ -79,7 +84,7 @@ interface ResponseDetailsProps {
 }
 
 const ResponseDetails = ({ response, isLast }: ResponseDetailsProps) => {
-  const { name, headers, body, binaryBytes, kept } = response;
+  const { name, headers, body, binaryBytes, delay, kept } = response;
   return (
     <details className="group">
       <summary className="flex min-h-9 items-center gap-2 rounded px-2 py-1 hover:bg-hover">
@@ -104,6 +109,7 @@ const ResponseDetails = ({ response, isLast }: ResponseDetailsProps) => {
             {body}
           </pre>
         )}
+        {delay.type !== '' && <p>Delay: {delayText(delay)}</p>}
         {kept !== '' && (
           <p className="text-small break-words text-muted">
             Only in the manifest: <code>{kept}</code>

@@ -37,6 +37,7 @@ it.each([
       },
     }),
   ],
+  ['a delay', spec({ json: { body: '{}', delay: { type: 'Fixed', fixed: '1s' } } })],
   ['a response without a body', spec({ json: { status: 204 } })],
   ['a URL', spec({ action: 'Forward', forward: { url: 'https://api.example.com/?a=1', timeout: '5s' } })],
   [

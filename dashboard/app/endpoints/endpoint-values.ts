@@ -4,6 +4,7 @@ import { without } from '../../src/api/without.ts';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 import { numberOrText } from '../projects/project-values.ts';
 import { lineFeeds } from '../ui/text-lines.ts';
+import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
 import { formReader, readRows, type RowValues } from './form-reader.ts';
 import {
   EMPTY_HEADER,
@@ -17,7 +18,7 @@ import {
 } from './response-values.ts';
 
 /**
- * The values of an endpoint form. All except `headers`, `responses` and `upstream` are named after their paths in the object, so
+ * The values of an endpoint form. All except `headers`, `delay`, `responses` and `upstream` are named after their paths in the object, so
  * that the path in a validation error identifies the field.
  */
 export interface EndpointValues {
@@ -29,6 +30,8 @@ export interface EndpointValues {
   readonly 'spec.json.status': string;
   readonly 'spec.json.body': string;
   readonly headers: readonly RowValues[];
+  /** The delay of the mock. */
+  readonly delay: DelayValues;
   readonly responses: readonly ResponseValues[];
   /** The field that specifies the upstream: `url` or `serviceRef`. */
   readonly upstream: string;
@@ -41,8 +44,9 @@ export interface EndpointValues {
 }
 
 const MOCK_HEADERS = 'spec.json.headers';
-/** The values that are lists. */
-const LISTS: readonly string[] = ['headers', 'responses'] satisfies (keyof EndpointValues)[];
+const MOCK_DELAY = 'spec.json.delay';
+/** The values that have several fields. */
+const GROUPS: readonly string[] = ['headers', 'delay', 'responses'] satisfies (keyof EndpointValues)[];
 
 export const EMPTY_ENDPOINT: EndpointValues = {
   'metadata.name': '',
@@ -53,6 +57,7 @@ export const EMPTY_ENDPOINT: EndpointValues = {
   'spec.json.status': '',
   'spec.json.body': '{\n  "message": "Hello from Standin"\n}\n',
   headers: [],
+  delay: NO_DELAY,
   responses: [],
   upstream: 'url',
   'spec.forward.url': '',
@@ -65,11 +70,12 @@ export const EMPTY_ENDPOINT: EndpointValues = {
 
 /** Returns the paths that errors can be assigned to: those of the fields, and those of the groups that contain them. */
 export const endpointFields = ({ headers, responses }: EndpointValues): string[] => [
-  ...Object.keys(EMPTY_ENDPOINT).filter((name) => !LISTS.includes(name) && name !== 'upstream'),
+  ...Object.keys(EMPTY_ENDPOINT).filter((name) => !GROUPS.includes(name) && name !== 'upstream'),
   MOCK_HEADERS,
   'spec.json',
   'spec.forward',
   ...headers.flatMap((_, index) => [`${MOCK_HEADERS}[${index}].name`, `${MOCK_HEADERS}[${index}].value`]),
+  ...delayFields(MOCK_DELAY),
   ...responseFields(responses),
 ];
 
@@ -77,7 +83,7 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
   const reader = formReader(form);
   const read = Object.fromEntries(
     Object.keys(EMPTY_ENDPOINT)
-      .filter((name) => !LISTS.includes(name))
+      .filter((name) => !GROUPS.includes(name))
       .map((name) => [name, reader.text(name).trim()]),
   ) as unknown as EndpointValues;
   return {
@@ -85,6 +91,7 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
     // The body is not trimmed, because the response is sent byte for byte.
     'spec.json.body': lineFeeds(reader.text('spec.json.body')),
     headers: readRows(reader, MOCK_HEADERS, EMPTY_HEADER, LIMITS.mockHeadersMax),
+    delay: readDelay(reader, MOCK_DELAY),
     responses: readResponses(reader),
   };
 };
@@ -99,13 +106,14 @@ const optional = <T>(name: string, value: T | ''): Record<string, T> => (value =
  */
 const mockOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
-  const isEmpty = status === '' && body === '' && headers.length === 0;
+  const isEmpty = status === '' && body === '' && headers.length === 0 && values.delay.type === '';
   if (isEmpty && values['spec.action'] !== 'JSON') return undefined;
   return {
     ...optional('status', numberOrText(status)),
     ...(headers.length > 0 && { headers: headers.map(({ name, value }) => ({ name, value })) }),
     ...optional('body', savedText(body, saved['body'])),
-    ...without(saved, 'status', 'headers', 'body'),
+    ...toDelay(values.delay, saved['delay']),
+    ...without(saved, 'status', 'headers', 'body', 'delay'),
   };
 };
 
@@ -181,6 +189,7 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
     'spec.json.status': text(json?.status),
     'spec.json.body': lineFeeds(text(json?.body)),
     headers: (json?.headers ?? []).map(({ name: header, value }) => ({ name: header, value })),
+    delay: delayValuesOf(json?.delay),
     responses: responseValuesOf(spec.responses),
     upstream: forward?.serviceRef === undefined ? 'url' : 'serviceRef',
     'spec.forward.url': text(forward?.url),

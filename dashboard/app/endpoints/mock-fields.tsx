@@ -2,8 +2,10 @@ import { LIMITS } from '@standin/contract';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
+import { DelayFields } from './delay-fields.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
 import type { ErrorsOf } from './form-rows.tsx';
+import { isJsonContent } from './response-values.ts';
 import { HeaderRows } from './header-rows.tsx';
 
 export interface FieldsProps {
@@ -22,7 +24,13 @@ export const MockFields = ({ values, errorsOf }: FieldsProps) => (
       hint="A JSON document, or any text if a header sets another content-type. It is returned byte for byte: whitespace, key order and number formats are preserved. Leave it empty for status 204, 205 or 304."
       errors={[...errorsOf('spec.json.body'), ...errorsOf('spec.json')]}
     >
-      <CodeEditor name="spec.json.body" label="Body" language="json" defaultValue={values['spec.json.body']} />
+      <CodeEditor
+        name="spec.json.body"
+        label="Body"
+        language={isJsonContent(values.headers) ? 'json' : 'text'}
+        defaultValue={values['spec.json.body']}
+      />
     </Field>
+    <DelayFields path="spec.json.delay" values={values.delay} errorsOf={errorsOf} />
   </div>
 );

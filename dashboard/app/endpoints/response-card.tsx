@@ -7,6 +7,7 @@ import { Field, FieldErrors } from '../ui/field.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Input, Textarea } from '../ui/input.tsx';
 import { ConditionRows } from './condition-rows.tsx';
+import { DelayFields } from './delay-fields.tsx';
 import { readEndpointValues } from './endpoint-values.ts';
 import type { ErrorsOf } from './form-rows.tsx';
 import { HeaderRows } from './header-rows.tsx';
@@ -147,6 +148,7 @@ const ResponseFields = ({ path, values, isJson, isOpen, errorsOf, parametersId }
           <FieldErrors errors={errorsOf(`${path}.body`)} />
         </div>
       )}
+      <DelayFields path={`${path}.delay`} values={values.delay} errorsOf={errorsOf} />
       {kept !== '' && (
         <p className="text-small break-words text-muted">
           Kept as in the manifest: <code>{kept}</code>

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorsOf } from '../ui/form-errors.ts';
 import { conditionText } from './condition-values.ts';
+import { delayText, delayValuesOf, NO_DELAY } from './delay-values.ts';
 import { EMPTY_ENDPOINT, endpointFields, readEndpointValues, toEndpoint, valuesOf } from './endpoint-values.ts';
 import { editList, readListEdit } from './list-edit.ts';
 import { isJsonContent, newResponse, responseFieldPath, type ResponseValues } from './response-values.ts';
@@ -59,9 +60,18 @@ describe('the form preserves', () => {
         {
           ...GOLD,
           when: { ...GOLD.when, cel: 'request.json.total > 10.0' },
-          ...{ template: 'CEL', delay: { type: 'Fixed', fixed: '200ms' } },
+          ...{ template: 'CEL', attempts: { key: 'a' } },
         },
         { name: 'cel', when: { cel: 'true' }, body: '{}', fault: { type: 'Reset' } },
+      ],
+    ],
+    [
+      'delays',
+      [
+        { ...GOLD, delay: { type: 'Fixed', fixed: '200ms' } },
+        { ...GOLD, name: 'b', delay: { type: 'Uniform', uniform: { min: '1ms', max: '2s' } } },
+        { ...GOLD, name: 'c', delay: { type: 'LogNormal', logNormal: { median: '120ms', p99: '900ms' } } },
+        { ...GOLD, name: 'd', delay: { type: 'Poisson', poisson: { mean: '1s' } } },
       ],
     ],
     ['types that it does not know', [{ ...GOLD, when: { headers: [{ name: 'a', type: 'Glob', value: '*' }] } }]],
@@ -71,12 +81,26 @@ describe('the form preserves', () => {
 });
 
 it('a moved response keeps the fields that the form does not edit, and a copy has them, too', () => {
-  const delayed = { ...GOLD, name: 'delayed', delay: { type: 'Fixed', fixed: '1s' } };
+  const delayed = { ...GOLD, name: 'delayed', fault: { type: 'Reset' } };
   const changed = saved(specOf(GOLD, delayed), (responses) => {
     const create = (copied?: ResponseValues) => newResponse(responses, copied);
     return editList(editList(responses, { kind: 'up', index: 1 }, create), { kind: 'duplicate', index: 0 }, create);
   });
   expect(changed).toEqual([delayed, { ...delayed, name: 'delayed-copy' }, GOLD]);
+});
+
+it('only the durations for the type of a delay are saved', () => {
+  const delay = {
+    ...delayValuesOf({ type: 'Uniform', uniform: { min: '1s', max: '2s' } }),
+    type: 'Fixed',
+    fixed: '3s',
+  };
+  expect(saved(specOf(GOLD), ([gold]) => [{ ...(gold as ResponseValues), delay }])).toEqual([
+    { ...GOLD, delay: { type: 'Fixed', fixed: '3s' } },
+  ]);
+  expect(delayText(delay)).toBe('Fixed 3s');
+  expect(delayText({ ...delay, type: 'Uniform' })).toBe('Uniform 1s to 2s');
+  expect(delayText(NO_DELAY)).toBe('');
 });
 
 it('text replaces content that is not text', () => {
@@ -164,7 +188,9 @@ it('problems with a list belong to the list, and problems with a field that the 
   expect(fieldOf('spec.responses[0]')).toEqual(['spec.responses[0]']);
   expect(fieldOf('spec.responses[0].when.headers')).toEqual(['spec.responses[0].when']);
   expect(fieldOf('spec.responses[0].when.headers[3].name')).toEqual(['spec.responses[0].when']);
-  expect(fieldOf('spec.responses[0].delay.fixed')).toEqual(['spec.responses[0]']);
+  expect(fieldOf('spec.responses[0].fault.type')).toEqual(['spec.responses[0]']);
+  expect(fieldOf('spec.responses[0].delay.uniform.min')).toEqual(['spec.responses[0].delay.uniform.min']);
+  expect(fieldOf('spec.responses[0].delay.uniform')).toEqual(['spec.responses[0].delay']);
 });
 
 it('new responses and copies have names that are free and not too long', () => {
@@ -252,7 +278,7 @@ it('any responses are preserved', () => {
       when: fc.record({ headers: fc.array(condition, { minLength: 1, maxLength: 3 }) }),
       status: fc.integer({ min: 205, max: 599 }).filter((status) => ![205, 304].includes(status)),
       body: text.map((body) => body.replaceAll('\r', '')),
-      delay: fc.jsonValue(),
+      fault: fc.jsonValue(),
     },
     { requiredKeys: ['name', 'body'] },
   );

@@ -12,6 +12,7 @@ import {
   whenOf,
   type ConditionValues,
 } from './condition-values.ts';
+import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
 import { readRows, type FormReader, type RowValues } from './form-reader.ts';
 
 /** A response in the form. The fields with text are named after their paths in the object, as far as they are fields of it. */
@@ -27,13 +28,14 @@ export interface ResponseValues {
   readonly body: string;
   readonly conditions: readonly ConditionValues[];
   readonly headers: readonly RowValues[];
+  readonly delay: DelayValues;
 }
 
 export const RESPONSES = 'spec.responses';
 export const EMPTY_HEADER: RowValues = { name: '', value: '' };
 const EMPTY_RESPONSE: ResponseValues = {
   ...{ from: '', binaryBytes: '', kept: '', name: '', status: '', body: '' },
-  ...{ conditions: [], headers: [] },
+  ...{ conditions: [], headers: [], delay: NO_DELAY },
 };
 const NAME_LENGTH_MAX = 63;
 
@@ -63,6 +65,7 @@ export const readResponses = (reader: FormReader): ResponseValues[] =>
       body: lineFeeds(text('body')),
       conditions: readRows(reader, `${path}.conditions`, EMPTY_CONDITION, CONDITION_ROWS_MAX).map(knownList),
       headers: readRows(reader, `${path}.headers`, EMPTY_HEADER, LIMITS.responseHeadersMax),
+      delay: readDelay(reader, `${path}.delay`),
     };
   });
 
@@ -79,6 +82,7 @@ export const responseFields = (responses: readonly ResponseValues[]): string[] =
     return [
       path,
       ...['name', 'when', 'status', 'headers', 'body'].map((field) => `${path}.${field}`),
+      ...delayFields(`${path}.delay`),
       ...headers.flatMap((_, row) => ['name', 'value'].map((part) => `${path}.headers[${row}].${part}`)),
       ...conditions.flatMap((_, row) => ['name', 'type', 'value'].map((part) => `${path}.conditions[${row}].${part}`)),
     ];
@@ -104,7 +108,7 @@ const BODYLESS_STATUSES: readonly string[] = ['204', '205', '304'];
 export type Saved = Readonly<Record<string, unknown>>;
 
 /** The fields that the form edits. Others are kept. */
-const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64'] as const;
+const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64', 'delay'] as const;
 
 /** @param saved the saved response that `values.from` refers to */
 const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknown> => {
@@ -117,6 +121,7 @@ const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknow
     ...(status !== '' && { status: numberOrText(status) }),
     ...(headers.length > 0 && { headers: headers.map((row) => ({ name: row.name, value: row.value })) }),
     ...contentOf(values, saved),
+    ...toDelay(values.delay, saved['delay']),
     ...without(saved, ...EDITED),
   };
 };
@@ -145,7 +150,7 @@ const savedResponses = (saved: unknown): readonly Saved[] => (Array.isArray(save
 /** Converts `spec.responses`, as written, to the values of the form. Ignores what is not a response. */
 export const responseValuesOf = (saved: unknown): ResponseValues[] =>
   savedResponses(saved).map((response, index) => {
-    const { name, when, status, headers, body, bodyBase64 } = response;
+    const { name, when, status, headers, body, bodyBase64, delay } = response;
     return {
       from: String(index),
       binaryBytes: typeof bodyBase64 === 'string' ? String(base64Bytes(bodyBase64)) : '',
@@ -157,6 +162,7 @@ export const responseValuesOf = (saved: unknown): ResponseValues[] =>
       headers: (Array.isArray(headers) ? headers : [])
         .filter(isRecord)
         .map((header) => ({ name: textOf(header['name']), value: textOf(header['value']) })),
+      delay: delayValuesOf(delay),
     };
   });
 

@@ -1,5 +1,9 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import { LIMITS, METHODS, type ResourceObject } from '@standin/contract';
+import { slugForPath } from '../../src/endpoints/guess-slug.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
+import { noticeCookie } from '../ui/flash.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { getProject } from '../../src/projects/projects.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
@@ -17,11 +21,25 @@ export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
 /** The initial values for a project's first endpoint, so that one click creates an endpoint to call. */
 const HELLO = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Hello', 'spec.slug': '/hello' };
 
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+/** Returns the values for a captured request's path. Redirects to the endpoint that has exactly this path, if there is one. */
+const valuesForPath = (endpoints: readonly ResourceObject[], names: ProjectName, query: URLSearchParams) => {
+  const method = METHODS.find((known) => known === query.get('method')) ?? METHODS[0];
+  const found = slugForPath(endpoints, method, query.get('path') ?? '/');
+  if ('taken' in found)
+    throw redirect(paths.editEndpoint({ ...names, endpoint: found.taken }), {
+      headers: { 'set-cookie': noticeCookie(`Endpoint ${found.taken} already has this path. You can edit it here.`) },
+    });
+  const displayName = `${method} ${found.slug}`.slice(0, LIMITS.displayNameLengthMax);
+  return { ...EMPTY_ENDPOINT, 'spec.displayName': displayName, 'spec.method': method, 'spec.slug': found.slug };
+};
+
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
   const { url } = projectStatus(await getProject(backend, names));
-  const isFirst = (await listEndpoints(backend, names)).length === 0;
-  const values = isFirst ? HELLO : EMPTY_ENDPOINT;
+  const endpoints = await listEndpoints(backend, names);
+  const query = new URL(request.url).searchParams;
+  const empty = endpoints.length === 0 ? HELLO : EMPTY_ENDPOINT;
+  const values = query.has('path') ? valuesForPath(endpoints, names, query) : empty;
   return { params: names, projectUrl: url, values, yaml: manifestYaml(toEndpoint(values, names), backend.mode) };
 };
 

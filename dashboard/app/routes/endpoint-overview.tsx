@@ -2,6 +2,7 @@ import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { Answer } from '../endpoints/answer.tsx';
+import { delayText, delayValuesOf } from '../endpoints/delay-values.ts';
 import { responseValuesOf } from '../endpoints/response-values.ts';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { StatusStrip } from '../endpoints/status-strip.tsx';
@@ -21,7 +22,10 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     view: toEndpointView(object),
     conditions: conditionsOf(object),
     generation: object.metadata.generation,
-    mock: json && { status: json.status, headers: json.headers ?? [], body: json.body ?? '' },
+    mock: json && {
+      ...{ headers: json.headers ?? [], body: json.body ?? '' },
+      delay: delayText(delayValuesOf(json.delay)),
+    },
     timeout: forward?.timeout,
     responses: responseValuesOf(spec.responses),
   };

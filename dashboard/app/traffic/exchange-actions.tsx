@@ -1,4 +1,5 @@
-import { Download, FileJson2, RotateCw } from 'lucide-react';
+import { LIMITS } from '@standin/contract';
+import { Download, FileJson2, Plus, RotateCw } from 'lucide-react';
 import type { RequestName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Link, useNavigate } from '../remix.ts';
@@ -34,6 +35,11 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
       <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
         <FileJson2 aria-hidden /> Save as mock
       </Link>
+      {view.status === 404 && view.path.length <= LIMITS.slugLengthMax && (
+        <Link to={paths.newEndpoint(exchange, { method: view.method, path: view.path })} className={buttonClass()}>
+          <Plus aria-hidden /> Create endpoint for this path
+        </Link>
+      )}
       <ShareAction exchange={exchange} />
       <Menu
         trigger={

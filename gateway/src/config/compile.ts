@@ -47,6 +47,7 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
       }
       const pattern = patternOf(slug);
       const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
+      const fallback = action.fallback && { on: action.fallback.on, mock: mockSource(action.fallback.mock, pattern) };
       return {
         kind: 'Forward',
         config,
@@ -54,6 +55,7 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
         responses: responsesOf(config, pattern),
         forward: action,
         urlTemplate,
+        fallback,
       };
     }
   }

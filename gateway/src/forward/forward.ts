@@ -1,13 +1,15 @@
-import type { HeaderPair, UpstreamFailureCode } from '@standin/contract';
+import type { FallbackReason, HeaderPair, UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
 import { expandUrl } from '@standin/responses';
-import { buildRow, type Answered } from '../record/build-row.ts';
+import { buildMockRow, buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
+import { expressionsOf } from '../request/expressions.ts';
 import { failureProblem } from '../request/problem.ts';
-import type { ForwardEndpoint } from '../request/route.ts';
+import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/route.ts';
 import { Capture } from './capture.ts';
+import { discard } from './discard.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
 
@@ -35,6 +37,15 @@ interface Failure {
   readonly message: string;
 }
 
+/** An address that the policy blocks cannot be reached either. */
+const REASONS: Readonly<Record<UpstreamFailureCode, FallbackReason>> = {
+  upstream_unreachable: 'Unreachable',
+  upstream_blocked: 'Unreachable',
+  upstream_timeout: 'Timeout',
+  upstream_invalid: 'InvalidAnswer',
+};
+const SERVER_ERROR_MIN = 500;
+
 const CUT_SHORT = 'The caller disconnected, and the gateway did not read the rest of the response.';
 
 const failureOf = (error: unknown): Failure =>
@@ -47,17 +58,17 @@ export const upstreamUrlOf = ({ head, route }: Accepted, { forward, urlTemplate 
 
 /**
  * Calls the upstream, streams its response to the caller, and records the exchange before the last byte of the response is sent.
- * The request itself is already recorded.
+ * The request itself is already recorded. If the endpoint's fallback responds instead, records and returns it, and sends nothing.
  */
 export const forward = async (
   accepted: Accepted,
   endpoint: ForwardEndpoint,
   options: ForwardOptions,
-): Promise<void> => {
+): Promise<Mock | undefined> => {
   const { exchange, head, body } = accepted;
   const upstreamUrl = upstreamUrlOf(accepted, endpoint);
   const span = options.span?.upstream(upstreamUrl);
-  const relay = new Relay(accepted, upstreamUrl, span, options);
+  const relay = new Relay(accepted, { upstreamUrl, fallback: endpoint.fallback, span }, options);
   const headers = upstreamHeaders(head, exchange.connection.peerAddress);
   let answer: UpstreamAnswer;
   try {
@@ -71,37 +82,42 @@ export const forward = async (
       viaService: endpoint.forward.viaService,
     });
   } catch (error) {
-    await relay.fail(failureOf(error));
-    return;
+    return relay.fail(failureOf(error));
   }
-  await relay.pass(answer);
+  return relay.pass(answer);
 };
+
+interface Call {
+  readonly upstreamUrl: string;
+  readonly fallback: Fallback | undefined;
+  readonly span: UpstreamSpan | undefined;
+}
 
 /** Carries one response from the upstream to the caller and to the log. */
 class Relay {
   readonly #accepted: Accepted;
-  readonly #upstreamUrl: string;
-  readonly #span: UpstreamSpan | undefined;
+  readonly #call: Call;
   readonly #options: ForwardOptions;
   readonly #capture: Capture;
   readonly #dialledMs = performance.now();
   #firstByteUs = 0;
 
-  constructor(accepted: Accepted, upstreamUrl: string, span: UpstreamSpan | undefined, options: ForwardOptions) {
+  constructor(accepted: Accepted, call: Call, options: ForwardOptions) {
     this.#accepted = accepted;
-    this.#upstreamUrl = upstreamUrl;
-    this.#span = span;
+    this.#call = call;
     this.#options = options;
     this.#capture = new Capture(options.captureBytesMax, options.budget);
   }
 
   /**
-   * Responds with 502 or 504 when the upstream sends no response, or one that cannot be passed on. The 502 or 504 is stored and
-   * counted like any other response.
+   * Responds when the upstream sends no response, or one that cannot be passed on: with the fallback, or with 502 or 504. The 502 or
+   * 504 is stored and counted like any other response.
    */
-  async fail({ code, message }: Failure): Promise<void> {
+  async fail({ code, message }: Failure): Promise<Mock | undefined> {
     const { exchange } = this.#accepted;
-    this.#span?.end({ error: code });
+    this.#call.span?.end({ error: code });
+    const fallback = this.#fallbackOn(REASONS[code]);
+    if (fallback !== undefined) return this.#fallBack(fallback, message);
     const { status, headers, body } = failureProblem(code, message);
     const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
     await this.#record({
@@ -113,19 +129,25 @@ class Relay {
       upstreamError: message,
     });
     exchange.answer(status, dated, body);
+    return undefined;
   }
 
-  async pass(answer: UpstreamAnswer): Promise<void> {
+  async pass(answer: UpstreamAnswer): Promise<Mock | undefined> {
     const { exchange } = this.#accepted;
     this.#firstByteUs = Math.round((performance.now() - this.#dialledMs) * 1000);
+    const fallback = answer.status >= SERVER_ERROR_MIN ? this.#fallbackOn('ServerError') : undefined;
+    if (fallback !== undefined) {
+      discard(answer.body);
+      this.#call.span?.end({ status: answer.status });
+      return this.#fallBack(fallback, `The upstream responded with status ${answer.status}.`);
+    }
     const framing = frameAnswer(answer.status, answer.headers, exchange.date());
     if (framing === undefined) {
       answer.body.on('error', () => undefined).destroy();
-      await this.fail({
+      return this.fail({
         code: 'upstream_invalid',
         message: 'The upstream response has conflicting or invalid Content-Length values.',
       });
-      return;
     }
     exchange.begin(answer.status, framing.headers, answer.statusText);
     const end = await relayBody(answer, exchange, {
@@ -135,7 +157,7 @@ class Relay {
       readMsMax: this.#options.readMsMax,
     });
     const failure = end.error === undefined ? undefined : failureOf(end.error);
-    this.#span?.end({ status: answer.status, error: failure?.code });
+    this.#call.span?.end({ status: answer.status, error: failure?.code });
     const recorded = this.#recordAnswer(answer, framing, end, failure);
     // The recorder has its own copy. Counting both copies would cause refusals of other requests although memory is about to be
     // freed.
@@ -143,6 +165,21 @@ class Relay {
     await recorded;
     if (end.error !== undefined) exchange.destroy();
     else exchange.end(end.heldBack, this.#trailersFor(answer));
+    return undefined;
+  }
+
+  #fallbackOn(reason: FallbackReason): MockSource | undefined {
+    const { fallback } = this.#call;
+    return fallback?.on.includes(reason) ? fallback.mock : undefined;
+  }
+
+  /** Records the fallback, with what the upstream did. */
+  async #fallBack(source: MockSource, upstreamError: string): Promise<Mock> {
+    const { upstreamUrl } = this.#call;
+    const mock = source.mockFor(() => expressionsOf(this.#accepted));
+    const upstream = { upstreamUrl, upstreamError, upstreamFirstByteUs: this.#firstByteUs };
+    await this.#options.recorder.exchange(buildMockRow(this.#accepted, mock, upstream));
+    return mock;
   }
 
   /** Returns the trailers if the caller accepts trailers (RFC 9110 section 6.5.1), and otherwise none. */
@@ -174,7 +211,7 @@ class Relay {
         isTruncated: false,
         delayUs: 0,
         ...answered,
-        upstreamUrl: this.#upstreamUrl,
+        upstreamUrl: this.#call.upstreamUrl,
         upstreamFirstByteUs: this.#firstByteUs,
       }),
     );

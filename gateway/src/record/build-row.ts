@@ -1,6 +1,7 @@
 import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
+import { delayUs } from '@standin/responses';
 import type { Accepted } from '../request/accepted.ts';
-import { responseNameOf } from '../request/route.ts';
+import { responseNameOf, type Mock } from '../request/route.ts';
 
 /** The response, as stored in the log. */
 export interface Answered {
@@ -76,6 +77,28 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     templateError: answered.templateError ?? '',
   };
 };
+
+/**
+ * Returns the row for an exchange whose response is a mock. The whole row is known before the mock is sent. `upstream` is set if the
+ * mock is the fallback of an upstream.
+ */
+export const buildMockRow = (
+  accepted: Accepted,
+  mock: Mock,
+  upstream?: Pick<Answered, 'upstreamUrl' | 'upstreamError' | 'upstreamFirstByteUs'>,
+): LogRow =>
+  buildRow(accepted, {
+    outcome: upstream === undefined || mock.outcome === 'template_failed' ? mock.outcome : 'fallback',
+    templateError: mock.templateError,
+    status: mock.status,
+    headers: mock.headers(accepted.exchange.date()),
+    trailers: [],
+    body: mock.bytes,
+    bodyBytes: mock.bytes.length,
+    isTruncated: false,
+    delayUs: delayUs(mock.delay, accepted.id),
+    ...(upstream ?? { upstreamUrl: '', upstreamError: '', upstreamFirstByteUs: 0 }),
+  });
 
 /** Returns the row for the request alone (version 1), in case no response follows. */
 export const buildRequestRow = (accepted: Accepted, upstreamUrl: string): LogRow =>

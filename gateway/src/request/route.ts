@@ -1,4 +1,12 @@
-import type { AccountConfig, DelayConfig, EndpointConfig, HeaderPair, Outcome, ProjectConfig } from '@standin/contract';
+import type {
+  AccountConfig,
+  DelayConfig,
+  EndpointConfig,
+  FallbackReason,
+  HeaderPair,
+  Outcome,
+  ProjectConfig,
+} from '@standin/contract';
 import type {
   CompiledCondition,
   PathParameters,
@@ -36,6 +44,12 @@ export interface ConditionalMock {
   readonly mock: MockSource;
 }
 
+/** The mock that responds if the upstream fails for one of the reasons. */
+export interface Fallback {
+  readonly on: readonly FallbackReason[];
+  readonly mock: MockSource;
+}
+
 interface CompiledEndpoint {
   readonly config: EndpointConfig;
   /** Undefined if the slug has no parameters. */
@@ -53,6 +67,7 @@ type ServedEndpoint = CompiledEndpoint &
         readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
         /** Undefined if the slug has no parameters, or if the upstream is a Service. */
         readonly urlTemplate: UrlTemplate | undefined;
+        readonly fallback: Fallback | undefined;
       }
   );
 

@@ -75,7 +75,9 @@ const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   const head = { ...asked, projectUri: URI } as unknown as RequestHead;
   const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
   if (route instanceof Refusal) return route.code;
-  return [route.endpoint.config.name, responseNameOf(chooseResponder(head, route, RECEIVED)) || undefined];
+  const { receivedAtUs, ...received } = RECEIVED;
+  const responder = chooseResponder({ ...received, exchange: { receivedAtUs }, head, route });
+  return [route.endpoint.config.name, responseNameOf(responder) || undefined];
 };
 
 const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown => {

@@ -14,18 +14,18 @@ import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
 
-/** Checks the rules that a schema cannot express. Checks only the active action, because the other block may be a draft. */
+/** Checks the rules that a schema cannot express. Checks only the blocks that are active, because the other one may be a draft. */
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
   const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
   if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
   const tooMany = expressionSizeProblems(spec);
   if (tooMany.length > 0) return tooMany;
   const parameters = slug === undefined ? [] : parameterNames(slug.pattern);
+  const isJsonActive = spec.action === 'JSON' || spec.forward?.fallback !== undefined;
   return [
     ...responseProblems(spec, parameters),
-    ...(spec.action === 'JSON'
-      ? mockProblems('spec.json', spec.json ?? {}, parameters)
-      : upstreamProblems(spec, slug?.pattern, settings)),
+    ...(isJsonActive ? mockProblems('spec.json', spec.json ?? {}, parameters) : []),
+    ...(spec.action === 'Forward' ? upstreamProblems(spec, slug?.pattern, settings) : []),
   ];
 };
 
@@ -135,8 +135,12 @@ const projectFinding = (name: string, project: Entry | undefined): Finding => {
     : fails('ProjectNotReady', `Project ${name} is not ready (${fault.reason}): ${fault.message}`, path);
 };
 
-const actionOf = (spec: EndpointSpec, place: ServicePlace): ActionConfig =>
-  spec.action === 'JSON' ? { kind: 'JSON', ...jsonMockOf(spec) } : upstreamOf(spec.forward, place);
+const actionOf = (spec: EndpointSpec, place: ServicePlace): ActionConfig => {
+  if (spec.action === 'JSON') return { kind: 'JSON', ...jsonMockOf(spec) };
+  const upstream = upstreamOf(spec.forward, place);
+  const fallback = spec.forward?.fallback;
+  return fallback === undefined ? upstream : { ...upstream, fallback: { on: fallback.on, mock: jsonMockOf(spec) } };
+};
 
 export interface ServicePlace {
   readonly namespace: string;

@@ -84,6 +84,10 @@ export const VALUE_CONDITIONS = [...PATH_CONDITIONS, 'Present', 'Absent'] as con
 /** How the delay of a response is chosen. */
 export const DELAY_TYPES = ['Fixed', 'Uniform', 'LogNormal'] as const;
 
+/** What can go wrong with an upstream, so that the fallback of a Forward responds. */
+export const FALLBACK_REASONS = ['Unreachable', 'Timeout', 'InvalidAnswer', 'ServerError'] as const;
+export type FallbackReason = (typeof FALLBACK_REASONS)[number];
+
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { METHODS, PLANS, VALUE_CONDITIONS } from './api-group.ts';
+import { FALLBACK_REASONS, METHODS, PLANS, VALUE_CONDITIONS } from './api-group.ts';
 import { LIMITS } from './limits.ts';
 
 /**
@@ -66,6 +66,8 @@ const forwardAction = z.strictObject({
   timeoutMs: z.number().int().positive(),
   /** Whether `serviceRef` specifies the upstream. Its address is a cluster address, which the address policy allows. */
   viaService: z.boolean(),
+  /** Responds if the upstream fails for one of these reasons before its response begins. Absent if nothing else responds. */
+  fallback: z.strictObject({ on: z.array(z.enum(FALLBACK_REASONS)).readonly(), mock: jsonMock }).optional(),
 });
 
 /** A condition on a value of the request. `value` is set only for `Exact` and `RegularExpression`. */
@@ -142,6 +144,7 @@ export const CONFIG_FEATURES = [
   'regular-expressions',
   'delays',
   'templates',
+  'fallback',
   'expressions',
 ] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
@@ -149,6 +152,7 @@ export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockConfig[] => [
   ...responses.map((response) => response.mock),
   ...(action.kind === 'JSON' ? [action] : []),
+  ...(action.kind === 'Forward' && action.fallback !== undefined ? [action.fallback.mock] : []),
 ];
 
 /** Returns the features that a gateway must support to serve the object. */
@@ -160,6 +164,7 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
     'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
     templates: mocksOf(object).some(({ template }) => template !== undefined),
     delays: mocksOf(object).some(({ delay }) => delay !== undefined),
+    fallback: object.action.kind === 'Forward' && object.action.fallback !== undefined,
     expressions: (object.responses ?? []).some(({ cel }) => cel !== undefined),
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);

@@ -97,7 +97,7 @@ export const LIMITS = {
   /** All expressions of an Endpoint together, in conditions and templates. The parser takes up to 5 µs for a character. */
   expressionsLengthMax: 8_192,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
-  expressionNestingMax: 24,
+  expressionNestingMax: 32,
   /** For all expressions that are evaluated for one request. One unit is about 10 ns, so they take about 10 ms together. */
   expressionUnitsMax: 1_000_000,
   /** Items of a list that an expression makes. */

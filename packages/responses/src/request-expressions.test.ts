@@ -179,7 +179,7 @@ describe('a mistake', () => {
     ['Foo{a: 1}', 0, 'messages such as Foo are not supported: use a map, such as {"id": 1}'],
     ['9223372036854775808', 0, 'the number is out of range of the type int: add .0 for a double'],
     ['"\\ud800"', 0, 'surrogate code points are not allowed'],
-    [`${'('.repeat(25)}1${')'.repeat(25)}`, 24, 'brackets are nested more than 24 levels deep'],
+    [`${'('.repeat(33)}1${')'.repeat(33)}`, 32, 'brackets are nested more than 32 levels deep'],
     [' '.repeat(1_025), 1_024, 'an expression has no more than 1024 characters'],
   ])('in %s is found at %i: %s', (source, offset, message) => {
     const parsed = parseExpression(source, ['id']);

@@ -16,6 +16,7 @@ import { BODY_SHOWN_BYTES_MAX } from '../../../dashboard/app/exchange/exchange-v
 import { formatJson } from '../../../dashboard/src/captured/format-json.ts';
 import { HEX_ROW_BYTES, hexRow } from '../../../dashboard/app/exchange/hex-rows.ts';
 import { conditionsOfRequest } from '../../../dashboard/src/captured/request-conditions.ts';
+import { guessSlug } from '../../../dashboard/src/endpoints/guess-slug.ts';
 import { mockOfAnswer } from '../../../dashboard/src/captured/mock-of-answer.ts';
 import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
@@ -207,6 +208,12 @@ export const DASHBOARD: readonly GrowthEntry[] = [
         '/{first}/{rest...}',
       ),
     near: { 'one name': repeated('a=1&'), 'many names': distinct((index) => `a${index}=1&`), segments: repeated('/a') },
+  },
+  {
+    of: 'dashboard/src/endpoints/guess-slug.ts#guessSlug',
+    limit: LIMITS.slugLengthMax,
+    run: (text) => guessSlug(`/${text}`),
+    near: { ids: repeated('/1'), digests: repeated('deadbeef') },
   },
   {
     of: 'dashboard/app/replays/replay-values.ts#parseHeaderText',

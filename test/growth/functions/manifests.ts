@@ -22,6 +22,8 @@ import { testEntry } from '@standin/exchange/entry-testing';
 import { parseMockTemplate } from '../../../packages/responses/src/mock-template.ts';
 import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
 import { parseRegularExpression } from '../../../packages/responses/src/regular-expression.ts';
+import { readJson } from '../../../packages/responses/src/cel/read-json.ts';
+import { parseExpression } from '../../../packages/responses/src/request-expressions.ts';
 import { parseTemplateText } from '../../../packages/responses/src/template-text.ts';
 import { parseUrlTemplate } from '../../../packages/responses/src/url-template.ts';
 import type { GrowthEntry } from '../entry.ts';
@@ -158,6 +160,37 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     limit: LIMITS.slugLengthMax,
     run: parsePathPattern,
     near: { parameters: distinct((index) => `/{p${index}}`), 'an unclosed parameter': framed('/{', repeated('a')) },
+  },
+  {
+    of: 'packages/responses/src/request-expressions.ts#parseExpression',
+    limit: LIMITS.expressionLengthMax,
+    run: (text) => parseExpression(text, ['id']),
+    near: {
+      brackets: nested('(', ')', 'path.id'),
+      'unclosed maps': repeated('{1:'),
+      conditions: framed('', repeated('now==now?1:'), '1'),
+      comparisons: framed('', repeated('1<'), '1'),
+      fields: framed('request.json', repeated('.a'), ''),
+      'regular expressions': framed('', repeated("path.id.matches('[a-z]{9}')||"), 'true'),
+    },
+  },
+  {
+    of: 'packages/responses/src/cel/read-json.ts#readJson',
+    limit: LIMITS.expressionTextLengthMax,
+    run: readJson,
+    near: {
+      brackets: nested('[', ']', '1'),
+      numbers: framed('[', repeated('1,'), '1]'),
+      digits: repeated('1'),
+      'an escaped string': framed('"', repeated('\\"'), '"'),
+      'unclosed strings': repeated('"\\'),
+      spaces: repeated(' '),
+      'long members': framed(
+        '{',
+        distinct((index) => `"${'\\u0041'.repeat(30)}${index}":1,`),
+        '"a":1}',
+      ),
+    },
   },
   {
     of: 'packages/responses/src/regular-expression.ts#parseRegularExpression',

@@ -166,9 +166,9 @@ test.each([
 });
 
 test.each([
-  ['brackets', `${'['.repeat(24)}1`],
-  ['groups of brackets', many(20, `${'('.repeat(24)}1${')'.repeat(24)}`, '+')],
-  ['maps', many(10, `${'{1:'.repeat(24)}1${'}'.repeat(24)}`, '+')],
+  ['brackets', `${'['.repeat(32)}1`],
+  ['groups of brackets', many(15, `${'('.repeat(32)}1${')'.repeat(32)}`, '+')],
+  ['maps', many(7, `${'{1:'.repeat(32)}1${'}'.repeat(32)}`, '+')],
   ['conditions', `${'x?x:'.repeat(250)}x`],
   ['comparisons', many(340, 'x', '<=')],
   ['fields', `request.json${'.a'.repeat(500)}`],

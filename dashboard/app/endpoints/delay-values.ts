@@ -1,0 +1,59 @@
+import { isRecord } from '@standin/contract';
+import { textOf } from './condition-values.ts';
+import type { FormReader } from './form-reader.ts';
+
+/** The durations of each type of delay, as paths in `delay`. */
+const DURATIONS = {
+  Fixed: ['fixed'],
+  Uniform: ['uniform.min', 'uniform.max'],
+  LogNormal: ['logNormal.median', 'logNormal.p99'],
+} as const;
+export type DelayDuration = (typeof DURATIONS)[keyof typeof DURATIONS][number];
+
+/** The type is empty if there is no delay. */
+export type DelayValues = Readonly<Record<'type' | DelayDuration, string>>;
+
+export const NO_DELAY: DelayValues = {
+  ...{ type: '', fixed: '' },
+  ...{ 'uniform.min': '', 'uniform.max': '', 'logNormal.median': '', 'logNormal.p99': '' },
+};
+
+const FIELDS = Object.keys(NO_DELAY) as readonly (keyof DelayValues)[];
+const fromFields = (read: (field: keyof DelayValues) => string): DelayValues =>
+  Object.fromEntries(FIELDS.map((field) => [field, read(field)])) as DelayValues;
+
+/** @param path the path of the delay, such as `spec.json.delay` */
+export const readDelay = (reader: FormReader, path: string): DelayValues =>
+  fromFields((field) => reader.text(`${path}.${field}`).trim());
+
+/** Returns the paths that errors can be assigned to. */
+export const delayFields = (path: string): string[] => [path, ...FIELDS.map((field) => `${path}.${field}`)];
+
+/** Converts `delay`, as written, to the values of the form. */
+export const delayValuesOf = (delay: unknown): DelayValues =>
+  fromFields((field) =>
+    textOf(field.split('.').reduce((value, name) => (isRecord(value) ? value[name] : undefined), delay)),
+  );
+
+/** Returns the `delay` field, or nothing. `saved` is returned if its type is one that the form does not know. */
+export const toDelay = (values: DelayValues, saved: unknown): { readonly delay?: unknown } => {
+  const { type } = values;
+  switch (type) {
+    case '':
+      return {};
+    case 'Fixed':
+      return { delay: { type, fixed: values.fixed } };
+    case 'Uniform':
+      return { delay: { type, uniform: { min: values['uniform.min'], max: values['uniform.max'] } } };
+    case 'LogNormal':
+      return { delay: { type, logNormal: { median: values['logNormal.median'], p99: values['logNormal.p99'] } } };
+    default:
+      return { delay: saved };
+  }
+};
+
+/** Returns a delay as text, such as `Uniform 10ms to 50ms`, or an empty string. */
+export const delayText = (values: DelayValues): string => {
+  const durations = Object.entries(DURATIONS).find(([type]) => type === values.type)?.[1] ?? [];
+  return [values.type, durations.map((field) => values[field]).join(' to ')].join(' ').trim();
+};
