@@ -18,10 +18,10 @@ type ActionConfig = EndpointConfig['action'];
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
   const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
   if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
-  const tooMany = expressionSizeProblems(spec);
+  const isJsonActive = spec.action === 'JSON' || spec.forward?.fallback !== undefined;
+  const tooMany = expressionSizeProblems(spec.responses, isJsonActive ? spec.json : undefined);
   if (tooMany.length > 0) return tooMany;
   const parameters = slug === undefined ? [] : parameterNames(slug.pattern);
-  const isJsonActive = spec.action === 'JSON' || spec.forward?.fallback !== undefined;
   return [
     ...responseProblems(spec, parameters),
     ...(isJsonActive ? mockProblems('spec.json', spec.json ?? {}, parameters) : []),

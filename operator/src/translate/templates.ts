@@ -40,7 +40,10 @@ const indexOf = (text: string, { line, column }: JsonFault): number => {
 };
 
 /** Limits the expressions of an Endpoint together. They are checked before they are compiled, which takes much longer. */
-export const expressionSizeProblems = ({ responses = [], json }: EndpointSpec): readonly Problem[] => {
+export const expressionSizeProblems = (
+  responses: EndpointSpec['responses'] = [],
+  json?: EndpointSpec['json'],
+): readonly Problem[] => {
   const [max, lengthMax] = [LIMITS.templateExpressionsMax, LIMITS.expressionsLengthMax];
   const mocks = [...responses, ...(json === undefined ? [] : [json])].filter(({ template }) => template !== undefined);
   let length = responses.reduce((sum, { when }) => sum + (when?.cel?.length ?? 0), 0);
