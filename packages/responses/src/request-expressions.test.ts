@@ -142,6 +142,11 @@ describe('an expression', () => {
   });
 });
 
+test('an error is short, also with a long value of the request', () => {
+  const body = Buffer.from(`{"a": "${'x'.repeat(1_000)}"}`);
+  expect(valueOf('request.json[request.json.a]', { body })).toBe(`error: there is no field ${'x'.repeat(282)}…`);
+});
+
 describe('a mistake', () => {
   const FIELDS =
     'request.method, request.path, request.headers, request.headersAll, request.query, request.queryAll, request.body, request.json or request.form';

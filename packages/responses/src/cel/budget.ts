@@ -23,8 +23,4 @@ export class Budget {
   chargeText(length: number): void {
     this.charge(1 + length / CHARACTERS_PER_UNIT);
   }
-
-  get isExhausted(): boolean {
-    return this.#units < 0;
-  }
 }

@@ -87,10 +87,9 @@ export const callerOf = (name: string): ((call: Call, run: Run) => CelValue | Ex
     budget.charge(CALL_UNITS);
     charge(call, budget);
     const result = group?.call(0, call.target, call.values);
-    // The library catches errors of functions, also this one.
-    if (budget.isExhausted) budget.charge(0);
     if (result === undefined) return new ExpressionError(mismatch(name, typesOf(call)));
     if (isCelError(result)) {
+      // The library catches BudgetExhausted, too. This line throws it again.
       budget.charge(ERROR_UNITS);
       return new ExpressionError(result.message);
     }
