@@ -239,12 +239,21 @@ describe('a list', () => {
 it('a form with hostile field names is read in bounded time and size', () => {
   const form = new FormData();
   form.set(`spec.responses${'[9].'.repeat(50_000)}name`, 'x');
+  form.set('spec.responses[1].packed', '['.repeat(100_000));
+  form.set(
+    'spec.responses[2].packed',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 9_999 }, (_, n) => [`headers[${n}].name`, 'x']))),
+  );
+  form.set('spec.responses[3].packed', '{"name": {}, "headers[0].name": 1, "__proto__": "x", "status": "7"}');
   form.set('spec.responses[9999].name', 'x');
   form.set('spec.responses[0].conditions[9999].name', 'x');
   form.set('spec.responses[0].conditions[0].where', '__proto__');
   form.set('spec.responses[0].conditions[0].name', 'x');
   const { responses } = readEndpointValues(form);
   expect(responses).toHaveLength(33);
+  expect(responses[1]?.name).toBe('');
+  expect(responses[2]?.headers).toHaveLength(17);
+  expect(responses[3]).toMatchObject({ name: '', status: '7', headers: [] });
   expect(responses[0]?.conditions).toEqual([{ where: 'headers', name: 'x', type: '', value: '' }]);
 });
 

@@ -23,6 +23,8 @@ export interface ResponseValues {
   readonly binaryBytes: string;
   /** The paths of the fields that are kept, but not shown, such as `when.draw, fault`. Empty if there are none. */
   readonly kept: string;
+  /** `true` if the form shows the fields. Otherwise, its card is closed. */
+  readonly open: string;
   readonly name: string;
   readonly status: string;
   readonly body: string;
@@ -34,7 +36,7 @@ export interface ResponseValues {
 export const RESPONSES = 'spec.responses';
 export const EMPTY_HEADER: RowValues = { name: '', value: '' };
 const EMPTY_RESPONSE: ResponseValues = {
-  ...{ from: '', binaryBytes: '', kept: '', name: '', status: '', body: '' },
+  ...{ from: '', binaryBytes: '', kept: '', open: '', name: '', status: '', body: '' },
   ...{ conditions: [], headers: [], delay: NO_DELAY },
 };
 const NAME_LENGTH_MAX = 63;
@@ -48,7 +50,9 @@ export const newResponse = (others: readonly ResponseValues[], copied?: Response
   const base = copied === undefined ? 'response' : copied.name.slice(0, NAME_LENGTH_MAX - 8);
   const free = Array.from({ length: others.length + 1 }, (_, index) => `${base}-${index + 2}`);
   const name = [copied === undefined ? 'response-1' : `${base}-copy`, ...free].find((one) => !names.has(one)) ?? '';
-  return copied === undefined ? { ...EMPTY_RESPONSE, name, body: '{}' } : { ...copied, name };
+  return copied === undefined
+    ? { ...EMPTY_RESPONSE, name, body: '{}', open: 'true' }
+    : { ...copied, name, open: 'true' };
 };
 
 export const readResponses = (reader: FormReader): ResponseValues[] =>
@@ -59,6 +63,7 @@ export const readResponses = (reader: FormReader): ResponseValues[] =>
       from: text('from'),
       binaryBytes: text('binaryBytes'),
       kept: text('kept'),
+      open: text('open'),
       name: text('name').trim(),
       status: text('status').trim(),
       // The body is not trimmed, because the response is sent byte for byte.
@@ -155,6 +160,7 @@ export const responseValuesOf = (saved: unknown): ResponseValues[] =>
       from: String(index),
       binaryBytes: typeof bodyBase64 === 'string' ? String(base64Bytes(bodyBase64)) : '',
       kept: [...keptConditions(when), ...Object.keys(without(response, ...EDITED))].join(', '),
+      open: '',
       name: textOf(name),
       status: textOf(status),
       body: lineFeeds(textOf(body)),
