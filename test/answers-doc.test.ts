@@ -24,17 +24,18 @@ describe('docs/answers.md', () => {
   const snippets = [...read('docs/answers.md').matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
 
   test.each(snippets)('has a valid part of a spec: %s', (text) => {
-    const part = parse(text) as Readonly<Record<string, unknown>>;
+    // As kubectl, which reads YAML 1.1.
+    const part = parse(text, { version: '1.1' }) as Readonly<Record<string, unknown>>;
     const spec = {
       ...{ projectRef: { name: 'shop' }, displayName: 'Example', slug: '/v1/{id}', method: 'GET', action: 'JSON' },
       json: { body: '{}' },
       ...part,
     };
     const object = { apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'example' }, spec };
-    expect(problemsOf('snippet', stringify(object))).toEqual([]);
+    expect(problemsOf('snippet', stringify(object, { version: '1.1' }))).toEqual([]);
   });
 
   test('has snippets', () => {
-    expect(snippets).toHaveLength(4);
+    expect(snippets).toHaveLength(9);
   });
 });

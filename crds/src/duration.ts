@@ -2,7 +2,7 @@ import { parseDuration } from '@standin/contract';
 import { matches, type Rule } from './rules.ts';
 
 /** The Gateway API's duration format (GEP-2257), for example `30s`, `500ms` or `1m30s`. */
-export const DURATION_PATTERN = '([0-9]{1,5}(h|m|s|ms)){1,4}';
+const DURATION_PATTERN = '([0-9]{1,5}(h|m|s|ms)){1,4}';
 
 const WHOLE = new RegExp(`^${DURATION_PATTERN}$`);
 

@@ -1,4 +1,4 @@
-import { REJECTED_HEADER, REJECTIONS, UPSTREAM_FAILURES, type Rejection } from '@standin/contract';
+import { REJECTED_HEADER, REJECTIONS, RESPONSE_FAILURES, type Rejection } from '@standin/contract';
 import { API_PROBLEMS, type ApiProblemKind } from '@standin/dashboard/api-problems';
 import { table } from './markdown.ts';
 
@@ -34,14 +34,15 @@ ${table(
 Unknown, revoked and malformed keys get the same answer. That a project exists may show: its URI cannot be guessed, and is no
 credential. What may be tried again later carries \`Retry-After\`.
 
-## Failed upstreams
+## Failed responses
 
-After a request was accepted, its upstream can still fail. These answers are \`application/problem+json\` too, but they are stored and
-counted like any other answer, and carry no \`${REJECTED_HEADER}\`. The log entry's \`upstreamError\` has the details.
+After a request was accepted, its upstream or a template can still fail. These answers are \`application/problem+json\` too, but they are stored and
+counted like any other answer, and carry no \`${REJECTED_HEADER}\`. The log entry's \`upstreamError\` or
+\`templateError\` has the details.
 
 ${table(
   ['code', 'status', 'what it means'],
-  Object.entries(UPSTREAM_FAILURES).map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
+  Object.entries(RESPONSE_FAILURES).map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
 )}
 
 ## The JSON API

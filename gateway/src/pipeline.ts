@@ -212,8 +212,9 @@ export class Pipeline {
       budget.freeBody(body.length);
       return admitted;
     }
+    const id = rowId(Math.floor(exchange.receivedAtUs / 1000));
     return {
-      id: rowId(Math.floor(exchange.receivedAtUs / 1000)),
+      id,
       gateway: settings.name,
       exchange,
       head,
@@ -221,7 +222,7 @@ export class Pipeline {
       trailers: pairsOf(exchange.request.rawTrailers).map(withoutKey),
       authenticated,
       route,
-      responder: chooseResponder(head, route),
+      responder: chooseResponder({ id, exchange, head, body, route }),
       ...admitted,
       requestUs,
     };

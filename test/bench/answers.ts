@@ -15,9 +15,14 @@ const PLAIN = 'literal path';
 const RATIOS_MIN: Readonly<Record<string, number>> = {
   'path parameter': 0.95,
   'eight responses with conditions': 0.9,
+  'template with three expressions': 0.6,
+  'a CEL expression': 0.75,
 };
 
 const body = JSON.stringify({ id: 1001, note: 'x'.repeat(800) });
+
+/** Makes a body of the same size. */
+const template = `{"id": \${request.json.a}, "order": "\${path.id}", "plan": \${request.headers["x-plan"]}, "note": "${'x'.repeat(770)}"}`;
 
 /** Conditions on a header, of which only the last response's is met. */
 const responses: readonly ResponseConfig[] = Array.from({ length: CONDITIONAL_RESPONSES }, (_, index) => ({
@@ -25,6 +30,12 @@ const responses: readonly ResponseConfig[] = Array.from({ length: CONDITIONAL_RE
   headers: [{ name: 'x-plan', type: 'Exact', value: `plan-${index}` }],
   mock: { status: 200, headers: [['content-type', 'application/json']], body, bodyEncoding: 'utf8' },
 }));
+
+/** A condition on the body. */
+const expression: ResponseConfig = {
+  ...{ name: 'expression', pathParams: [], headers: [], queryParams: [], cel: 'request.json.a == 1' },
+  mock: { status: 200, headers: [['content-type', 'application/json']], body, bodyEncoding: 'utf8' },
+};
 
 /** Compares requests that one gateway answers in different ways, in turn. */
 export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> => {
@@ -35,6 +46,8 @@ export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> 
       { slug: '/plain/orders', method: 'POST', action },
       { slug: '/orders/{id}', method: 'POST', action },
       { slug: '/plans', method: 'POST', action, responses },
+      { slug: '/templates/{id}', method: 'POST', action: { ...action, body: template, template: 'CEL' } },
+      { slug: '/expressions', method: 'POST', action, responses: [expression] },
     );
     const requestOf = (path: string): string =>
       postOf(`/${stand.own.uri}${path}`, `x-api-key: ${stand.own.key}\r\nx-plan: plan-7\r\n`, '{"a": 1}');
@@ -42,6 +55,8 @@ export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> 
       [PLAIN]: '/plain/orders',
       'path parameter': '/orders/1001',
       'eight responses with conditions': '/plans',
+      'template with three expressions': '/templates/1001',
+      'a CEL expression': '/expressions',
     };
     const contenders = Object.entries(paths).map(([name, path]): Contender => ({
       ...{ name, pid: stand.gateway.pid, port: stand.port, request: requestOf(path) },

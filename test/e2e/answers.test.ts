@@ -166,6 +166,48 @@ describe('responses with conditions', () => {
     expect(await answersAt('/plans/1', { 'x-plan': 'marigold' })).toBe('action');
   });
 
+  test('can be templates, on every gateway, and a mistake in one is in the condition', async () => {
+    const echo = (body: string, headers: readonly object[] = []) => ({ name: 'echo', template: 'CEL', body, headers });
+    await respond(echo('{"name": ${path.other}}'));
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain(
+      'spec.responses[0].body: has a mistake in ${path.other} at line 1, column 16: path has no field other',
+    );
+    await respond(echo('{${path.id}: 1}'));
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain('found ${path.id} at line 1');
+    await respond(
+      echo('{"name": "${path.id} ${fake(\'person.fullName\')}", "a": ${request.json.a / int(request.query.by)}}'),
+    );
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    const projectPath = await tenant.projectPath();
+    const [gateway] = deployment.gateways;
+    if (gateway === undefined) throw new Error('there is no gateway');
+    const made = await post(gateway, `${projectPath}/plans/%22?by=1`, key, { body: '{"a": 9223372036854775807}' });
+    expect(made.body).toMatch(/^\{"name": "\\" [^"]+", "a": 9223372036854775807\}$/);
+    expect(await answersAt('/plans/failed?by=0', {}, 200)).toBe(500);
+    const store = openLogStore(clickHouse);
+    onTestFinished(() => store.close());
+    const search = parsed('path:/plans/failed outcome:template_failed status:500 answer:echo');
+    const list = () => store.list({ projectUid: EVERY_PROJECT, search, limit: 100 });
+    const rows = await eventually('the rows', list, { accept: ({ length }) => length === deployment.gateways.length });
+    for (const { templateError } of rows)
+      expect(templateError).toMatch(/^body: \$\{request\.json\.a .* at line 1, column \d+: /);
+  });
+
+  test('can have expressions, and a mistake in one is in the condition', async () => {
+    const evaluated = (cel: string) => ({ ...gold, when: { cel } });
+    await respond(evaluated('request.jsn.a == 1'));
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toMatch(
+      /^spec\.responses\[0\]\.when\.cel: is not valid at line 1, column 8 of "request\.jsn\.a == 1": request has no field jsn: use /,
+    );
+    await respond(evaluated('request.json.a == 1 && path.id.startsWith("g")'));
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answersAt('/plans/g1')).toBe('gold');
+    expect(await answersAt('/plans/1')).toBe('action');
+    await respond(evaluated('request.json.nothing == 1'));
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    expect(await answersAt('/plans/g1')).toBe('action');
+  });
+
   test('are recorded with their names and bodies, found by their names, and counted', async () => {
     await respond({ ...gold, status: 202 });
     await tenant.untilReason('Endpoint', 'plans', 'Ready');

@@ -39,6 +39,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'packages/exchange/src/search/parse-term.ts#parseTerm',
     'operator/src/translate/entry.ts#readEntry',
     'packages/responses/src/pattern-table.ts#matchesPattern',
+    'packages/responses/src/template.ts#parseTemplate',
     'crds/src/rules.ts#matches',
   ],
   'formats numbers and times': [

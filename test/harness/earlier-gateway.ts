@@ -12,7 +12,7 @@ const CONTRACT = '/packages/contract/src/config-objects.ts';
 const CHANGES = [
   [/^ *responses: z\.array\(responseConfig\).*\n/m, ''],
   [/\.omit\(\{ responses: true \}\)/, ''],
-  [/^(export const CONFIG_FEATURES = )\[.*\]/m, "$1['path-parameters']"],
+  [/^(export const CONFIG_FEATURES = )\[[^\]]*\]/m, "$1['path-parameters']"],
 ] as const;
 
 const change = (source: string): string =>

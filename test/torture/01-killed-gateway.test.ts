@@ -6,11 +6,11 @@ import { eventually } from '../harness/eventually.ts';
 import { startFaultyClickHouse, type FaultyClickHouse } from './faulty-clickhouse.ts';
 import { isLongRun, loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { RawClient } from './raw-client.ts';
-import { forward, Stand } from './stand.ts';
+import { forward, json, Stand } from './stand.ts';
 
 /**
- * Torture tests 1, 2 and 5: a gateway is killed under load and while it waits for an upstream. In some of the tests, ClickHouse is
- * unavailable.
+ * Torture tests 1, 2 and 5: a gateway is killed under load, while it waits for an upstream, and while it delays responses. In some
+ * of the tests, ClickHouse is unavailable.
  */
 
 const RATE_PER_SECOND = 200;
@@ -106,4 +106,24 @@ test('2: a gateway killed between the request record and the upstream response l
       .join('\n'),
   );
   upstream.close();
+});
+
+test('2: a gateway killed while it delays responses leaves one row for each, with the response', async () => {
+  await stand.publish({ slug: '/delayed', action: json('"late"', { delay: { kind: 'Fixed', fixedMs: 300_000 } }) });
+  const requests = 50;
+  const recorded = async () => (await stand.metric('standin_respond_answers_total{action="JSON",status="2xx"}')) || 0;
+  const before = await recorded();
+  using client = await RawClient.connect(stand.port);
+  for (let sent = 0; sent < requests; sent += 1) client.send(stand.head('GET', stand.target('/delayed')));
+  await eventually('the recorded requests', recorded, { accept: (count) => count === before + requests });
+  await stand.crash();
+  const rows = await eventually(
+    'the rows of all requests',
+    () =>
+      stand.query(
+        "SELECT count(), uniqExact(id), uniqExact(query), any(outcome), any(response_body), any(delay_us) FROM log WHERE path = '/delayed' FORMAT TSV",
+      ),
+    { accept: (text) => text.startsWith(`${requests}\t`), timeoutMs: 30_000 },
+  );
+  expect(rows).toBe([requests, requests, requests, 'mocked', '"late"', 300_000_000].join('\t'));
 });

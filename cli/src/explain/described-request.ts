@@ -14,6 +14,9 @@ export interface DescribedRequest {
   readonly body?: string | undefined;
 }
 
+/** What an explanation needs of a request that was not sent. */
+export type UnsentRequest = Omit<ExplainedRequest, 'id' | 'receivedAtUs' | 'project'>;
+
 /** Parses `name: value` and adds it to the headers from earlier options. */
 export const addHeaderLine = (text: string, before: readonly HeaderPair[] = []): readonly HeaderPair[] => {
   const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
@@ -41,7 +44,7 @@ export const requestOf = async ({
   path: target,
   header = [],
   body,
-}: DescribedRequest): Promise<ExplainedRequest> => {
+}: DescribedRequest): Promise<UnsentRequest> => {
   const [path = '', ...query] = target.split('?');
   const { body: text = '', bodyEncoding } = await bodyOf(body);
   return {

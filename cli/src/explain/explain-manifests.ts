@@ -10,7 +10,7 @@ import {
 import { PlainError } from '../plain-error.ts';
 import { missingProject, type ProjectChoice } from '../server/projects.ts';
 import { readManifests } from '../validate/read-manifests.ts';
-import { requestOf, type DescribedRequest } from './described-request.ts';
+import { requestOf, type DescribedRequest, type UnsentRequest } from './described-request.ts';
 import { formatExplanation } from './format-explanation.ts';
 
 /** The form of a URI that the operator derives from a Project's uid, which the manifests do not contain. */
@@ -33,7 +33,7 @@ export const explainManifests = async (names: readonly string[], options: Descri
     .filter((config) => config.kind === 'Endpoint')
     .filter(({ projectUid }) => projectUid === project.uid)
     .flatMap(candidateOf);
-  const explanation = explainBelowUri(candidates, request, project);
+  const explanation = explainBelowUri(candidates, { ...request, ...unsent(project) }, project);
   const warnings =
     errors === 0
       ? []
@@ -57,7 +57,7 @@ const candidateOf = (config: EndpointConfig): Candidate[] => {
 
 const projectOf = (
   all: readonly ProjectConfig[],
-  { path }: ExplainedRequest,
+  { path }: UnsentRequest,
   { project, namespace }: ProjectChoice,
 ): ProjectConfig => {
   const fitting = all.filter(
@@ -79,6 +79,13 @@ const noProject = (namespace?: string): PlainError =>
   new PlainError(
     `the manifests contain no valid Project${namespace === undefined ? '' : ` in namespace ${namespace}`}, with its Account: see standin validate`,
   );
+
+/** Returns what expressions see of a request that was not sent. */
+const unsent = ({ name }: ProjectConfig): Omit<ExplainedRequest, keyof UnsentRequest> => ({
+  id: '00000000-0000-0000-0000-000000000000',
+  receivedAtUs: Date.now() * 1_000,
+  project: name,
+});
 
 /** Explains the request without the project URI, if its path begins with one. */
 const explainBelowUri = (

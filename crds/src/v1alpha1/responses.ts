@@ -21,6 +21,14 @@ const header = withRules(
   mockHeaderRules,
 ).describe('A response header.');
 
+const template = z
+  .enum(['CEL'])
+  .optional()
+  .describe(
+    'The language of the expressions in body and in the values of headers. CEL: ${expression} is replaced by the value of a CEL expression, for example ${request.json.name}, ' +
+      'and $${ is a literal ${. In a JSON body, an expression in quotes makes a part of the string, and any other expression makes a JSON value. If it is omitted, body and headers are returned verbatim.',
+  );
+
 interface Mock {
   readonly body?: string | undefined;
   readonly status: number;
@@ -73,6 +81,7 @@ export const json = withRules(
         'Response headers, in the order in which they are sent. A name can occur several times. If content-type is missing, content-type: application/json is added.',
       ),
     delay,
+    template,
   }),
   mockRules,
 );
@@ -162,11 +171,16 @@ const when = withRules(
     ),
     headers: conditions(headerCondition).describe('Conditions on request headers.'),
     queryParams: conditions(queryCondition).describe('Conditions on query parameters.'),
+    cel: text({ min: 1, max: LIMITS.expressionLengthMax })
+      .optional()
+      .describe(
+        'An expression in CEL that must be true, for example request.json.total > 100. If it cannot be evaluated for a request, it is not true.',
+      ),
   }),
   [
     {
-      cel: 'has(self.pathParams) || has(self.headers) || has(self.queryParams)',
-      holds: ({ pathParams, headers, queryParams }) => (pathParams ?? headers ?? queryParams) !== undefined,
+      cel: 'has(self.pathParams) || has(self.headers) || has(self.queryParams) || has(self.cel)',
+      holds: ({ pathParams, headers, queryParams, cel }) => (pathParams ?? headers ?? queryParams ?? cel) !== undefined,
       message: 'must have a condition: to match every request, omit when',
     },
   ],
@@ -175,6 +189,7 @@ const when = withRules(
 interface Body {
   readonly body?: string | undefined;
   readonly bodyBase64?: string | undefined;
+  readonly template?: string | undefined;
   readonly status?: number | undefined;
 }
 
@@ -196,6 +211,12 @@ const bodyRules: readonly Rule<Body>[] = [
     holds: ({ body, bodyBase64 }) => body === undefined || bodyBase64 === undefined,
     message: 'must be omitted if bodyBase64 is set',
     field: 'body',
+  },
+  {
+    cel: '!has(self.template) || !has(self.bodyBase64)',
+    holds: ({ template, bodyBase64 }) => template === undefined || bodyBase64 === undefined,
+    message: 'must be omitted if template is set: expressions need body',
+    field: 'bodyBase64',
   },
   {
     cel: `!${BODYLESS_ITEM} || (!has(self.body) && !has(self.bodyBase64))`,
@@ -239,6 +260,7 @@ const response = withRules(
         'The response body in base64 (RFC 4648, with padding, on one line), for content that is not text, for example iVBORw0KGgo=.',
       ),
     delay,
+    template,
   }),
   bodyRules,
 ).describe('A mock response and the conditions under which it is returned.');

@@ -37,6 +37,11 @@ describe('the stages of an exchange', () => {
       ['Request received', 0, 1],
       ['Fallback sent', 1, 10],
     ]);
+    expect(spans({ ...forwarded, outcome: 'fallback', delayMs: 7 })).toEqual([
+      ['Request received', 0, 1],
+      ['Upstream failed', 1, 3],
+      ['Delay', 3, 10],
+    ]);
     expect(spans({ ...forwarded, status: 502, upstreamFirstByteMs: 0 })).toEqual([
       ['Request received', 0, 1],
       ['No upstream response', 1, 10],

@@ -41,6 +41,19 @@ export const stagesOf = (timed: Timed): readonly Stage[] => {
       rest(sent, `From the end of the delay until the ${what} was sent and recorded`, delayedMs),
     ];
   }
+  if (outcome === 'fallback' && delayMs > 0) {
+    const failedMs = Math.max(receivedMs, durationMs - delayMs);
+    return [
+      received,
+      {
+        name: 'Upstream failed',
+        explanation: 'From the end of the request until the fallback was recorded',
+        fromMs: receivedMs,
+        toMs: failedMs,
+      },
+      rest('Delay', 'The planned delay of the fallback', failedMs),
+    ];
+  }
   if (outcome === 'fallback')
     return [
       received,

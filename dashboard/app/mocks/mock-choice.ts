@@ -17,7 +17,12 @@ export const readMockChoice = (form: FormData | URLSearchParams): MockChoice => 
   return {
     place: place === 'json' || place === 'response' ? place : undefined,
     name: text(MOCK_FIELDS.name)?.trim(),
-    conditions: form.has(CHOSEN) ? form.getAll(MOCK_FIELDS.condition).slice(0, LIMITS.conditionsMax * 3).map(Number) : undefined,
+    conditions: form.has(CHOSEN)
+      ? form
+          .getAll(MOCK_FIELDS.condition)
+          .slice(0, LIMITS.conditionsMax * 3)
+          .map(Number)
+      : undefined,
     position: Number.isSafeInteger(position) && position >= 0 ? position : 0,
   };
 };

@@ -90,7 +90,9 @@ const ResponseFields = ({ options }: { readonly options: MockOptions }) => {
           Only requests that meet all selected conditions get this response. This request meets all of them.
         </p>
         {LISTS.map(({ list, label }) => {
-          const rows = conditions.flatMap((condition, index) => (condition.list === list ? [{ condition, index }] : []));
+          const rows = conditions.flatMap((condition, index) =>
+            condition.list === list ? [{ condition, index }] : [],
+          );
           if (rows.length === 0) return null;
           return (
             <div key={list} role="group" aria-label={label} className="flex flex-col gap-1">
@@ -106,9 +108,7 @@ const ResponseFields = ({ options }: { readonly options: MockOptions }) => {
                     defaultChecked={condition.isChosen}
                     className="mt-0.5 size-4 shrink-0 accent-accent"
                   />
-                  <bdi className="line-clamp-2 min-w-0 font-mono text-small break-all">
-                    {textOf(condition)}
-                  </bdi>
+                  <bdi className="line-clamp-2 min-w-0 font-mono text-small break-all">{textOf(condition)}</bdi>
                 </label>
               ))}
             </div>

@@ -135,10 +135,12 @@ export const explanationSchema = named(
           name: z.string(),
           unmet: z.array(
             z.object({
-              on: z.string().describe('Field of `when` that has the condition: pathParams, headers or queryParams.'),
-              name: z.string(),
-              type: z.string(),
-              value: z.string().optional(),
+              on: z
+                .string()
+                .describe('Field of `when` that has the condition: pathParams, headers, queryParams or cel.'),
+              name: z.string().describe('Empty for an expression.'),
+              type: z.string().describe('How the value is compared. CEL: an expression.'),
+              value: z.string().optional().describe('The value or the expression.'),
               seen: z.array(z.string()).describe('The first values that the request has, shortened.'),
               seenCount: whole().describe('Number of all values.'),
               message: z.string().describe('What the condition needs, and what the request has.'),

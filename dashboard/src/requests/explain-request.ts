@@ -20,10 +20,10 @@ export interface RequestExplanation extends Explanation {
 
 /** Explains the response to a captured request with the current endpoints. Rejects with `SourceError`. */
 export const explainRequest = async ({ resources }: Backend, row: LogRow): Promise<RequestExplanation> => {
-  const { id, namespace, project, method, path, query, requestHeaders: headers, requestBody: body } = row;
+  const { id, namespace, project, receivedAtUs, method, path, query, requestHeaders: headers, requestBody: body } = row;
   const objects = await resources.list('Endpoint', namespace);
   const candidates = objects.flatMap((object) => candidateOf(object, project));
-  const explanation = explain(candidates, { method, path, query, headers, body });
+  const explanation = explain(candidates, { id, receivedAtUs, project, method, path, query, headers, body });
   const { name } = explanation.endpoint ?? {};
   const now = objects.find(({ metadata }) => metadata.name === name)?.metadata;
   return {

@@ -2,14 +2,16 @@ import type { ConfigObject } from '@standin/contract';
 import {
   compileConditions,
   hasParameters,
+  parameterNames,
   parsePathPattern,
   parseUrlTemplate,
   type PathPattern,
   type UrlTemplate,
 } from '@standin/responses';
 import type { TableEntry } from '../match/routing-table.ts';
-import type { ConditionalMock, Endpoint } from '../request/route.ts';
+import type { ConditionalMock, Endpoint, MockSource } from '../request/route.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
+import { MockRenderer } from '../respond/mock-renderer.ts';
 
 type EndpointConfig = Extract<ConfigObject, { kind: 'Endpoint' }>;
 
@@ -33,14 +35,11 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
   switch (action.kind) {
     case 'Withheld':
       return { kind: 'Withheld', config, pattern: anyPatternOf(slug), responses: [] };
-    case 'JSON':
-      return {
-        kind: 'JSON',
-        config,
-        pattern: patternOf(slug),
-        responses: responsesOf(config),
-        mock: new MockAnswer(action),
-      };
+    case 'JSON': {
+      const pattern = patternOf(slug);
+      const responses = responsesOf(config, pattern);
+      return { kind: 'JSON', config, pattern, responses, mock: mockSource(action, pattern) };
+    }
     case 'Forward': {
       const url = URL.parse(action.url);
       if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -48,12 +47,12 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
       }
       const pattern = patternOf(slug);
       const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
-      const fallback = action.fallback && { on: action.fallback.on, mock: new MockAnswer(action.fallback.mock) };
+      const fallback = action.fallback && { on: action.fallback.on, mock: mockSource(action.fallback.mock, pattern) };
       return {
         kind: 'Forward',
         config,
         pattern,
-        responses: responsesOf(config),
+        responses: responsesOf(config, pattern),
         forward: action,
         urlTemplate,
         fallback,
@@ -62,13 +61,21 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
   }
 };
 
-const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMock[] =>
+const responsesOf = (
+  { responses = [] }: EndpointConfig,
+  pattern: PathPattern | undefined,
+): readonly ConditionalMock[] =>
   responses.map(({ name, mock, ...conditions }) => ({
     kind: 'JSON',
     name,
     conditions: compileConditions(conditions),
-    mock: new MockAnswer(mock),
+    mock: mockSource(mock, pattern),
   }));
+
+const mockSource = (mock: ConstructorParameters<typeof MockAnswer>[0], pattern: PathPattern | undefined): MockSource =>
+  mock.template === undefined
+    ? new MockAnswer(mock)
+    : new MockRenderer(mock, pattern === undefined ? [] : parameterNames(pattern));
 
 /**
  * Returns the pattern of a slug that only a newer version may be able to parse, so that no less specific endpoint responds: every

@@ -66,6 +66,8 @@ beforeAll(async () => {
         ]),
       ),
       forwards('/late', unreachable, ['Unreachable'], { ...STALE, delay: { kind: 'Fixed', fixedMs: DELAY_MS } }),
+      forwards('/rendered', unreachable, ['Unreachable'], { ...STALE, body: '"${request.method}"', template: 'CEL' }),
+      forwards('/failing', unreachable, ['Unreachable'], { ...STALE, body: '${request.json.id}', template: 'CEL' }),
       forwards('/proxied', urlOf(looping), FALLBACK_REASONS),
     ],
   });
@@ -156,6 +158,19 @@ describe('the fallback', () => {
     const row = await rowOf();
     expect(row).toMatchObject({ outcome: 'fallback', delayUs: DELAY_MS * 1_000 });
     expect(row?.durationUs).toBeGreaterThanOrEqual(DELAY_MS * 1_000);
+  });
+
+  test('is rendered if it has a template, and the row has both reasons if that fails', async () => {
+    expect((await ask('/rendered')).body.toString()).toBe('"POST"');
+    expect(await rowOf()).toMatchObject({ outcome: 'fallback', templateError: '' });
+    marker += 1;
+    expect((await ask('/failing')).status).toBe(500);
+    const row = await rowOf();
+    expect(row).toMatchObject({ outcome: 'template_failed', status: 500 });
+    expect([row?.upstreamError, row?.templateError]).toEqual([
+      expect.stringContaining('refused the connection'),
+      expect.stringContaining('JSON'),
+    ]);
   });
 
   test.each(['Content-Length: 100\r\n\r\nabc', 'Content-Length: 100\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n'])(

@@ -5,8 +5,9 @@ import { buildMockRow, buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
-import { upstreamProblem } from '../request/problem.ts';
-import type { Fallback, ForwardEndpoint, Mock } from '../request/route.ts';
+import { expressionsOf } from '../request/expressions.ts';
+import { failureProblem } from '../request/problem.ts';
+import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/route.ts';
 import { Capture } from './capture.ts';
 import { discard } from './discard.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
@@ -117,7 +118,7 @@ class Relay {
     this.#call.span?.end({ error: code });
     const fallback = this.#fallbackOn(REASONS[code]);
     if (fallback !== undefined) return this.#fallBack(fallback, message);
-    const { status, headers, body } = upstreamProblem(code, message);
+    const { status, headers, body } = failureProblem(code, message);
     const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
     await this.#record({
       outcome: code === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_failed',
@@ -167,14 +168,15 @@ class Relay {
     return undefined;
   }
 
-  #fallbackOn(reason: FallbackReason): Mock | undefined {
+  #fallbackOn(reason: FallbackReason): MockSource | undefined {
     const { fallback } = this.#call;
     return fallback?.on.includes(reason) ? fallback.mock : undefined;
   }
 
   /** Records the fallback, with what the upstream did. */
-  async #fallBack(mock: Mock, upstreamError: string): Promise<Mock> {
+  async #fallBack(source: MockSource, upstreamError: string): Promise<Mock> {
     const { upstreamUrl } = this.#call;
+    const mock = source.mockFor(() => expressionsOf(this.#accepted));
     const upstream = { upstreamUrl, upstreamError, upstreamFirstByteUs: this.#firstByteUs };
     await this.#options.recorder.exchange(buildMockRow(this.#accepted, mock, upstream));
     return mock;

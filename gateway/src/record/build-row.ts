@@ -15,6 +15,8 @@ export interface Answered {
   readonly upstreamUrl: string;
   readonly upstreamError: string;
   readonly upstreamFirstByteUs: number;
+  /** Absent if no template failed. */
+  readonly templateError?: string;
   /** How long the response is held back after it is recorded, in microseconds. */
   readonly delayUs: number;
 }
@@ -72,7 +74,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     quotaPermit: permit.number,
     response: responseNameOf(accepted.responder),
     delayUs: answered.delayUs,
-    templateError: '',
+    templateError: answered.templateError ?? '',
   };
 };
 
@@ -86,7 +88,8 @@ export const buildMockRow = (
   upstream?: Pick<Answered, 'upstreamUrl' | 'upstreamError' | 'upstreamFirstByteUs'>,
 ): LogRow =>
   buildRow(accepted, {
-    outcome: upstream === undefined ? 'mocked' : 'fallback',
+    outcome: upstream === undefined || mock.outcome === 'template_failed' ? mock.outcome : 'fallback',
+    templateError: mock.templateError,
     status: mock.status,
     headers: mock.headers(accepted.exchange.date()),
     trailers: [],

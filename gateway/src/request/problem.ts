@@ -1,10 +1,10 @@
 import {
   REJECTED_HEADER,
   REJECTIONS,
-  UPSTREAM_FAILURES,
+  RESPONSE_FAILURES,
   type HeaderPair,
   type RejectionCode,
-  type UpstreamFailureCode,
+  type ResponseFailureCode,
 } from '@standin/contract';
 import type { Refusal } from './refusal.ts';
 
@@ -63,6 +63,6 @@ export const rejectionProblem = (refusal: Refusal): Problem => {
   return known;
 };
 
-/** Returns the response to an accepted request whose upstream failed. */
-export const upstreamProblem = (code: UpstreamFailureCode, detail: string): Problem =>
-  problem(code, { ...UPSTREAM_FAILURES[code], detail }, []);
+/** Returns the response to an accepted request whose upstream or template failed. */
+export const failureProblem = (code: ResponseFailureCode, detail: string): Problem =>
+  problem(code, { ...RESPONSE_FAILURES[code], detail }, []);

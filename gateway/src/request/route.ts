@@ -4,12 +4,22 @@ import type {
   EndpointConfig,
   FallbackReason,
   HeaderPair,
+  Outcome,
   ProjectConfig,
 } from '@standin/contract';
-import type { CompiledCondition, PathParameters, PathPattern, UrlTemplate } from '@standin/responses';
+import type {
+  CompiledCondition,
+  PathParameters,
+  PathPattern,
+  RequestExpressions,
+  UrlTemplate,
+} from '@standin/responses';
 
-/** A mock response that was checked when the configuration arrived. */
+/** A mock response to a request. */
 export interface Mock {
+  readonly outcome: Extract<Outcome, 'mocked' | 'template_failed'>;
+  /** The reason if the outcome is `template_failed`. Otherwise empty. */
+  readonly templateError: string;
   readonly status: number;
   /** Returns the headers in order, with their case, including `Date`. */
   headers(date: string): readonly HeaderPair[];
@@ -20,18 +30,24 @@ export interface Mock {
   readonly delay: DelayConfig | undefined;
 }
 
+/** Makes the mock for each request. Checked when the configuration arrived. */
+export interface MockSource {
+  /** Returns the mock for a request. Calls `expressions` only if the mock has any. Never throws. */
+  mockFor(expressions: () => RequestExpressions): Mock;
+}
+
 /** A mock that responds to requests that meet its conditions. */
 export interface ConditionalMock {
   readonly kind: 'JSON';
   readonly name: string;
   readonly conditions: readonly CompiledCondition[];
-  readonly mock: Mock;
+  readonly mock: MockSource;
 }
 
 /** The mock that responds if the upstream fails for one of the reasons. */
 export interface Fallback {
   readonly on: readonly FallbackReason[];
-  readonly mock: Mock;
+  readonly mock: MockSource;
 }
 
 interface CompiledEndpoint {
@@ -45,7 +61,7 @@ interface CompiledEndpoint {
 /** An endpoint that is ready to serve requests. */
 type ServedEndpoint = CompiledEndpoint &
   (
-    | { readonly kind: 'JSON'; readonly mock: Mock }
+    | { readonly kind: 'JSON'; readonly mock: MockSource }
     | {
         readonly kind: 'Forward';
         readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
@@ -57,11 +73,12 @@ type ServedEndpoint = CompiledEndpoint &
 
 export type ForwardEndpoint = Extract<ServedEndpoint, { kind: 'Forward' }>;
 
-/** What responds to a request: one of the endpoint's responses, or the action of the endpoint. */
-export type Responder = ConditionalMock | ServedEndpoint;
+/** What responds to a request: a mock, or the upstream of the endpoint. `name` is the name of the response, if it has one. */
+export type Responder = { readonly kind: 'JSON'; readonly name?: string; readonly mock: Mock } | ForwardEndpoint;
 
 /** Returns the name of the response, or an empty name if the action of the endpoint responds. */
-export const responseNameOf = (responder: Responder): string => ('name' in responder ? responder.name : '');
+export const responseNameOf = (responder: Responder): string =>
+  responder.kind === 'JSON' ? (responder.name ?? '') : '';
 
 /** A `Withheld` endpoint is one that only a newer version of the gateway can serve. */
 export type Endpoint = ServedEndpoint | (CompiledEndpoint & { readonly kind: 'Withheld' });

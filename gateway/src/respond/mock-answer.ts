@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { DelayConfig, HeaderPair, JsonMockConfig, ResponseConfig } from '@standin/contract';
-import type { Mock } from '../request/route.ts';
+import type { Mock, MockSource } from '../request/route.ts';
 
 /**
  * Headers that a mock must not have, because the gateway itself frames responses and manages connections. `standin-rejected` would
@@ -37,7 +37,9 @@ type MockConfig = JsonMockConfig & Partial<Pick<ResponseConfig['mock'], 'bodyEnc
  * A prepared mock, for which a request computes only the date. Throws an error with a readable message if HTTP cannot carry the
  * mock.
  */
-export class MockAnswer implements Mock {
+export class MockAnswer implements Mock, MockSource {
+  readonly outcome = 'mocked';
+  readonly templateError = '';
   readonly status: number;
   readonly delay: DelayConfig | undefined;
   readonly #text: string;
@@ -68,6 +70,10 @@ export class MockAnswer implements Mock {
     if (this.#hasOwnDate) this.#datedHeaders = this.#headers;
   }
 
+  mockFor(): Mock {
+    return this;
+  }
+
   /** Returns the headers in order, with their case, including `Date`. Returns the same array for the same date. */
   headers(date: string): readonly HeaderPair[] {
     if (!this.#hasOwnDate && date !== this.#date) {
@@ -89,7 +95,8 @@ export class MockAnswer implements Mock {
   }
 }
 
-const checkHeader = (name: string, value: string): void => {
+/** Throws an error with a readable message if a mock cannot have the header. */
+export const checkHeader = (name: string, value: string): void => {
   validateHeaderName(name);
   validateHeaderValue(name, value);
   if (RESERVED_HEADERS.has(name.toLowerCase())) {

@@ -16,6 +16,7 @@ import { RoutingTable } from '../match/routing-table.ts';
 import { BASIC_OBJECTS, endpoint, KEY, sha256, URI } from '../gateway.testing.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
+import { responseNameOf } from '../request/route.ts';
 import { chooseResponder } from './respond.ts';
 
 const word = fc.constantFrom('a', 'b', 'x-api-key');
@@ -25,10 +26,18 @@ const condition: fc.Arbitrary<ValueCondition> = fc.oneof(
   fc.record({ name: word, type: fc.constantFrom('Present' as const, 'Absent' as const) }),
 );
 const conditions = fc.array(condition, { maxLength: 1 });
+const cel = fc.constantFrom(
+  'request.json.total > 10',
+  'request.path == "/a"',
+  'request.json.nothing == 1',
+  'random(0, 1) == 1',
+);
 const conditionsOf = { pathParams: conditions, headers: conditions, queryParams: conditions };
 const mock = { status: 200, headers: [], body: '', bodyEncoding: 'utf8' as const };
 const responses: fc.Arbitrary<ResponseConfig[]> = fc
-  .array(fc.record(conditionsOf), { maxLength: 4 })
+  .array(fc.record({ ...conditionsOf, cel }, { requiredKeys: ['pathParams', 'headers', 'queryParams'] }), {
+    maxLength: 4,
+  })
   .map((items) => items.map((item, index) => ({ ...item, name: `r${index}`, mock })));
 
 const method = fc.constantFrom<Method>('GET', 'POST');
@@ -58,14 +67,17 @@ interface Asked {
   readonly headers: HeaderPair[];
 }
 
+const RECEIVED = { id: 'request', receivedAtUs: 0, body: Buffer.from('{"total": 11}') };
+
 /** Returns the endpoint and the response that a gateway chooses, or the code of its refusal. */
 const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   const table = tableOf([...BASIC_OBJECTS.filter(({ kind }) => kind !== 'Endpoint'), ...configs]);
   const head = { ...asked, projectUri: URI } as unknown as RequestHead;
   const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
   if (route instanceof Refusal) return route.code;
-  const responder = chooseResponder(head, route);
-  return [route.endpoint.config.name, 'name' in responder ? responder.name : undefined];
+  const { receivedAtUs, ...received } = RECEIVED;
+  const responder = chooseResponder({ ...received, exchange: { receivedAtUs }, head, route });
+  return [route.endpoint.config.name, responseNameOf(responder) || undefined];
 };
 
 const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
@@ -74,7 +86,7 @@ const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown =>
     responses: () =>
       (config.responses ?? []).map((response) => ({ name: response.name, conditions: compileConditions(response) })),
   }));
-  const explanation = explain(candidates, { ...asked, body: new Uint8Array() });
+  const explanation = explain(candidates, { ...asked, ...RECEIVED, project: 'shop' });
   return explanation.rejection ?? [explanation.endpoint?.name, explanation.response];
 };
 

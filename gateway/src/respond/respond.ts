@@ -1,13 +1,16 @@
-import { meetsConditions, RequestFacts } from '@standin/responses';
+import { meetsConditions, type RequestExpressions } from '@standin/responses';
 import type { Exchange } from '../request/exchange.ts';
-import type { RequestHead } from '../request/request-head.ts';
-import type { Mock, Responder, Route } from '../request/route.ts';
+import { expressionsOf, type Asked } from '../request/expressions.ts';
+import type { Mock, Responder } from '../request/route.ts';
 
-/** Returns the first response whose conditions the request meets, or the endpoint's action if there is none. */
-export const chooseResponder = ({ headers, query }: RequestHead, { endpoint, parameters }: Route): Responder => {
-  if (endpoint.responses.length === 0) return endpoint;
-  const facts = new RequestFacts({ headers, query, parameters });
-  return endpoint.responses.find(({ conditions }) => meetsConditions(facts, conditions)) ?? endpoint;
+/** Returns the mock of the first response whose conditions the request meets. If there is none, the endpoint's action responds. */
+export const chooseResponder = (asked: Asked): Responder => {
+  const { endpoint } = asked.route;
+  let made: RequestExpressions | undefined;
+  const expressions = (): RequestExpressions => (made ??= expressionsOf(asked));
+  const response = endpoint.responses.find(({ conditions }) => meetsConditions(expressions(), conditions));
+  if (response !== undefined) return { kind: 'JSON', name: response.name, mock: response.mock.mockFor(expressions) };
+  return endpoint.kind === 'JSON' ? { kind: 'JSON', mock: endpoint.mock.mockFor(expressions) } : endpoint;
 };
 
 /** Sends the mock verbatim. */

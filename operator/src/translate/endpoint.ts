@@ -1,8 +1,15 @@
 import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig } from '@standin/contract';
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
-import { hasParameters, parsePathPattern, parseUrlTemplate, type PathPattern } from '@standin/responses';
+import {
+  hasParameters,
+  parameterNames,
+  parsePathPattern,
+  parseUrlTemplate,
+  type PathPattern,
+} from '@standin/responses';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
-import { jsonMockOf, jsonProblems, responseProblems, responsesOf } from './responses.ts';
+import { jsonMockOf, responseProblems, responsesOf } from './responses.ts';
+import { mockProblems, expressionSizeProblems } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
@@ -12,9 +19,12 @@ export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings
   const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
   if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
   const isJsonActive = spec.action === 'JSON' || spec.forward?.fallback !== undefined;
+  const tooMany = expressionSizeProblems(spec.responses, isJsonActive ? spec.json : undefined);
+  if (tooMany.length > 0) return tooMany;
+  const parameters = slug === undefined ? [] : parameterNames(slug.pattern);
   return [
-    ...responseProblems(spec, slug?.pattern),
-    ...(isJsonActive ? jsonProblems('spec.json.body', spec.json ?? {}) : []),
+    ...responseProblems(spec, parameters),
+    ...(isJsonActive ? mockProblems('spec.json', spec.json ?? {}, parameters) : []),
     ...(spec.action === 'Forward' ? upstreamProblems(spec, slug?.pattern, settings) : []),
   ];
 };

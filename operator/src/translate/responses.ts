@@ -1,24 +1,32 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS, type DelayConfig, type HeaderPair, type JsonMockConfig, type ResponseConfig } from '@standin/contract';
 import { conditionsOf, durationMs, type EndpointSpec, type Problem } from '@standin/crds';
-import { isParameterValue, parameterNames, parseRegularExpression, type PathPattern } from '@standin/responses';
-import { jsonFault } from './json-document.ts';
+import {
+  describeMistake,
+  isJsonContent,
+  isParameterValue,
+  parseExpression,
+  parseRegularExpression,
+} from '@standin/responses';
+import { jsonProblems, mockProblems } from './templates.ts';
 
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
 type Headers = readonly { readonly name: string; readonly value: string }[];
 
 /** Checks the rules that a schema cannot express. */
-export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | undefined): readonly Problem[] => {
-  const { responses = [], json } = spec;
-  const names = new Set(pattern === undefined ? [] : parameterNames(pattern));
+export const responseProblems = (
+  { responses = [], json }: EndpointSpec,
+  parameters: readonly string[],
+): readonly Problem[] => {
   const bytes = responses.reduce(
     (sum, { body = '', bodyBase64 = '' }) => sum + Buffer.byteLength(body) + Buffer.byteLength(bodyBase64, 'base64'),
     Buffer.byteLength(json?.body ?? ''),
   );
   const max = LIMITS.responseBodiesBytesMax;
   return [
-    ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, names)),
+    ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, parameters)),
     ...expressionProblems(responses),
+    ...celProblems(responses, parameters),
     ...(responses.length > 0 && bytes > max
       ? [
           {
@@ -30,9 +38,9 @@ export const responseProblems = (spec: EndpointSpec, pattern: PathPattern | unde
   ];
 };
 
-const problemsOf = (response: ResponseSpec, path: string, parameters: ReadonlySet<string>): readonly Problem[] => [
+const problemsOf = (response: ResponseSpec, path: string, parameters: readonly string[]): readonly Problem[] => [
   ...(response.when?.pathParams ?? []).flatMap(({ name, type, value }, index) => [
-    ...(parameters.has(name)
+    ...(parameters.includes(name)
       ? []
       : [
           {
@@ -52,8 +60,28 @@ const problemsOf = (response: ResponseSpec, path: string, parameters: ReadonlySe
   ...(contentTypes(response.headers).length > 1
     ? [{ path: `${path}.headers`, message: 'must contain content-type at most once' }]
     : []),
-  ...bodyProblems(response, path),
+  ...(response.bodyBase64 === undefined
+    ? mockProblems(path, response, parameters)
+    : base64Problems(`${path}.bodyBase64`, response.bodyBase64, response.headers)),
 ];
+
+/** Finds mistakes in expressions. */
+const celProblems = (responses: readonly ResponseSpec[], parameters: readonly string[]): readonly Problem[] =>
+  responses.flatMap(({ when }, index) => {
+    const message = when?.cel === undefined ? undefined : celFault(when.cel, parameters);
+    return message === undefined ? [] : [{ path: `spec.responses[${index}].when.cel`, message }];
+  });
+
+const celFault = (source: string, parameters: readonly string[]): string | undefined => {
+  const parsed = parseExpression(source, parameters);
+  if (!parsed.ok) return describeMistake(source, parsed);
+  const { name } = parsed.expression.type;
+  if (name === 'bool' || name === 'dyn') return undefined;
+  return describeMistake(source, {
+    offset: 0,
+    message: `the value has the type ${name}, but a condition has the type bool`,
+  });
+};
 
 /** Finds mistakes in regular expressions. Checks their size together, which limits the time that a request takes. */
 const expressionProblems = (responses: readonly ResponseSpec[]): readonly Problem[] => {
@@ -81,49 +109,28 @@ const CONDITIONS = ['pathParams', 'headers', 'queryParams'] as const;
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const bodyProblems = (response: ResponseSpec, path: string): readonly Problem[] => {
-  const { bodyBase64, headers } = response;
-  if (bodyBase64 === undefined) return jsonProblems(`${path}.body`, { body: bodyOf(response), headers });
-  if (!BASE64.test(bodyBase64))
-    return [{ path: `${path}.bodyBase64`, message: 'must be base64 (RFC 4648, with padding, on one line)' }];
-  if (isJson(headers) && !isUtf8(Buffer.from(bodyBase64, 'base64')))
-    return [
-      { path: `${path}.bodyBase64`, message: 'is not UTF-8, which JSON must be: set another content-type in headers' },
-    ];
-  return jsonProblems(`${path}.bodyBase64`, { body: bodyOf(response), headers });
+const base64Problems = (path: string, base64: string, headers: Headers = []): readonly Problem[] => {
+  if (!BASE64.test(base64)) return [{ path, message: 'must be base64 (RFC 4648, with padding, on one line)' }];
+  if (!isJsonContent(headers.map(({ name, value }) => [name, value]))) return [];
+  const bytes = Buffer.from(base64, 'base64');
+  if (!isUtf8(bytes))
+    return [{ path, message: 'is not UTF-8, which JSON must be: set another content-type in headers' }];
+  return bytes.length === 0 ? [] : jsonProblems(path, bytes.toString());
 };
-
-/** Returns the body as text. Bytes that are not UTF-8 become replacement characters. */
-const bodyOf = ({ body, bodyBase64 }: ResponseSpec): string =>
-  bodyBase64 === undefined ? (body ?? '') : Buffer.from(bodyBase64, 'base64').toString();
 
 const contentTypes = (headers: Headers = []): Headers =>
   headers.filter(({ name }) => name.toLowerCase() === 'content-type');
 
-/** Returns whether the content type is JSON or not set. */
-const isJson = (headers: Headers | undefined): boolean =>
-  contentTypes(headers).every(({ value }) => /^[^;]*[/+]json[ \t]*(;|$)/i.test(value));
-
-/** Finds a mistake in a body that must be JSON, because its content type is JSON or is not set. */
-export const jsonProblems = (
-  path: string,
-  { body = '', headers = [] }: { readonly body?: string | undefined; readonly headers?: Headers | undefined },
-): readonly Problem[] => {
-  const fault = body === '' || !isJson(headers) ? undefined : jsonFault(body);
-  if (fault === undefined) return [];
-  const { line, column, message } = fault;
-  return [{ path, message: `is not a JSON document: ${message} at line ${line}, column ${column}` }];
-};
-
 /** Returns the responses with all defaults. */
 export const responsesOf = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
-  responses.map(({ name, when, status = 200, headers = [], body, bodyBase64, delay }) => {
+  responses.map(({ name, when, status = 200, headers = [], body, bodyBase64, delay, template }) => {
     const text = bodyBase64 ?? body ?? '';
     return {
       name,
       ...conditionsOf(when),
       mock: {
         ...{ status, headers: mockHeaders(text, headers), body: text },
+        ...(template !== undefined && { template }),
         bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
         ...(delay !== undefined && { delay: delayOf(delay) }),
       },
@@ -146,9 +153,10 @@ const delayOf = ({ type, fixed = '', uniform, logNormal }: DelaySpec): DelayConf
 
 /** Returns the mock in `spec.json`, with all defaults. */
 export const jsonMockOf = ({ json }: EndpointSpec): JsonMockConfig => {
-  const { body = '', status = 200, headers = [], delay } = json ?? {};
+  const { body = '', status = 200, headers = [], delay, template } = json ?? {};
   return {
     ...{ status, body, headers: mockHeaders(body, headers) },
+    ...(template !== undefined && { template }),
     ...(delay !== undefined && { delay: delayOf(delay) }),
   };
 };

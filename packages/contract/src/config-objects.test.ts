@@ -18,6 +18,9 @@ const endpoint: EndpointConfig = {
   },
   action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
 };
+const delay = { kind: 'Fixed', fixedMs: 1 } as const;
+const mock = { status: 200, headers: [], body: '{}' };
+const upstream = { kind: 'Forward', url: 'http://a', timeoutMs: 1, viaService: false } as const;
 const expression = { name: 'a', type: 'RegularExpression', value: 'b' } as const;
 
 test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
@@ -34,11 +37,24 @@ test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
     { responses: [response, { ...response, queryParams: [expression] }] },
     ['responses', 'regular-expressions'],
   ],
+  ['an expression', { responses: [{ ...response, cel: 'true' }] }, ['responses', 'expressions']],
   ['a template', { action: { kind: 'JSON', status: 200, headers: [], body: '{}', template: 'CEL' } }, ['templates']],
   [
     'a template of a response',
     { responses: [{ ...response, mock: { ...response.mock, template: 'CEL' } }] },
     ['responses', 'templates'],
+  ],
+  ['a delay', { action: { kind: 'JSON', ...mock, delay } }, ['delays']],
+  [
+    'a delay of a response',
+    { responses: [response, { ...response, mock: { ...response.mock, delay } }] },
+    ['responses', 'delays'],
+  ],
+  ['a fallback', { action: { ...upstream, fallback: { on: ['Timeout'], mock } } }, ['fallback']],
+  [
+    'a delay of a fallback',
+    { action: { ...upstream, fallback: { on: ['Timeout'], mock: { ...mock, delay } } } },
+    ['delays', 'fallback'],
   ],
 ])('an endpoint with %s needs the features for it', (_name, more, features) => {
   expect(featuresOf({ ...endpoint, ...more })).toEqual(features);

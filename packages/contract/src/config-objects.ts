@@ -83,6 +83,8 @@ const responseConfig = z.strictObject({
   pathParams: z.array(valueCondition).readonly(),
   headers: z.array(valueCondition).readonly(),
   queryParams: z.array(valueCondition).readonly(),
+  /** An expression in CEL whose value must be true. */
+  cel: z.string().optional(),
   mock: jsonMock.extend({ bodyEncoding: z.enum(['utf8', 'base64']) }),
 });
 
@@ -143,6 +145,7 @@ export const CONFIG_FEATURES = [
   'delays',
   'templates',
   'fallback',
+  'expressions',
 ] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
@@ -162,6 +165,7 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
     templates: mocksOf(object).some(({ template }) => template !== undefined),
     delays: mocksOf(object).some(({ delay }) => delay !== undefined),
     fallback: object.action.kind === 'Forward' && object.action.fallback !== undefined,
+    expressions: (object.responses ?? []).some(({ cel }) => cel !== undefined),
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);
 };

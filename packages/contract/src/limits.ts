@@ -94,8 +94,10 @@ export const LIMITS = {
   /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
   matchedValuesLengthMax: 1_024,
   expressionLengthMax: 1_024,
+  /** All expressions of an Endpoint together, in conditions and templates. The parser takes up to 5 µs for a character. */
+  expressionsLengthMax: 8_192,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
-  expressionNestingMax: 24,
+  expressionNestingMax: 32,
   /** For all expressions that are evaluated for one request. One unit is about 10 ns, so they take about 10 ms together. */
   expressionUnitsMax: 1_000_000,
   /** Items of a list that an expression makes. */
@@ -107,8 +109,8 @@ export const LIMITS = {
   expressionJsonNestingMax: 100,
   /** Decoding a larger form can take more than 20 ms. */
   expressionFormBytesMax: 64 * 1024,
-  /** In all templates of an Endpoint together. Each one takes memory in every gateway. */
-  templateExpressionsMax: 200,
+  /** In all templates of an Endpoint together. */
+  templateExpressionsMax: 100,
   /** A rendered body. The text of a template and the values of a request together. */
   renderedBodyBytesMax: 1024 * 1024,
   headerNameLengthMax: 256,

@@ -182,3 +182,10 @@ export const UPSTREAM_FAILURES = {
   upstream_timeout: { status: 504, title: 'The upstream did not respond in time' },
 } as const;
 export type UpstreamFailureCode = keyof typeof UPSTREAM_FAILURES;
+
+/** All responses of the gateway itself to requests that were accepted. */
+export const RESPONSE_FAILURES = {
+  ...UPSTREAM_FAILURES,
+  template_failed: { status: 500, title: 'A template of the response could not be rendered' },
+} as const;
+export type ResponseFailureCode = keyof typeof RESPONSE_FAILURES;

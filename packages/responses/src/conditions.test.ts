@@ -1,19 +1,25 @@
 import type { HeaderPair, ValueCondition } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
-import { compileConditions, meetsConditions } from './conditions.ts';
-import { RequestFacts } from './request-facts.ts';
+import { compileConditions, meetsConditions, unmetConditions } from './conditions.ts';
+import { expressionsFor } from './request-expressions.testing.ts';
 
 interface Asked {
   readonly headers?: readonly HeaderPair[];
   readonly query?: string;
   readonly parameters?: Readonly<Record<string, readonly string[]>>;
+  readonly body?: Uint8Array;
 }
 
 const meets = (wanted: Partial<Parameters<typeof compileConditions>[0]>, asked: Asked): boolean => {
-  const { headers = [], query = '', parameters = {} } = asked;
+  const { headers = [], query = '', parameters = {}, body } = asked;
   const conditions = compileConditions({ pathParams: [], headers: [], queryParams: [], ...wanted });
   return meetsConditions(
-    new RequestFacts({ headers, query, parameters: new Map(Object.entries(parameters)) }),
+    expressionsFor({
+      headers,
+      query,
+      parameters: new Map(Object.entries(parameters)),
+      ...(body !== undefined && { body }),
+    }),
     conditions,
   );
 };
@@ -154,4 +160,34 @@ test('all kinds of conditions must be met', () => {
   expect(meets(wanted, { ...asked, parameters: { id: ['2'] } })).toBe(false);
   expect(meets(wanted, { ...asked, headers: [] })).toBe(false);
   expect(meets(wanted, { ...asked, query: '' })).toBe(false);
+});
+
+describe('an expression', () => {
+  test.each<[string, string, boolean]>([
+    ['request.json.total > 10', '{"total": 11}', true],
+    ['request.json.total > 10', '{"total": 10}', false],
+    ['request.json.total > 10', '{"total": "11"}', false],
+    ['request.json.total > 10', '{}', false],
+    ['request.json.total > 10', 'no JSON', false],
+    ['request.json.total', '{"total": 1}', false],
+    ['path.id == "7"', '', true],
+    ['this is not CEL', '', false],
+  ])('%s is checked against %s', (cel, body, expected) => {
+    expect(meets({ cel }, { body: Buffer.from(body), parameters: { id: ['7'] } })).toBe(expected);
+  });
+
+  test('is evaluated only if the other conditions are met', () => {
+    const conditions = compileConditions({
+      ...{ pathParams: [], headers: [present('a')], queryParams: [] },
+      cel: 'request.json == 1',
+    });
+    expect(unmetConditions(expressionsFor(), conditions)).toMatchObject([{ condition: { on: 'headers' } }]);
+    expect(unmetConditions(expressionsFor({ headers: [['a', '']] }), conditions)).toMatchObject([
+      { condition: { source: 'request.json == 1' }, error: 'the body is not a JSON document' },
+    ]);
+    const body = Buffer.from('2');
+    expect(unmetConditions(expressionsFor({ headers: [['a', '']], body }), conditions)).toMatchObject([
+      { condition: { on: 'cel' }, error: undefined },
+    ]);
+  });
 });

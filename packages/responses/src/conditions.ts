@@ -1,32 +1,44 @@
 import { LIMITS, type ResponseConfig, type ValueCondition } from '@standin/contract';
 import { parseRegularExpression, type RegularExpression } from './regular-expression.ts';
+import { CelCondition } from './cel-condition.ts';
+import type { RequestExpressions } from './request-expressions.ts';
 import type { RequestFacts } from './request-facts.ts';
 
 /** The conditions of a response, as the configuration has them. */
-export type ConditionsConfig = Pick<ResponseConfig, 'pathParams' | 'headers' | 'queryParams'>;
+export type ConditionsConfig = Pick<ResponseConfig, 'pathParams' | 'headers' | 'queryParams' | 'cel'>;
 
 /** A condition on a value of the request. `on` is the field of `when` that contains the condition. */
-export interface CompiledCondition extends ValueCondition {
-  readonly on: keyof ConditionsConfig;
+export interface CompiledValueCondition extends ValueCondition {
+  readonly on: Exclude<keyof ConditionsConfig, 'cel'>;
   /** Set only for `RegularExpression`. */
   readonly expression?: RegularExpression;
 }
 
-/** A condition that a request does not meet, and the values that the request has. */
-export interface UnmetCondition {
-  readonly condition: CompiledCondition;
-  /** Empty if the request has no value. Text from headers is latin1, and all other text is decoded. */
-  readonly seen: readonly string[];
-}
+export type CompiledCondition = CompiledValueCondition | CelCondition;
+
+/** A condition that a request does not meet. */
+export type UnmetCondition =
+  | {
+      readonly condition: CompiledValueCondition;
+      /** Empty if the request has no value. Text from headers is latin1, and all other text is decoded. */
+      readonly seen: readonly string[];
+    }
+  | {
+      readonly condition: CelCondition;
+      /** Why the expression has no value, as a phrase without a full stop. Absent if its value is false. */
+      readonly error: string | undefined;
+    };
 
 /** Throws an error with a readable message if a regular expression is not valid. */
-export const compileConditions = ({ pathParams, headers, queryParams }: ConditionsConfig): CompiledCondition[] => [
+export const compileConditions = ({ pathParams, headers, queryParams, cel }: ConditionsConfig): CompiledCondition[] => [
   ...pathParams.map((condition) => compileCondition({ ...condition, on: 'pathParams' })),
   ...headers.map((condition) => compileCondition({ ...condition, on: 'headers', name: condition.name.toLowerCase() })),
   ...queryParams.map((condition) => compileCondition({ ...condition, on: 'queryParams' })),
+  // The last one, because it takes the longest.
+  ...(cel === undefined ? [] : [new CelCondition(cel)]),
 ];
 
-const compileCondition = (condition: CompiledCondition): CompiledCondition => {
+const compileCondition = (condition: CompiledValueCondition): CompiledValueCondition => {
   if (condition.type !== 'RegularExpression') return condition;
   const parsed = parseRegularExpression(condition.value ?? '');
   if (!parsed.ok) throw new Error(`the value of the condition on ${condition.name} ${parsed.message}`);
@@ -34,19 +46,32 @@ const compileCondition = (condition: CompiledCondition): CompiledCondition => {
 };
 
 /** Returns whether a request meets all conditions of a response. */
-export const meetsConditions = (facts: RequestFacts, conditions: readonly CompiledCondition[]): boolean =>
-  conditions.every((condition) => unmetCondition(facts, condition) === undefined);
+export const meetsConditions = (request: RequestExpressions, conditions: readonly CompiledCondition[]): boolean =>
+  conditions.every((condition) => unmetCondition(request, condition) === undefined);
 
-/** Returns all conditions that a request does not meet, in order. There are none exactly if `meetsConditions` returns true. */
-export const unmetConditions = (facts: RequestFacts, conditions: readonly CompiledCondition[]): UnmetCondition[] =>
-  conditions.flatMap((condition) => unmetCondition(facts, condition) ?? []);
+/**
+ * Returns the conditions that a request does not meet, in order. There are none exactly if `meetsConditions` returns true. An expression is
+ * evaluated only if the request meets all other conditions, as `meetsConditions` does.
+ */
+export const unmetConditions = (
+  request: RequestExpressions,
+  conditions: readonly CompiledCondition[],
+): UnmetCondition[] => {
+  const unmet: UnmetCondition[] = [];
+  for (const condition of conditions) {
+    const found = condition.on === 'cel' && unmet.length > 0 ? undefined : unmetCondition(request, condition);
+    if (found !== undefined) unmet.push(found);
+  }
+  return unmet;
+};
 
-const unmetCondition = (facts: RequestFacts, condition: CompiledCondition): UnmetCondition | undefined => {
-  const seen = valuesOf(facts, condition);
+const unmetCondition = (request: RequestExpressions, condition: CompiledCondition): UnmetCondition | undefined => {
+  if (condition.on === 'cel') return condition.unmet(request);
+  const seen = valuesOf(request.facts, condition);
   return holds(condition, seen) ? undefined : { condition, seen };
 };
 
-const valuesOf = (facts: RequestFacts, { on, name }: CompiledCondition): readonly string[] => {
+const valuesOf = (facts: RequestFacts, { on, name }: CompiledValueCondition): readonly string[] => {
   switch (on) {
     case 'pathParams':
       return facts.parameter(name);
@@ -58,7 +83,7 @@ const valuesOf = (facts: RequestFacts, { on, name }: CompiledCondition): readonl
 };
 
 /** If there are several values, one that is the same, or that matches, is enough. */
-const holds = ({ type, value, expression }: CompiledCondition, values: readonly string[]): boolean => {
+const holds = ({ type, value, expression }: CompiledValueCondition, values: readonly string[]): boolean => {
   switch (type) {
     case 'Exact':
       return values.includes(value ?? '');

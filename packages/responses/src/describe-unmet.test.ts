@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeUnmet } from './describe-unmet.ts';
+import { describeExpression, describeUnmet } from './describe-unmet.ts';
 
 const gold = { on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold' } as const;
 
@@ -32,4 +32,11 @@ test.each<[Omit<Parameters<typeof describeUnmet>[0], 'isTooLong'>, string]>([
   ],
 ])('%j is described', (condition, text) => {
   expect(describeUnmet({ ...condition, isTooLong: false })).toBe(text);
+});
+
+test.each([
+  [undefined, 'The expression "a > \\"\\u001b\\"" is false.'],
+  ['there is no field \u001b', String.raw`The expression "a > \"\u001b\"" has no value: there is no field \x1b.`],
+])('an expression with the error %j is described', (error, text) => {
+  expect(describeExpression('a > "\u001b"', error)).toBe(text);
 });

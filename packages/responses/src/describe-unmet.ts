@@ -1,7 +1,7 @@
-import { LIMITS, listText, printableJson } from '@standin/contract';
-import type { CompiledCondition } from './conditions.ts';
+import { LIMITS, listText, printable, printableJson } from '@standin/contract';
+import type { CompiledValueCondition } from './conditions.ts';
 
-interface Described extends CompiledCondition {
+interface Described extends CompiledValueCondition {
   readonly seen: readonly string[];
   readonly seenCount: number;
   /** Whether the values are too long for regular expressions. */
@@ -38,3 +38,9 @@ export const describeUnmet = ({ on, name, type, value, seen, seenCount, isTooLon
 };
 
 const quoted = (text: string): string => printableJson(JSON.stringify(text));
+
+/** Describes an expression that is not true. `error` is a phrase without a full stop. */
+export const describeExpression = (source: string, error: string | undefined): string =>
+  error === undefined
+    ? `The expression ${quoted(source)} is false.`
+    : `The expression ${quoted(source)} has no value: ${printable(error)}.`;

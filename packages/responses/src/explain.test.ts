@@ -20,6 +20,7 @@ const candidate = (method: Method, slug: string, responses: readonly Given[] = [
 });
 const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedRequest => ({
   ...{ method: 'GET', path, query: '', headers: [], body: new Uint8Array() },
+  ...{ id: 'request', receivedAtUs: 0, project: 'shop' },
   ...more,
 });
 const unmetOf = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>
@@ -70,6 +71,30 @@ describe('a condition that is not met is explained with the values that the requ
       { queryParams: [{ name: 'expand', type: 'Exact', value: 'items' }] },
       { query: 'expand=a%20b&Expand=items&expand=c' },
       { on: 'queryParams', name: 'expand', type: 'Exact', value: 'items', seen: ['a b', 'c'], seenCount: 2 },
+    ],
+    [
+      'an expression that is false',
+      { cel: 'request.json.total > 10' },
+      { body: Buffer.from('{"total": 1}') },
+      {
+        on: 'cel',
+        name: '',
+        type: 'CEL',
+        value: 'request.json.total > 10',
+        message: expect.stringContaining('is false') as unknown,
+      },
+    ],
+    [
+      'an expression without a value',
+      { cel: 'requestId == "request" && project == "shop" && request.json.total > 10' },
+      { body: Buffer.from('{}') },
+      { on: 'cel', message: expect.stringMatching(/ has no value: there is no field total\.$/) as unknown },
+    ],
+    [
+      'an expression that sees the names',
+      { cel: 'endpoint == "GET /orders/{id}" && path.id == "a/b" && request.path == "/orders/a%2Fb" && false' },
+      {},
+      { on: 'cel', message: expect.stringContaining('is false') as unknown },
     ],
   ])('%s', (_, when, request, expected) => {
     expect(unmetOf(when, request)).toMatchObject([expected]);

@@ -1,10 +1,11 @@
-import { LIMITS, type Action, type HeaderPair, type Method } from '@standin/contract';
+import { LIMITS, type Action, type HeaderPair, type Method, type ValueCondition } from '@standin/contract';
 import { areMatchable, unmetConditions, type CompiledCondition, type UnmetCondition } from './conditions.ts';
-import { describeUnmet } from './describe-unmet.ts';
+import { describeExpression, describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
 import { PathTable, type Place } from './path-table.ts';
 import { parametersOf } from './pattern-table.ts';
+import { RequestExpressions } from './request-expressions.ts';
 import { RequestFacts } from './request-facts.ts';
 
 /** A request as the gateway receives it, below the project URI. All text is latin1. */
@@ -15,6 +16,11 @@ export interface ExplainedRequest {
   readonly query: string;
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array;
+  readonly id: string;
+  /** Microseconds since 1970. */
+  readonly receivedAtUs: number;
+  /** The name of the Project. */
+  readonly project: string;
 }
 
 export interface ExplainedEndpoint {
@@ -34,7 +40,12 @@ export interface Candidate {
 }
 
 /** A condition that the request does not meet. Values are shortened to `LIMITS.explainedValueLengthMax` characters. */
-export interface ExplainedCondition extends Pick<UnmetCondition['condition'], 'on' | 'name' | 'type' | 'value'> {
+export interface ExplainedCondition {
+  readonly on: CompiledCondition['on'];
+  /** Empty for an expression, whose text is the value. */
+  readonly name: string;
+  readonly type: ValueCondition['type'] | 'CEL';
+  readonly value?: string;
   /** The first values that the request has. Empty if it has none. Those of headers are latin1. */
   readonly seen: readonly string[];
   /** The number of all values. */
@@ -116,13 +127,14 @@ const firstOf = <T>(items: readonly T[]): readonly T[] => items.slice(0, LIMITS.
 
 const explainResponses = (
   { candidate, pattern }: Entry,
-  { path, query, headers }: ExplainedRequest,
+  request: ExplainedRequest,
 ): Pick<Explanation, 'response' | 'unmatched'> => {
-  const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, path);
-  const facts = new RequestFacts({ headers, query, parameters });
+  const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, request.path);
+  const facts = new RequestFacts({ ...request, parameters });
+  const expressions = new RequestExpressions(facts, { ...request, endpoint: candidate.endpoint.name });
   const unmatched: UnmatchedResponse[] = [];
   for (const { name, conditions } of candidate.responses()) {
-    const unmet = unmetConditions(facts, conditions);
+    const unmet = unmetConditions(expressions, conditions);
     if (unmet.length === 0) return { response: name, unmatched: nearMissesFirst(unmatched) };
     unmatched.push({ name, unmet: unmet.map(shorten) });
   }
@@ -132,7 +144,15 @@ const explainResponses = (
 const nearMissesFirst = (responses: readonly UnmatchedResponse[]): readonly UnmatchedResponse[] =>
   responses.toSorted((a, b) => a.unmet.length - b.unmet.length);
 
-const shorten = ({ condition: { on, name, type, value }, seen }: UnmetCondition): ExplainedCondition => {
+const shorten = (unmet: UnmetCondition): ExplainedCondition => {
+  if ('error' in unmet) {
+    const { on, source } = unmet.condition;
+    const value = shortText(source);
+    const message = describeExpression(value, unmet.error);
+    return { on, name: '', type: 'CEL', value, seen: [], seenCount: 0, message };
+  }
+  const { condition, seen } = unmet;
+  const { on, name, type, value } = condition;
   const short = {
     ...{ on, name: shortText(name), type },
     ...(value !== undefined && { value: shortText(value) }),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compileConditions, meetsConditions } from './conditions.ts';
 import { parsePathPattern } from './path-pattern.ts';
 import { PatternTable } from './pattern-table.ts';
-import { RequestFacts } from './request-facts.ts';
+import { expressionsFor } from './request-expressions.testing.ts';
 
 // The requests and expectations of the Gateway API's conformance tests for HTTPRoute: HTTPExactPathMatching, HTTPRoutePathMatchOrder,
 // HTTPRouteMatching, HTTPRouteHeaderMatching and HTTPRouteQueryParamMatching. A prefix is two slugs. The Gateway API orders rules by the
@@ -36,10 +36,10 @@ const backendOf = (rules: readonly Rule[], target: string, sent: Pairs, conditio
     const parsed = slug.includes('{') ? parsePathPattern(slug) : undefined;
     if (parsed?.ok) table.set(parsed.pattern, candidates);
   }
-  const facts = new RequestFacts({ headers, query, parameters: new Map() });
+  const expressions = expressionsFor({ headers, query });
   for (const { rule } of literal ?? [...table.matches(path)].at(0) ?? []) {
     const conditions = { pathParams: [], headers: conditionsOf(rule.headers), queryParams: conditionsOf(rule.query) };
-    if (meetsConditions(facts, compileConditions(conditions))) return rule.backend;
+    if (meetsConditions(expressions, compileConditions(conditions))) return rule.backend;
   }
   return '404';
 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ExpressionError } from './cel/expression-error.ts';
 import { celToJson, celToText } from './cel/value-text.ts';
-import { parseExpression } from './request-expressions.ts';
+import { describeMistake, parseExpression } from './request-expressions.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
 
 type Parts = Parameters<typeof expressionsFor>[0];
@@ -179,10 +179,18 @@ describe('a mistake', () => {
     ['Foo{a: 1}', 0, 'messages such as Foo are not supported: use a map, such as {"id": 1}'],
     ['9223372036854775808', 0, 'the number is out of range of the type int: add .0 for a double'],
     ['"\\ud800"', 0, 'surrogate code points are not allowed'],
-    [`${'('.repeat(25)}1${')'.repeat(25)}`, 24, 'brackets are nested more than 24 levels deep'],
+    [`${'('.repeat(33)}1${')'.repeat(33)}`, 32, 'brackets are nested more than 32 levels deep'],
     [' '.repeat(1_025), 1_024, 'an expression has no more than 1024 characters'],
   ])('in %s is found at %i: %s', (source, offset, message) => {
     const parsed = parseExpression(source, ['id']);
     expect(parsed.ok ? [offset, 'ok'] : [parsed.offset, parsed.message]).toEqual([offset, message]);
   });
+});
+
+test.each([
+  ['request.jsn', 7, 'is not valid at line 1, column 8 of "request.jsn": no'],
+  ['a &&\n  b', 7, 'is not valid at line 2, column 3 of "a &&\\n  b": no'],
+  [`${'a'.repeat(200)}b`, 200, `is not valid at line 1, column 201 of "…${'a'.repeat(60)}b": no`],
+])('the mistake in %s is described', (source, offset, text) => {
+  expect(describeMistake(source, { offset, message: 'no' })).toBe(text);
 });

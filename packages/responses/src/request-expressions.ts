@@ -44,10 +44,16 @@ export interface ExpressionInput {
   readonly endpoint: string;
 }
 
+/** A mistake in an expression. */
+export interface Mistake {
+  /** The index of a character. */
+  readonly offset: number;
+  /** What is wrong and what to change, as a phrase without a full stop. */
+  readonly message: string;
+}
+
 export type ParsedExpression =
-  | { readonly ok: true; readonly expression: Expression }
-  /** `offset` is the index of a character. The message says what is wrong and what to change, as a phrase without a full stop. */
-  | { readonly ok: false; readonly offset: number; readonly message: string };
+  { readonly ok: true; readonly expression: Expression } | ({ readonly ok: false } & Mistake);
 
 /** Checks a CEL expression for requests to an endpoint whose slug has these parameters, and prepares it. */
 export const parseExpression = (source: string, parameters: readonly string[]): ParsedExpression => {
@@ -60,18 +66,34 @@ export const parseExpression = (source: string, parameters: readonly string[]): 
   }
 };
 
+/** Returns what is wrong with an expression, where, and what to change, as a phrase without a full stop. */
+export const describeMistake = (source: string, { offset, message }: Mistake): string => {
+  const before = source.slice(0, offset).split(/\r\n|\r|\n/);
+  const line = before.length;
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  const start = Math.max(0, offset - EXCERPT_LENGTH / 2);
+  const excerpt = source.slice(start, start + EXCERPT_LENGTH).toWellFormed();
+  const shown = `${start > 0 ? '…' : ''}${excerpt}${start + EXCERPT_LENGTH < source.length ? '…' : ''}`;
+  return `is not valid at line ${line}, column ${column} of ${JSON.stringify(shown)}: ${message}`;
+};
+const EXCERPT_LENGTH = 120;
+
 /** Evaluates the expressions of a response for one request. All of them share one budget and one sequence of random values. */
 export class RequestExpressions implements Run {
   readonly budget = new Budget();
-  readonly random: RandomSequence;
-  readonly #facts: RequestFacts;
+  #random: RandomSequence | undefined;
+  readonly facts: RequestFacts;
   readonly #input: ExpressionInput;
   readonly #values = new Map<string, CelValue | ExpressionError>();
 
   constructor(facts: RequestFacts, input: ExpressionInput) {
-    this.#facts = facts;
+    this.facts = facts;
     this.#input = input;
-    this.random = new RandomSequence(input.id);
+  }
+
+  get random(): RandomSequence {
+    this.#random ??= new RandomSequence(this.#input.id);
+    return this.#random;
   }
 
   /** Returns the value of an expression, or why there is none. */
@@ -97,13 +119,13 @@ export class RequestExpressions implements Run {
       case 'request.path':
         return input.path;
       case 'request.headers':
-        return firstOf(this.#facts.headers());
+        return firstOf(this.facts.headers());
       case 'request.headersAll':
-        return celMap(this.#facts.headers());
+        return celMap(this.facts.headers());
       case 'request.query':
-        return firstOf(this.#facts.queries());
+        return firstOf(this.facts.queries());
       case 'request.queryAll':
-        return celMap(this.#facts.queries());
+        return celMap(this.facts.queries());
       case 'request.body':
         return textOf(input.body);
       case 'request.json': {
@@ -121,14 +143,14 @@ export class RequestExpressions implements Run {
       case 'requestId':
         return input.id;
       default:
-        return this.#facts.parameter(name.replace(/^path\./, ''))[0] ?? new ExpressionError(`${name} is absent`);
+        return this.facts.parameter(name.replace(/^path\./, ''))[0] ?? new ExpressionError(`${name} is absent`);
     }
   }
 
   #form(): CelValue | ExpressionError {
     const { body } = this.#input;
     const max = LIMITS.expressionFormBytesMax;
-    const [type = ''] = this.#facts.header('content-type');
+    const [type = ''] = this.facts.header('content-type');
     if (!/^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i.test(type))
       return new ExpressionError('request.form is absent: the content-type is not application/x-www-form-urlencoded');
     if (body.length > max) return new ExpressionError(`request.form is absent: the body has more than ${max} bytes`);

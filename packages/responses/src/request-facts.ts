@@ -33,6 +33,10 @@ export class RequestFacts {
     return value === undefined ? NONE : [value];
   }
 
+  parameterNames(): readonly string[] {
+    return [...this.#input.parameters.keys()];
+  }
+
   /** @param name in lower case */
   header(name: string): readonly string[] {
     return this.headers().get(name) ?? NONE;

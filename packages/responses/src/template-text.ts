@@ -54,15 +54,17 @@ export const parseTemplateText = (source: string): ParsedTemplateText => {
       skeleton += '$${';
       continue;
     }
-    const place = `at ${positionIn(source, opening.index)}`;
+    if (slots.length === LIMITS.templateExpressionsMax)
+      return { ok: false, message: `has more than ${LIMITS.templateExpressionsMax} expressions` };
     const closing = closingBrace(source, end);
     if (closing === undefined)
       return {
         ok: false,
-        message: `has \${ ${place} without a closing brace in the next ${LIMITS.expressionLengthMax} characters; write $\${ for a literal \${`,
+        message: `has \${ at ${positionIn(source, opening.index)} without a closing brace in the next ${LIMITS.expressionLengthMax} characters; write $\${ for a literal \${`,
       };
     const slot = { source: source.slice(end, closing), index: end, isInString };
-    if (slot.source.trim() === '') return { ok: false, message: `has an empty expression ${place}` };
+    if (slot.source.trim() === '')
+      return { ok: false, message: `has an empty expression at ${positionIn(source, opening.index)}` };
     slots.push(slot);
     texts.push(text);
     text = '';

@@ -13,6 +13,7 @@ import { parseRegularExpression, type RegularExpression } from '../regular-expre
 import type { Budget } from './budget.ts';
 import { compileAppend } from './compile-macro.ts';
 import { ExpressionError } from './expression-error.ts';
+import { fakeNames, fakeValue, isFakeName } from './fake.ts';
 import { callerOf, displayName, mismatch, overloadsOf } from './functions.ts';
 import {
   problemAt,
@@ -42,6 +43,7 @@ export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): C
   const append = compileAppend(call, scope);
   if (append !== undefined) return append;
   if (call.function === 'matches') return compileMatches(expr, call, scope);
+  if (call.function === 'fake') return compileFake(expr, call, scope);
   const namespaced = `${qualifiedName(call.target, scope) ?? ''}.${call.function}`;
   const isNamespaced = overloadsOf(namespaced).length > 0;
   const operation: Operation = {
@@ -228,13 +230,12 @@ const MATCH_UNITS = 2;
 /** The pattern must be a literal, because to compile one takes long. */
 const compileMatches = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scope): Compiled => {
   const [text, pattern, ...others] = target === undefined ? args : [target, ...args];
-  const { exprKind } = pattern ?? {};
-  const literal = exprKind?.case === 'constExpr' ? exprKind.value.constantKind : undefined;
-  if (literal?.case !== 'stringValue' || others.length > 0)
+  const source = literalText(pattern);
+  if (source === undefined || others.length > 0)
     throw problemAt(scope, expr, 'matches() needs one regular expression in quotes, such as "^[a-z]+$"');
   const { type, step } = scope.compile(text, scope);
   if (!areSame(type, STRING)) throw problemAt(scope, expr, mismatch('matches', [type, STRING]));
-  const { size, automaton } = compilePattern(literal.value, pattern ?? expr, scope);
+  const { size, automaton } = compilePattern(source, pattern ?? expr, scope);
   return {
     type: BOOL,
     step: (frame) => {
@@ -261,4 +262,30 @@ const compilePattern = (source: string, literal: Expr, scope: Scope): RegularExp
       'the regular expressions are too large together: use shorter ones, or smaller counts',
     );
   return anywhere.expression;
+};
+
+/** To seed the generator takes 40 µs, and most functions take 10 µs. */
+const FAKE_UNITS = 6_000;
+
+/** The name must be a literal, so that a mistake shows before a request. */
+const compileFake = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scope): Compiled => {
+  const name = literalText(args[0]);
+  if (target !== undefined || name === undefined || args.length > 1)
+    throw problemAt(scope, expr, "fake() needs one name in quotes, such as 'person.fullName'");
+  if (!isFakeName(name))
+    throw problemAt(scope, args[0] ?? expr, `fake() has no data named ${name}: ${fakeNames(name)}`);
+  const sample = typeof fakeValue(name, 0);
+  return {
+    type: sample === 'string' ? STRING : sample === 'boolean' ? BOOL : DYN,
+    step: ({ run }) => {
+      run.budget.charge(FAKE_UNITS);
+      const value = fakeValue(name, run.random.next());
+      return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+    },
+  };
+};
+
+const literalText = (expr: Expr | undefined): string | undefined => {
+  const literal = expr?.exprKind.case === 'constExpr' ? expr.exprKind.value.constantKind : undefined;
+  return literal?.case === 'stringValue' ? literal.value : undefined;
 };

@@ -2,7 +2,7 @@ import { parse, type CelType } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
 import { BudgetExhausted } from './budget.ts';
 import { compile } from './compile.ts';
-import { ExpressionError, ExpressionProblem } from './expression-error.ts';
+import { ExpressionError, ExpressionProblem, OUT_OF_BUDGET } from './expression-error.ts';
 import { STEP_UNITS, type Result, type Step } from './program.ts';
 import { withRun, type Run } from './run.ts';
 
@@ -76,8 +76,7 @@ export const evaluate = ({ units, step }: Expression, run: Run): Result => {
       return step({ run, locals: [], lists: [] });
     });
   } catch (error) {
-    if (error instanceof BudgetExhausted)
-      return new ExpressionError('the expressions of the response take too long for this request');
+    if (error instanceof BudgetExhausted) return OUT_OF_BUDGET;
     return new ExpressionError(`the expression cannot be evaluated: ${String(error)}`);
   }
 };

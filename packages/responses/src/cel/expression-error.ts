@@ -11,6 +11,8 @@ export class ExpressionError {
   }
 }
 
+export const OUT_OF_BUDGET = new ExpressionError('the expressions of the response take too long for this request');
+
 /** Thrown if an expression cannot be compiled. The message says what is wrong and what to change, as a phrase without a full stop. */
 export class ExpressionProblem extends Error {
   /** The index of the character at which the problem is. */

@@ -1,28 +1,38 @@
 import { celType, isCelList, isCelMap, isCelUint, type CelMap, type CelValue } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
-import { ExpressionError } from './expression-error.ts';
+import { Budget, BudgetExhausted } from './budget.ts';
+import { ExpressionError, OUT_OF_BUDGET } from './expression-error.ts';
 import { convert } from './functions.ts';
 
 /**
  * Returns a value as JSON. Strings and integers of 64 bits are exact. Other numbers are the shortest text that is read as the same
  * double. Timestamps and durations are strings as in protobuf, and bytes are base64.
  */
-export const celToJson = (value: CelValue): string | ExpressionError => {
+export const celToJson = (value: CelValue, budget = new Budget()): string | ExpressionError => {
   const parts: string[] = [];
   let length = 0;
   // Values can contain the same list several times, so the text can be much longer than they are.
   const add = (text: string): boolean => {
+    budget.charge(WRITE_UNITS);
+    budget.chargeText(text.length);
     parts.push(text);
     length += text.length;
     return length <= LIMITS.expressionTextLengthMax;
   };
-  const error = write(value, add);
-  return error ?? parts.join('');
+  try {
+    return write(value, add) ?? parts.join('');
+  } catch (error) {
+    if (error instanceof BudgetExhausted) return OUT_OF_BUDGET;
+    throw error;
+  }
 };
 
+/** To write one part of a value. */
+const WRITE_UNITS = 6;
+
 /** Returns a string as it is, null, lists and maps as JSON, and other values as the function `string()` does. */
-export const celToText = (value: CelValue): string | ExpressionError =>
-  value === null || isCelList(value) || isCelMap(value) ? celToJson(value) : textOf(value);
+export const celToText = (value: CelValue, budget?: Budget): string | ExpressionError =>
+  value === null || isCelList(value) || isCelMap(value) ? celToJson(value, budget) : textOf(value);
 
 /** Adds a text. Returns false if the result is too long. */
 type Add = (text: string) => boolean;

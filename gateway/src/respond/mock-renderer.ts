@@ -1,0 +1,53 @@
+import type { JsonMockConfig } from '@standin/contract';
+import {
+  ExpressionError,
+  isJsonContent,
+  parseMockTemplate,
+  renderMock,
+  type MockTemplate,
+  type RequestExpressions,
+} from '@standin/responses';
+import { failureProblem } from '../request/problem.ts';
+import type { Mock, MockSource } from '../request/route.ts';
+import { checkHeader, MockAnswer } from './mock-answer.ts';
+
+/**
+ * Makes a mock for each request, from templates. Throws an error with a readable message if a template has a mistake, or if HTTP cannot
+ * carry the mock.
+ */
+export class MockRenderer implements MockSource {
+  readonly #config: JsonMockConfig;
+  readonly #template: MockTemplate;
+
+  /** @param parameters the names of the parameters in the slug */
+  constructor(config: JsonMockConfig, parameters: readonly string[]) {
+    const parsed = parseMockTemplate(config, parameters);
+    if (!parsed.ok) throw new Error(parsed.problems.map(({ field, message }) => `${field}: ${message}`).join('; '));
+    if (config.body !== '' && isJsonContent(config.headers)) JSON.parse(parsed.template.body.skeleton);
+    for (const { name, value } of parsed.template.headers) checkHeader(name, value.texts.join(''));
+    this.#config = config;
+    this.#template = parsed.template;
+  }
+
+  mockFor(expressions: () => RequestExpressions): Mock {
+    try {
+      const made = renderMock(this.#template, expressions());
+      return made instanceof ExpressionError ? failed(made.message) : new MockAnswer({ ...this.#config, ...made });
+    } catch (error) {
+      return failed(String(error));
+    }
+  }
+}
+
+/** The caller gets no details, because it may not be allowed to see the endpoint's configuration. */
+const PROBLEM = failureProblem('template_failed', 'The log has the reason.');
+
+const failed = (templateError: string): Mock => ({
+  outcome: 'template_failed',
+  templateError,
+  status: PROBLEM.status,
+  headers: (date) => [...PROBLEM.headers, ['date', date]],
+  bytes: PROBLEM.body,
+  wire: PROBLEM.body,
+  delay: undefined,
+});

@@ -1,0 +1,133 @@
+import type { EndpointConfig, HeaderPair } from '@standin/contract';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  BASIC_OBJECTS,
+  endpoint,
+  HOST,
+  request,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+  type TestGateway,
+} from '../gateway.testing.ts';
+import { headerOf, RawClient } from '../raw-client.testing.ts';
+
+const JSON_TYPE: HeaderPair = ['content-type', 'application/json'];
+const template = (slug: string, body: string, headers: readonly HeaderPair[] = [JSON_TYPE]): EndpointConfig =>
+  endpoint(slug, { template: 'CEL', body, headers });
+
+const OBJECTS = [
+  ...BASIC_OBJECTS,
+  template('/echo/{id}', '{"id": "${path.id}", "note": ${request.json.note}, "at": "${now}", "uuid": "${uuid()}"}', [
+    JSON_TYPE,
+    ['x-note', '${request.json.note}'],
+  ]),
+  template('/key', '{"key": ${request.headers["x-api-key"]}}'),
+  endpoint(
+    '/some',
+    {},
+    {
+      responses: [
+        {
+          ...{ name: 'first', pathParams: [], headers: [], queryParams: [] },
+          mock: {
+            status: 201,
+            headers: [JSON_TYPE],
+            body: '"${request.query.q}"',
+            bodyEncoding: 'utf8',
+            template: 'CEL',
+          },
+        },
+      ],
+    },
+  ),
+];
+
+let stand: TestGateway;
+let client: RawClient;
+beforeEach(async () => {
+  stand = await startTestGateway({ objects: OBJECTS });
+  client = await RawClient.connect(stand.gateway.url);
+});
+afterEach(async () => {
+  client.destroy();
+  await stand[Symbol.asyncDispose]();
+});
+
+const answerTo = async (path: string, text: string) => {
+  const body = Buffer.from(text).toString('latin1');
+  client.send(request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body));
+  const answer = (await client.answers()).at(-1);
+  if (answer === undefined) throw new Error('there is no answer');
+  return answer;
+};
+const rowOf = async () => {
+  await stand.sink.until(({ rows }) => rows.length === 1);
+  const [row] = stand.sink.rows;
+  if (row === undefined) throw new Error('there is no row');
+  return row;
+};
+
+test('the body and the headers are made from the request, and recorded as sent', async () => {
+  const answer = await answerTo('/echo/4%202', '{"note": "\\"b\\" é"}');
+  const row = await rowOf();
+  const sent = JSON.parse(answer.body.toString()) as Record<string, string>;
+  expect(sent).toEqual({
+    ...{ id: '4 2', note: '"b" é' },
+    at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[0-9:.]+Z$/) as string,
+    uuid: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+  });
+  expect(Math.abs(Date.parse(sent['at'] ?? '') - row.receivedAtUs / 1_000)).toBeLessThan(2);
+  expect([answer.status, headerOf(answer, 'x-note'), headerOf(answer, 'content-length')]).toEqual([
+    200,
+    '"b" é',
+    String(answer.body.length),
+  ]);
+  expect({ ...row, responseBody: Buffer.from(row.responseBody) }).toMatchObject({
+    ...{ outcome: 'mocked', status: 200, templateError: '', response: '', responseBody: answer.body },
+    responseHeaders: expect.arrayContaining([['x-note', '"b" é']]) as HeaderPair[],
+  });
+});
+
+test('a response can be a template', async () => {
+  const answer = await answerTo('/some?q=%22', '');
+  expect([answer.status, answer.body.toString()]).toEqual([201, '"\\""']);
+  expect(await rowOf()).toMatchObject({ response: 'first', status: 201 });
+});
+
+describe('a template that cannot be rendered', () => {
+  test.each([
+    ['/echo/1', '{}', 'header x-note: ${request.json.note} at line 1, column 1: there is no field note'],
+    [
+      '/echo/1',
+      '{"note": "a\\r\\nset-cookie: b=c"}',
+      'header x-note: ${request.json.note} at line 1, column 1: the value',
+    ],
+    ['/key', '', 'body: ${request.headers["x-api-key"]} at line 1, column 9: there is no field x-api-key'],
+  ])('is a problem for the caller of %s with %s, and its reason is in the log', async (path, body, reason) => {
+    const answer = await answerTo(path, body);
+    expect([answer.status, headerOf(answer, 'content-type'), headerOf(answer, 'standin-rejected')]).toEqual([
+      500,
+      'application/problem+json',
+      undefined,
+    ]);
+    expect(JSON.parse(answer.body.toString())).toEqual({
+      ...{ type: 'https://standin.dev/errors#template_failed', code: 'template_failed', status: 500 },
+      title: 'A template of the response could not be rendered',
+      detail: 'The log has the reason.',
+    });
+    const row = await rowOf();
+    expect(row).toMatchObject({ outcome: 'template_failed', status: 500, action: 'JSON' });
+    expect(row.templateError).toContain(reason);
+    expect(Buffer.from(row.responseBody)).toEqual(answer.body);
+  });
+});
+
+test.each([
+  ['{"a": ${nothing}}', 'body: has a mistake in ${nothing} at line 1, column '],
+  ['{"a": 1${path.id}}', 'JSON'],
+  ['${', 'body: has ${ at line 1, column 1 without a closing brace'],
+])('the body %s is refused when the configuration arrives', async (body, message) => {
+  const { rejected } = await stand.operator.publish([template('/broken/{id}', body)]);
+  expect(rejected).toEqual([expect.objectContaining({ message: expect.stringContaining(message) as string })]);
+});

@@ -1,0 +1,63 @@
+import { LIMITS } from '@standin/contract';
+import type { EndpointSpec, Problem } from '@standin/crds';
+import { isJsonContent, parseMockTemplate, parseTemplateText, type Template } from '@standin/responses';
+import { jsonFault, type JsonFault } from './json-document.ts';
+
+type Mock = Pick<NonNullable<EndpointSpec['json']>, 'headers' | 'body' | 'template'>;
+
+/** Finds mistakes in a mock's body, and in the expressions of its body and headers. */
+export const mockProblems = (
+  path: string,
+  { headers = [], body = '', template }: Mock,
+  parameters: readonly string[],
+): readonly Problem[] => {
+  const pairs = headers.map(({ name, value }) => [name, value] as const);
+  const isJson = body !== '' && isJsonContent(pairs);
+  if (template === undefined) return isJson ? jsonProblems(`${path}.body`, body) : [];
+  const parsed = parseMockTemplate({ headers: pairs, body }, parameters);
+  if (parsed.ok) return isJson ? jsonProblems(`${path}.body`, parsed.template.body.skeleton, parsed.template.body) : [];
+  return parsed.problems.map(({ field, message }) => ({
+    path: field === 'body' ? `${path}.body` : `${path}.headers[${field}].value`,
+    message,
+  }));
+};
+
+/** Finds a mistake in a JSON document. For a template, `text` is its skeleton. */
+export const jsonProblems = (path: string, text: string, template?: Template): readonly Problem[] => {
+  const fault = jsonFault(text);
+  if (fault === undefined) return [];
+  const place = `line ${fault.line}, column ${fault.column}`;
+  const index = indexOf(text, fault);
+  const slot = template?.slots.find((one) => one.index - '${'.length === index);
+  const message = slot === undefined ? fault.message : fault.message.replace(/found .*$/, `found \${${slot.source}}`);
+  return [{ path, message: `is not a JSON document: ${message} at ${place}` }];
+};
+
+const indexOf = (text: string, { line, column }: JsonFault): number => {
+  let start = 0;
+  for (let count = 1; count < line; count += 1) start = text.indexOf('\n', start) + 1;
+  return start + column - 1;
+};
+
+/** Limits the expressions of an Endpoint together. They are checked before they are compiled, which takes much longer. */
+export const expressionSizeProblems = (
+  responses: EndpointSpec['responses'] = [],
+  json?: EndpointSpec['json'],
+): readonly Problem[] => {
+  const [max, lengthMax] = [LIMITS.templateExpressionsMax, LIMITS.expressionsLengthMax];
+  const mocks = [...responses, ...(json === undefined ? [] : [json])].filter(({ template }) => template !== undefined);
+  let length = responses.reduce((sum, { when }) => sum + (when?.cel?.length ?? 0), 0);
+  let count = 0;
+  for (const text of mocks.flatMap(({ headers = [], body = '' }) => [body, ...headers.map(({ value }) => value)])) {
+    const parsed = parseTemplateText(text);
+    for (const { source } of parsed.ok ? parsed.template.slots : []) {
+      count += 1;
+      length += source.length;
+    }
+    if (count > max)
+      return [{ path: 'spec', message: `must have templates of no more than ${max} expressions together` }];
+  }
+  if (length <= lengthMax) return [];
+  const message = `must have expressions of no more than ${lengthMax} characters together, not ${length}`;
+  return [{ path: 'spec', message }];
+};

@@ -1,0 +1,72 @@
+import { LIMITS, type HeaderPair } from '@standin/contract';
+import { ExpressionError } from './cel/expression-error.ts';
+import type { RequestExpressions } from './request-expressions.ts';
+import { parseTemplate, renderTemplate, type Template } from './template.ts';
+
+/** A mock with expressions in its body and in the values of its headers. */
+export interface MockTemplate {
+  readonly headers: readonly { readonly name: string; readonly value: Template }[];
+  readonly body: Template;
+}
+
+/** The field of a mock that has a mistake, and what to change, as a phrase that begins in lower case and has no full stop. */
+export interface MockTemplateProblem {
+  /** The index of a header, or `body`. */
+  readonly field: number | 'body';
+  readonly message: string;
+}
+
+export type ParsedMockTemplate =
+  | { readonly ok: true; readonly template: MockTemplate }
+  | { readonly ok: false; readonly problems: readonly MockTemplateProblem[] };
+
+/** Returns whether the content type is JSON or not set. */
+export const isJsonContent = (headers: readonly HeaderPair[]): boolean =>
+  headers.every(([name, value]) => name.toLowerCase() !== 'content-type' || JSON_TYPE.test(value));
+
+const JSON_TYPE = /^[^;]*[/+]json[ \t]*(;|$)/i;
+
+/** Parses the templates of a mock of an endpoint whose slug has these parameters. */
+export const parseMockTemplate = (
+  { headers, body }: { readonly headers: readonly HeaderPair[]; readonly body: string },
+  parameters: readonly string[],
+): ParsedMockTemplate => {
+  const problems: MockTemplateProblem[] = [];
+  const parse = (source: string, kind: Template['kind'], field: MockTemplateProblem['field']): Template => {
+    const parsed = parseTemplate(source, kind, parameters);
+    if (parsed.ok) return parsed.template;
+    problems.push({ field, message: parsed.message });
+    return { kind, source, texts: [], slots: [], skeleton: '' };
+  };
+  const values = headers.map(([name, source], index) => ({ name, value: parse(source, 'header', index) }));
+  for (const [index, { name, value }] of values.entries())
+    if (name.toLowerCase() === 'content-type' && value.slots.length > 0)
+      problems.push({ field: index, message: 'must not have expressions, because it decides how values are encoded' });
+  const template = parse(body, isJsonContent(headers) ? 'json' : 'text', 'body');
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, template: { headers: values, body: template } };
+};
+
+/** The parts of a mock that depend on the request. */
+export interface RenderedMock {
+  readonly headers: readonly HeaderPair[];
+  readonly body: string;
+}
+
+/** Returns the headers and the body for a request, or why there are none. The same request always has the same result. */
+export const renderMock = (
+  { headers, body }: MockTemplate,
+  expressions: RequestExpressions,
+): RenderedMock | ExpressionError => {
+  const pairs: HeaderPair[] = [];
+  for (const { name, value } of headers) {
+    const text = renderTemplate(value, expressions);
+    if (text instanceof ExpressionError) return new ExpressionError(`header ${name}: ${text.message}`);
+    if (text.length > LIMITS.headerValueLengthMax)
+      return new ExpressionError(`header ${name}: the value is longer than ${LIMITS.headerValueLengthMax} characters`);
+    pairs.push([name, text]);
+  }
+  const text = renderTemplate(body, expressions);
+  return text instanceof ExpressionError
+    ? new ExpressionError(`body: ${text.message}`)
+    : { headers: pairs, body: text };
+};

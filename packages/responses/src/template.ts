@@ -1,0 +1,96 @@
+import { LIMITS } from '@standin/contract';
+import { celToJson, celToText } from './cel/value-text.ts';
+import { ExpressionError } from './cel/expression-error.ts';
+import type { Expression } from './cel/compile-expression.ts';
+import { parseExpression, type RequestExpressions } from './request-expressions.ts';
+import { parseTemplateText, positionIn, type Slot } from './template-text.ts';
+
+/**
+ * What a template makes. `json` is a document: the values of expressions are encoded, so that it is always valid. `header` is the value of
+ * a header, and `text` any other text in UTF-8.
+ */
+export type TemplateKind = 'json' | 'text' | 'header';
+
+interface CompiledSlot extends Slot {
+  readonly expression: Expression;
+}
+
+/** A template that was checked. It can be rendered many times. */
+export interface Template {
+  readonly kind: TemplateKind;
+  readonly source: string;
+  /** One more than there are slots. */
+  readonly texts: readonly string[];
+  readonly slots: readonly CompiledSlot[];
+  /** See `TemplateText`. */
+  readonly skeleton: string;
+}
+
+export type ParsedTemplate =
+  | { readonly ok: true; readonly template: Template }
+  /** What to change, as a phrase that begins in lower case and has no full stop. */
+  | { readonly ok: false; readonly message: string };
+
+/** Parses a template and the expressions in it. Does not check that the skeleton of a JSON template is JSON. */
+export const parseTemplate = (source: string, kind: TemplateKind, parameters: readonly string[]): ParsedTemplate => {
+  const parsed = parseTemplateText(source);
+  if (!parsed.ok) return parsed;
+  const slots: CompiledSlot[] = [];
+  for (const slot of parsed.template.slots) {
+    const expression = parseExpression(slot.source, parameters);
+    if (!expression.ok) {
+      const place = positionIn(source, slot.index + expression.offset);
+      return { ok: false, message: `has a mistake in ${quoted(slot)} at ${place}: ${expression.message}` };
+    }
+    slots.push({ ...slot, expression: expression.expression });
+  }
+  return { ok: true, template: { ...parsed.template, kind, source, slots } };
+};
+
+const QUOTED_LENGTH_MAX = 100;
+
+const quoted = ({ source }: Slot): string =>
+  source.length > QUOTED_LENGTH_MAX ? `\${${source.slice(0, QUOTED_LENGTH_MAX)}…}` : `\${${source}}`;
+
+/** Returns the text that a template makes for a request, or why there is none. */
+export const renderTemplate = (
+  { kind, source, texts, slots }: Template,
+  expressions: RequestExpressions,
+): string | ExpressionError => {
+  let [text = ''] = texts;
+  for (const [index, slot] of slots.entries()) {
+    const value = expressions.evaluate(slot.expression);
+    const encoded = value instanceof ExpressionError ? value : encode(value, kind, slot.isInString, expressions.budget);
+    if (encoded instanceof ExpressionError)
+      return new ExpressionError(
+        `${quoted(slot)} at ${positionIn(source, slot.index - '${'.length)}: ${encoded.message}`,
+      );
+    text += encoded + (texts[index + 1] ?? '');
+    if (text.length > LIMITS.renderedBodyBytesMax) return TOO_LONG;
+  }
+  return kind === 'header' || Buffer.byteLength(text) <= LIMITS.renderedBodyBytesMax ? text : TOO_LONG;
+};
+
+const TOO_LONG = new ExpressionError(`the text is longer than ${LIMITS.renderedBodyBytesMax} bytes`);
+
+const encode = (
+  value: Parameters<typeof celToText>[0],
+  kind: TemplateKind,
+  isInString: boolean,
+  budget: RequestExpressions['budget'],
+): string | ExpressionError => {
+  if (kind === 'json' && !isInString) return celToJson(value, budget);
+  if (value === null) return IS_NULL;
+  const text = celToText(value, budget);
+  if (text instanceof ExpressionError) return text;
+  if (kind === 'json') return JSON.stringify(text).slice(1, -1);
+  if (kind === 'text') return text.isWellFormed() ? text : NOT_UTF8;
+  return HEADER_VALUE.test(text) ? text : NOT_A_HEADER;
+};
+
+const IS_NULL = new ExpressionError('the value is null, which has no text');
+const NOT_UTF8 = new ExpressionError('the value has half of a surrogate pair, which UTF-8 cannot encode');
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const NOT_A_HEADER = new ExpressionError(
+  'the value has a line break, a control character or a character that is not ISO-8859-1, which a header cannot contain',
+);
