@@ -239,6 +239,32 @@ describe('the form', () => {
     await expect.poll(() => call('/again', { 'x-plan': 'silver' })).toBe('200 {"plan":\n "again"}');
   });
 
+  test('has expressions as conditions and in bodies, and shows their errors', async () => {
+    await writeFile(fileOf('cel'), endpoint('cel', { ...MOCK, ...RESPONSES, slug: '/cel/{id}' }));
+    await expect.poll(() => call('/cel/9')).toBe('200 {"plan": "free"}');
+    await onPage(`${SHOP}/endpoints/cel/edit`, async (page) => {
+      const first = cards(page).nth(0);
+      await first.locator('summary').click();
+      await first.getByRole('button', { name: 'Remove condition 1' }).click();
+      const expression = first.getByRole('textbox', { name: 'Expression (optional)' });
+      await expression.fill("path.order == '9'");
+      await first.getByText('path has no field order: use path.id').waitFor();
+      await expression.fill("path.id == '9'");
+      await first.locator('summary', { hasText: "path.id == '9'" }).waitFor();
+      await expect.poll(() => expression.getAttribute('aria-invalid')).toBe(null);
+      await first.getByRole('checkbox', { name: 'Template' }).check();
+      await editor(page, 0).click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.insertText('{"id": ${path.id}}');
+      await expect.poll(() => manifestOf(page)).toContain('template: CEL');
+      await save(page, 'cel');
+      await page.locator('summary', { hasText: "path.id == '9'" }).click();
+      await page.getByText('Template: expressions in the body').waitFor();
+    });
+    await expect.poll(() => call('/cel/9')).toBe('200 {"id": "9"}');
+    expect(await call('/cel/8')).toBe('200 {"plan": "free"}');
+  });
+
   test('is accessible with open responses', async () => {
     await writeFile(fileOf('look'), endpoint('look', { ...MOCK, ...RESPONSES, slug: '/look/{id}' }));
     await expect.poll(() => call('/look/1')).toBe('200 {"plan": "free"}');

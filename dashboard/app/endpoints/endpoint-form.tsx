@@ -29,7 +29,7 @@ export interface EndpointFormProps {
 }
 
 const ACTIONS = [
-  { value: 'JSON', label: 'Mock', hint: 'Returns a fixed response, byte for byte.' },
+  { value: 'JSON', label: 'Mock', hint: 'Returns the response that is defined here.' },
   { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream server and returns its responses.' },
 ];
 

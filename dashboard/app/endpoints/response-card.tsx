@@ -15,6 +15,7 @@ import type { ErrorsOf } from './form-rows.tsx';
 import { HeaderRows } from './header-rows.tsx';
 import { LIST_EDIT, listEditText, type ListEdit } from './list-edit.ts';
 import { ResponseSummary } from './response-summary.tsx';
+import { TemplateField } from './template-field.tsx';
 import { isJsonContent, responsePath, type ResponseValues } from './response-values.ts';
 
 export interface ResponseCardProps {
@@ -85,7 +86,7 @@ export const ResponseCard = (props: ResponseCardProps) => {
           <ResponseFields
             path={path}
             values={opened}
-            isJson={isJsonContent(shown.headers)}
+            isJson={shown.template === '' && isJsonContent(shown.headers)}
             errorsOf={errorsOf}
             parametersId={parametersId}
           />
@@ -152,16 +153,20 @@ const ResponseFields = ({ path, values, isJson, errorsOf, parametersId }: Respon
           errorsOf={errorsOf}
         />
         <FieldErrors errors={errorsOf(`${path}.when`)} />
+        <Field
+          label="Expression"
+          optional
+          hint="A condition in CEL, such as request.json.total > 100. It must be true, in addition to the conditions above."
+          errors={errorsOf(`${path}.cel`)}
+        >
+          <Input mono name={`${path}.cel`} defaultValue={values.cel} />
+        </Field>
       </div>
       <HeaderRows list={`${path}.headers`} headers={headers} max={LIMITS.responseHeadersMax} errorsOf={errorsOf} />
       {binaryBytes === '' ? (
         <Field
           label="Body"
-          hint={
-            isJson
-              ? 'A JSON document, returned byte for byte. For other text, add a content-type header.'
-              : 'Text, returned byte for byte in UTF-8.'
-          }
+          hint="A JSON document, or any text if a header sets another content-type."
           errors={errorsOf(`${path}.body`)}
         >
           <CodeEditor
@@ -184,6 +189,7 @@ const ResponseFields = ({ path, values, isJson, errorsOf, parametersId }: Respon
           <FieldErrors errors={errorsOf(`${path}.body`)} />
         </div>
       )}
+      <TemplateField name={`${path}.template`} value={values.template} errors={errorsOf(`${path}.template`)} />
       <DelayFields path={`${path}.delay`} values={values.delay} errorsOf={errorsOf} />
       {kept !== '' && (
         <p className="text-small break-words text-muted">

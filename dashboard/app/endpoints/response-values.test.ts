@@ -59,12 +59,14 @@ describe('the form preserves', () => {
       [
         {
           ...GOLD,
-          when: { ...GOLD.when, cel: 'request.json.total > 10.0' },
-          ...{ template: 'CEL', attempts: { key: 'a' } },
+          when: { ...GOLD.when, draw: { percent: 5 } },
+          attempts: { key: 'a' },
         },
-        { name: 'cel', when: { cel: 'true' }, body: '{}', fault: { type: 'Reset' } },
+        { name: 'draw', when: { draw: { percent: 5 } }, body: '{}', fault: { type: 'Reset' } },
       ],
     ],
+    ['an expression', [{ name: 'cel', when: { cel: 'request.json.total > 10.0' }, body: '{}' }]],
+    ['a template', [{ ...GOLD, template: 'CEL' }]],
     [
       'delays',
       [
@@ -188,6 +190,7 @@ it('problems with a list belong to the list, and problems with a field that the 
   expect(fieldOf('spec.responses[0]')).toEqual(['spec.responses[0]']);
   expect(fieldOf('spec.responses[0].when.headers')).toEqual(['spec.responses[0].when']);
   expect(fieldOf('spec.responses[0].when.headers[3].name')).toEqual(['spec.responses[0].when']);
+  expect(fieldOf('spec.responses[0].when.cel')).toEqual(['spec.responses[0].cel']);
   expect(fieldOf('spec.responses[0].fault.type')).toEqual(['spec.responses[0]']);
   expect(fieldOf('spec.responses[0].delay.uniform.min')).toEqual(['spec.responses[0].delay.uniform.min']);
   expect(fieldOf('spec.responses[0].delay.uniform')).toEqual(['spec.responses[0].delay']);
