@@ -53,7 +53,10 @@ export interface RenderedMock {
 }
 
 /** Returns the headers and the body for a request, or why there are none. The same request always has the same result. */
-export const renderMock = (
+export const renderMock = (template: MockTemplate, expressions: RequestExpressions): RenderedMock | ExpressionError =>
+  expressions.together(() => render(template, expressions));
+
+const render = (
   { headers, body }: MockTemplate,
   expressions: RequestExpressions,
 ): RenderedMock | ExpressionError => {

@@ -7,7 +7,7 @@ import { ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
 import { convert } from './cel/functions.ts';
 import { RandomSequence } from './cel/random-sequence.ts';
 import { readJson } from './cel/read-json.ts';
-import type { Run } from './cel/run.ts';
+import { withRun, type Run } from './cel/run.ts';
 import { formValues, type RequestFacts } from './request-facts.ts';
 
 const { DYN, STRING } = CelScalar;
@@ -94,6 +94,11 @@ export class RequestExpressions implements Run {
   get random(): RandomSequence {
     this.#random ??= new RandomSequence(this.#input.id);
     return this.#random;
+  }
+
+  /** Calls an action that evaluates several expressions, which is faster in this way. */
+  together<T>(action: () => T): T {
+    return withRun(this, action);
   }
 
   /** Returns the value of an expression, or why there is none. */

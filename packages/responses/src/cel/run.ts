@@ -19,27 +19,32 @@ export const currentRun = (): Run => {
   return current;
 };
 
-/** The library's functions work only while the library evaluates an expression. This one calls our evaluator. */
+/** The library's functions work only while the library evaluates an expression. This one calls `enteredAction`. */
 const enter = plan(celEnv(), parse('result'));
+let enteredAction: () => void = () => undefined;
+/** There is only one object for all calls, because an object with a getter is slow to make and to collect. */
+const VARIABLES = {
+  get result(): null {
+    enteredAction();
+    return null;
+  },
+};
 
 /** Calls an action in which the library's functions work. */
 export const withRun = <T>(run: Run, action: () => T): T => {
+  if (current === run) return action();
   const results: T[] = [];
-  const previous = current;
+  const previous = { current, enteredAction };
   const { stackTraceLimit } = Error;
   current = run;
+  enteredAction = () => results.push(action());
   // An expression can cause thousands of errors. To find the stack of one takes 20 µs.
   Error.stackTraceLimit = 0;
   try {
-    const outcome = enter({
-      get result() {
-        results.push(action());
-        return null;
-      },
-    });
+    const outcome = enter(VARIABLES);
     if (isCelError(outcome)) throw outcome.cause;
   } finally {
-    current = previous;
+    ({ current, enteredAction } = previous);
     Error.stackTraceLimit = stackTraceLimit;
   }
   return results[0] as T;
