@@ -17,7 +17,7 @@ export interface CheckOutcome {
 }
 
 const ROOT = path.join(import.meta.dirname, '../..');
-const TIMEOUT_MS = 5 * 60_000;
+const TIMEOUT_MS = 10 * 60_000;
 
 /** `lint` comes first, because it takes as long as all others together. */
 const STATIC_CHECKS: readonly StaticCheck[] = [
