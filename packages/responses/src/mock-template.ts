@@ -56,10 +56,7 @@ export interface RenderedMock {
 export const renderMock = (template: MockTemplate, expressions: RequestExpressions): RenderedMock | ExpressionError =>
   expressions.together(() => render(template, expressions));
 
-const render = (
-  { headers, body }: MockTemplate,
-  expressions: RequestExpressions,
-): RenderedMock | ExpressionError => {
+const render = ({ headers, body }: MockTemplate, expressions: RequestExpressions): RenderedMock | ExpressionError => {
   const pairs: HeaderPair[] = [];
   for (const { name, value } of headers) {
     const text = renderTemplate(value, expressions);
