@@ -39,10 +39,9 @@ const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<
 };
 
 const cards = (page: Page) => page.getByRole('list', { name: 'Responses' }).locator('> li');
-const names = (page: Page): Promise<string[]> =>
-  cards(page)
-    .locator('input[name$=".name"]:not([name*="conditions"]):not([name*="headers"])')
-    .evaluateAll((inputs) => inputs.map((input) => (input as unknown as { value: string }).value));
+/** The names in the headings of the cards. */
+const names = async (page: Page): Promise<string[]> =>
+  (await cards(page).locator('summary').allInnerTexts()).map((text) => text.split('\n')[0] ?? '');
 const manifestOf = (page: Page): Promise<string> => page.getByRole('textbox', { name: 'Manifest' }).innerText();
 const save = async (page: Page, name: string): Promise<void> => {
   await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -163,7 +162,7 @@ describe('the form', () => {
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByRole('alert').getByText('Not saved: fix 1 field.').waitFor();
       await first.getByText('Is order, but the slug has no parameter {order}').waitFor();
-      await first.getByRole('button', { name: 'Remove condition 3' }).click();
+      await first.getByRole('button', { name: 'Remove condition 2' }).click();
       await expect.poll(() => first.getByText('the slug has no parameter').count()).toBe(0);
 
       // The errors follow the response when it is moved.
@@ -195,7 +194,6 @@ describe('the form', () => {
     await page.getByRole('button', { name: 'Add response' }).click();
     await expect.poll(() => names(page)).toEqual(['png', 'gold-copy', 'response-1']);
     const last = cards(page).nth(2);
-    await last.locator('summary').click();
     await last.getByLabel('Condition 1 name').fill('x-last');
     await last.getByLabel('Condition 1 type').selectOption('is present');
     await last.locator('textarea').fill('{"last": true}');
@@ -204,13 +202,67 @@ describe('the form', () => {
     await last.getByLabel('Status').press('Enter');
     await cards(page).nth(2).getByText('should be less than or equal to 599').waitFor();
     await cards(page).nth(2).getByLabel('Status').fill('203');
+    // Another response opens, and what was entered here is kept.
+    await cards(page).nth(1).locator('summary').click();
+    await page.getByRole('button', { name: 'Edit gold-copy' }).click();
+    await cards(page).nth(1).getByLabel('Condition 1 value').fill('silver');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.waitForURL(at(`${SHOP}/endpoints/plain`));
     await page.getByRole('heading', { name: 'Kept' }).waitFor();
     await context.close();
     await expect.poll(() => call('/plain', { 'x-last': '' })).toBe('203 {"last": true}');
     expect(await call('/plain?png')).toContain('PNG');
-    expect(await call('/plain', { 'x-plan': 'gold' })).toBe('200 {"plan": "gold"}');
+    expect(await call('/plain', { 'x-plan': 'silver' })).toBe('200 {"plan": "gold"}');
+  });
+
+  test('keeps what was entered in a card that is closed and opened again', async () => {
+    await writeFile(fileOf('again'), endpoint('again', { ...MOCK, ...RESPONSES, slug: '/again' }));
+    await expect.poll(() => call('/again')).toBe('200 {"plan": "free"}');
+    await onPage(`${SHOP}/endpoints/again/edit`, async (page) => {
+      const first = cards(page).nth(0);
+      await first.locator('summary').click();
+      await editor(page, 0).click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.insertText('{"plan":\n "again"}');
+      await first.getByLabel('Condition 1 value').fill('silver');
+      await first.locator('summary').click();
+      await expect.poll(() => first.getByLabel('Response name').count()).toBe(0);
+      await first.getByText('header x-plan = silver').waitFor();
+      await first.locator('summary').click();
+      expect(await first.getByLabel('Condition 1 value').inputValue()).toBe('silver');
+      await first.getByLabel('Delay').selectOption('Fixed');
+      await first.getByLabel('Duration').fill('1ms');
+      await first.locator('summary').click();
+      await expect.poll(() => manifestOf(page)).toContain('fixed: 1ms');
+      await save(page, 'again');
+    });
+    await expect.poll(() => call('/again', { 'x-plan': 'silver' })).toBe('200 {"plan":\n "again"}');
+  });
+
+  test('has expressions as conditions and in bodies, and shows their errors', async () => {
+    await writeFile(fileOf('cel'), endpoint('cel', { ...MOCK, ...RESPONSES, slug: '/cel/{id}' }));
+    await expect.poll(() => call('/cel/9')).toBe('200 {"plan": "free"}');
+    await onPage(`${SHOP}/endpoints/cel/edit`, async (page) => {
+      const first = cards(page).nth(0);
+      await first.locator('summary').click();
+      await first.getByRole('button', { name: 'Remove condition 1' }).click();
+      const expression = first.getByRole('textbox', { name: 'Expression (optional)' });
+      await expression.fill("path.order == '9'");
+      await first.getByText('path has no field order: use path.id').waitFor();
+      await expression.fill("path.id == '9'");
+      await first.locator('summary', { hasText: "path.id == '9'" }).waitFor();
+      await expect.poll(() => expression.getAttribute('aria-invalid')).toBe(null);
+      await first.getByRole('checkbox', { name: 'Template' }).check();
+      await editor(page, 0).click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.insertText('{"id": ${path.id}}');
+      await expect.poll(() => manifestOf(page)).toContain('template: CEL');
+      await save(page, 'cel');
+      await page.locator('summary', { hasText: "path.id == '9'" }).click();
+      await page.getByText('Template: expressions in the body').waitFor();
+    });
+    await expect.poll(() => call('/cel/9')).toBe('200 {"id": "9"}');
+    expect(await call('/cel/8')).toBe('200 {"plan": "free"}');
   });
 
   test('is accessible with open responses', async () => {

@@ -84,7 +84,7 @@ interface ResponseDetailsProps {
 }
 
 const ResponseDetails = ({ response, isLast }: ResponseDetailsProps) => {
-  const { name, headers, body, binaryBytes, delay, kept } = response;
+  const { name, headers, body, binaryBytes, template, delay, kept } = response;
   return (
     <details className="group">
       <summary className="flex min-h-9 items-center gap-2 rounded px-2 py-1 hover:bg-hover">
@@ -109,6 +109,7 @@ const ResponseDetails = ({ response, isLast }: ResponseDetailsProps) => {
             {body}
           </pre>
         )}
+        {template !== '' && <p className="text-muted">Template: expressions in the body and headers are evaluated.</p>}
         {delay.type !== '' && <p>Delay: {delayText(delay)}</p>}
         {kept !== '' && (
           <p className="text-small break-words text-muted">

@@ -29,7 +29,7 @@ export interface EndpointFormProps {
 }
 
 const ACTIONS = [
-  { value: 'JSON', label: 'Mock', hint: 'Returns a fixed response, byte for byte.' },
+  { value: 'JSON', label: 'Mock', hint: 'Returns the response that is defined here.' },
   { value: 'Forward', label: 'Forward', hint: 'Forwards requests to an upstream server and returns its responses.' },
 ];
 
@@ -39,17 +39,22 @@ const ACTIONS = [
  */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
   const lists = [...touched].map((name) => `${name}[`);
-  return (name: string): readonly string[] => {
+  const errorsOf = (name: string): readonly string[] => {
     const isTouched = touched.has(name) || lists.some((list) => name.startsWith(list));
     return (isTouched ? draft : sent)?.fields[name] ?? [];
   };
+  const hasErrorsIn = (path: string): boolean =>
+    Object.keys({ ...sent?.fields, ...draft.fields }).some(
+      (name) => name.startsWith(path) && errorsOf(name).length > 0,
+    );
+  return { errorsOf, hasErrorsIn };
 };
 
 /** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
 export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
   const { preview, touched, onInput } = useEndpointPreview(previewUrl, yaml, errors);
-  const errorsOf = useFieldErrors(errors, preview.errors, touched);
+  const { errorsOf, hasErrorsIn } = useFieldErrors(errors, preview.errors, touched);
   const [slug, setSlug] = useState(values['spec.slug']);
   return (
     <Form
@@ -74,7 +79,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
           </>
         )}
         <RouteFields values={values} errorsOf={errorsOf} isNew={existing === undefined} projectUrl={projectUrl} />
-        <ResponseList values={values} errorsOf={errorsOf} slug={slug} />
+        <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} />
         <RadioCards
           legend="Default response"
           name="spec.action"

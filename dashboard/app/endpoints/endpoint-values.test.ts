@@ -37,6 +37,7 @@ it.each([
       },
     }),
   ],
+  ['a template', spec({ json: { body: '{}', template: 'CEL' } })],
   ['a delay', spec({ json: { body: '{}', delay: { type: 'Fixed', fixed: '1s' } } })],
   ['a response without a body', spec({ json: { status: 204 } })],
   ['a URL', spec({ action: 'Forward', forward: { url: 'https://api.example.com/?a=1', timeout: '5s' } })],
@@ -52,14 +53,14 @@ it.each([
 
 it('fields that the form does not edit are kept', () => {
   const before = spec({
-    json: { body: '{}', template: 'CEL' },
+    json: { body: '{}', fault: { type: 'Reset' } },
     forward: { url: 'http://a/', fallback: { on: ['Timeout'] } },
     attempts: { key: 'path.id' },
   });
   const values = readEndpointValues(submitted({ ...valuesOf('a', before), 'spec.json.body': '[]' }));
   expect(toEndpoint(values, { ...identity, spec: before }).spec).toEqual({
     ...before,
-    json: { body: '[]', template: 'CEL' },
+    json: { body: '[]', fault: { type: 'Reset' } },
   });
 });
 

@@ -29,6 +29,8 @@ export interface EndpointValues {
   readonly 'spec.action': string;
   readonly 'spec.json.status': string;
   readonly 'spec.json.body': string;
+  /** `CEL` if expressions in the body and in headers are evaluated. Otherwise empty. */
+  readonly 'spec.json.template': string;
   readonly headers: readonly RowValues[];
   /** The delay of the mock. */
   readonly delay: DelayValues;
@@ -56,6 +58,7 @@ export const EMPTY_ENDPOINT: EndpointValues = {
   'spec.action': 'JSON',
   'spec.json.status': '',
   'spec.json.body': '{\n  "message": "Hello from Standin"\n}\n',
+  'spec.json.template': '',
   headers: [],
   delay: NO_DELAY,
   responses: [],
@@ -112,8 +115,9 @@ const mockOf = (values: EndpointValues, saved: Saved): Record<string, unknown> |
     ...optional('status', numberOrText(status)),
     ...(headers.length > 0 && { headers: headers.map(({ name, value }) => ({ name, value })) }),
     ...optional('body', savedText(body, saved['body'])),
+    ...optional('template', values['spec.json.template']),
     ...toDelay(values.delay, saved['delay']),
-    ...without(saved, 'status', 'headers', 'body', 'delay'),
+    ...without(saved, 'status', 'headers', 'body', 'template', 'delay'),
   };
 };
 
@@ -188,6 +192,7 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
     'spec.action': text(spec.action),
     'spec.json.status': text(json?.status),
     'spec.json.body': lineFeeds(text(json?.body)),
+    'spec.json.template': text(json?.template),
     headers: (json?.headers ?? []).map(({ name: header, value }) => ({ name: header, value })),
     delay: delayValuesOf(json?.delay),
     responses: responseValuesOf(spec.responses),

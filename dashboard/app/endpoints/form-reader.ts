@@ -1,3 +1,5 @@
+import { isRecord } from '@standin/contract';
+
 /** Reads the fields of a form. The fields of list items have names such as `spec.json.headers[0].name`. */
 export interface FormReader {
   /** Returns an empty string for a missing field. */
@@ -6,23 +8,63 @@ export interface FormReader {
   count(list: string, max: number): number;
 }
 
-/** The names of the form's own fields are shorter. */
+/** The names of the fields that belong to lists begin like this and are shorter. */
+const LISTS_PREFIX = 'spec.';
 const NAME_LENGTH_MAX = 128;
+/** More than the largest valid endpoint has. */
+const FIELDS_MAX = 10_000;
+
+/** The end of the name of a field that contains all fields of a list item, such as `spec.responses[0].packed`. */
+export const PACKED = '.packed';
+
+/** More than a valid response has. */
+const PACKED_MAX = 300;
+
+/** Returns the value of a `PACKED` field. Closed cards have one, because a page with all of their fields would be slow. */
+export const packed = (item: object): string => JSON.stringify(Object.fromEntries(fieldsOf(item)));
+
+/** Returns the fields of a form that contains these values, such as `headers[0].name`. */
+export const fieldsOf = (value: unknown, name = ''): [name: string, text: string][] => {
+  if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+  const nameOf = (key: string): string =>
+    Array.isArray(value) ? `${name}[${key}]` : name === '' ? key : `${name}.${key}`;
+  return Object.entries(value).flatMap(([key, item]: [string, unknown]) => fieldsOf(item, nameOf(key)));
+};
+
+const unpacked = (name: string, text: string): [name: string, text: string][] => {
+  try {
+    const fields: unknown = JSON.parse(text);
+    const list = name.slice(0, -PACKED.length);
+    return isRecord(fields)
+      ? Object.entries(fields)
+          .slice(0, PACKED_MAX)
+          .flatMap(([field, value]) => (typeof value === 'string' ? [[`${list}.${field}`, value]] : []))
+      : [];
+  } catch {
+    return [];
+  }
+};
 
 export const formReader = (form: FormData): FormReader => {
+  // `FormData.get` searches all fields each time.
+  const texts = new Map<string, string>();
   const counts = new Map<string, number>();
-  for (const name of form.keys()) {
-    if (name.length > NAME_LENGTH_MAX) continue;
+  const add = (name: string, value: string): void => {
+    if (texts.has(name) || texts.size >= FIELDS_MAX) return;
+    texts.set(name, value);
+    if (!name.startsWith(LISTS_PREFIX) || name.length > NAME_LENGTH_MAX) return;
     for (const { 1: position, index } of name.matchAll(/\[(\d{1,4})\]\./g)) {
       const list = name.slice(0, index);
       counts.set(list, Math.max(counts.get(list) ?? 0, Number(position) + 1));
     }
+  };
+  for (const [name, value] of form) {
+    if (typeof value !== 'string') continue;
+    add(name, name.endsWith(PACKED) ? '' : value);
+    if (name.endsWith(PACKED)) for (const [field, text] of unpacked(name, value)) add(field, text);
   }
   return {
-    text: (name) => {
-      const value = form.get(name);
-      return typeof value === 'string' ? value : '';
-    },
+    text: (name) => texts.get(name) ?? '',
     count: (list, max) => Math.min(counts.get(list) ?? 0, max + 1),
   };
 };

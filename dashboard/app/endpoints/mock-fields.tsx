@@ -1,7 +1,9 @@
+import { useState } from 'react';
 import { LIMITS } from '@standin/contract';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
+import { TemplateField } from './template-field.tsx';
 import { DelayFields } from './delay-fields.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
 import type { ErrorsOf } from './form-rows.tsx';
@@ -13,24 +15,38 @@ export interface FieldsProps {
   readonly errorsOf: ErrorsOf;
 }
 
-export const MockFields = ({ values, errorsOf }: FieldsProps) => (
-  <div data-shows="JSON" className="flex flex-col gap-4">
-    <Field label="Status" optional errors={errorsOf('spec.json.status')} className="max-w-32">
-      <Input name="spec.json.status" inputMode="numeric" defaultValue={values['spec.json.status']} placeholder="200" />
-    </Field>
-    <HeaderRows list="spec.json.headers" headers={values.headers} max={LIMITS.mockHeadersMax} errorsOf={errorsOf} />
-    <Field
-      label="Body"
-      hint="A JSON document, or any text if a header sets another content-type. It is returned byte for byte: whitespace, key order and number formats are preserved. Leave it empty for status 204, 205 or 304."
-      errors={[...errorsOf('spec.json.body'), ...errorsOf('spec.json')]}
-    >
-      <CodeEditor
-        name="spec.json.body"
+export const MockFields = ({ values, errorsOf }: FieldsProps) => {
+  const [isTemplate, setIsTemplate] = useState(values['spec.json.template'] !== '');
+  return (
+    <div data-shows="JSON" className="flex flex-col gap-4">
+      <Field label="Status" optional errors={errorsOf('spec.json.status')} className="max-w-32">
+        <Input
+          name="spec.json.status"
+          inputMode="numeric"
+          defaultValue={values['spec.json.status']}
+          placeholder="200"
+        />
+      </Field>
+      <HeaderRows list="spec.json.headers" headers={values.headers} max={LIMITS.mockHeadersMax} errorsOf={errorsOf} />
+      <Field
         label="Body"
-        language={isJsonContent(values.headers) ? 'json' : 'text'}
-        defaultValue={values['spec.json.body']}
+        hint="A JSON document, or any text if a header sets another content-type. Whitespace, key order and number formats are preserved. Leave it empty for status 204, 205 or 304."
+        errors={[...errorsOf('spec.json.body'), ...errorsOf('spec.json')]}
+      >
+        <CodeEditor
+          name="spec.json.body"
+          label="Body"
+          language={!isTemplate && isJsonContent(values.headers) ? 'json' : 'text'}
+          defaultValue={values['spec.json.body']}
+        />
+      </Field>
+      <TemplateField
+        name="spec.json.template"
+        value={values['spec.json.template']}
+        errors={errorsOf('spec.json.template')}
+        onChange={setIsTemplate}
       />
-    </Field>
-    <DelayFields path="spec.json.delay" values={values.delay} errorsOf={errorsOf} />
-  </div>
-);
+      <DelayFields path="spec.json.delay" values={values.delay} errorsOf={errorsOf} />
+    </div>
+  );
+};

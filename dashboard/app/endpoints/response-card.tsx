@@ -1,19 +1,22 @@
-import { ArrowDown, ArrowUp, ChevronRight, Copy, Trash2 } from 'lucide-react';
+import { ArrowDown, ArrowUp, ChevronRight, CircleAlert, Copy, Trash2 } from 'lucide-react';
 import { useState, type MouseEvent, type ReactNode } from 'react';
 import { LIMITS } from '@standin/contract';
 import { formatBytes } from '../requests/traffic-row.ts';
+import { Button } from '../ui/button.tsx';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { Field, FieldErrors } from '../ui/field.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import { Input, Textarea } from '../ui/input.tsx';
+import { Input } from '../ui/input.tsx';
 import { ConditionRows } from './condition-rows.tsx';
 import { DelayFields } from './delay-fields.tsx';
 import { readEndpointValues } from './endpoint-values.ts';
+import { packed, PACKED } from './form-reader.ts';
 import type { ErrorsOf } from './form-rows.tsx';
 import { HeaderRows } from './header-rows.tsx';
 import { LIST_EDIT, listEditText, type ListEdit } from './list-edit.ts';
 import { ResponseSummary } from './response-summary.tsx';
-import { isJsonContent, responseFields, responsePath, type ResponseValues } from './response-values.ts';
+import { TemplateField } from './template-field.tsx';
+import { isJsonContent, responsePath, type ResponseValues } from './response-values.ts';
 
 export interface ResponseCardProps {
   readonly index: number;
@@ -21,49 +24,73 @@ export interface ResponseCardProps {
   readonly count: number;
   readonly values: ResponseValues;
   readonly startsOpen: boolean;
+  readonly hasErrors: boolean;
   readonly errorsOf: ErrorsOf;
   /** The id of the `datalist` with the names of the path parameters. */
   readonly parametersId: string;
   readonly onEdit: (event: MouseEvent<HTMLButtonElement>, edit: ListEdit) => void;
 }
 
-/** A response as a card, which opens to show its fields. Without scripts, its buttons submit the form. */
+/**
+ * A response as a card, which opens to show its fields. A closed card is one hidden field. Without scripts, the buttons of the card
+ * submit the form.
+ */
 export const ResponseCard = (props: ResponseCardProps) => {
-  const { index, values, startsOpen, errorsOf, parametersId } = props;
-  // The values as the user has changed them, for the summary. The fields themselves are uncontrolled.
+  const { index, values, startsOpen, hasErrors, errorsOf, parametersId } = props;
+  // The values as the user has changed them. The fields themselves are uncontrolled.
   const [shown, setShown] = useState(values);
-  const fields = responseFields([shown]).map((field) => field.replace(responsePath(0), responsePath(index)));
-  const hasErrors = fields.slice(1).some((field) => errorsOf(field).length > 0);
-  const [isOpen, setIsOpen] = useState(startsOpen || hasErrors);
+  const [opened, setOpened] = useState(startsOpen ? values : undefined);
   const [hadErrors, setHadErrors] = useState(hasErrors);
   if (hasErrors !== hadErrors) {
     setHadErrors(hasErrors);
-    if (hasErrors) setIsOpen(true);
+    if (hasErrors && opened === undefined) setOpened(shown);
   }
+  const path = responsePath(index);
+  const read = (element: Element): ResponseValues => {
+    const form = element.closest('form');
+    const current = (form && readEndpointValues(new FormData(form)).responses[index]) ?? shown;
+    setShown(current);
+    return current;
+  };
   return (
     <li className="relative rounded border border-line">
       <details
-        open={isOpen}
-        onToggle={(event) => setIsOpen(event.currentTarget.open)}
-        onInput={(event) => {
-          const form = (event.target as HTMLElement).closest('form');
-          const changed = form && readEndpointValues(new FormData(form)).responses[index];
-          if (changed) setShown(changed);
+        open={opened !== undefined}
+        onToggle={({ currentTarget }) => {
+          const current = read(currentTarget);
+          setOpened(currentTarget.open ? (opened ?? current) : undefined);
         }}
+        onInput={({ currentTarget }) => read(currentTarget)}
         className="group"
       >
         <summary className="flex min-h-9 items-center gap-2 rounded py-1 pr-32 pl-2 hover:bg-hover">
           <ChevronRight aria-hidden className="size-3.5 shrink-0 text-muted group-open:rotate-90" />
           <ResponseSummary values={shown} isLast={index === props.count - 1} />
+          {hasErrors && <CircleAlert aria-label="Has errors" className="size-4 shrink-0 text-5xx" />}
         </summary>
-        <ResponseFields
-          path={responsePath(index)}
-          values={values}
-          isJson={isJsonContent(shown.headers)}
-          isOpen={isOpen}
-          errorsOf={errorsOf}
-          parametersId={parametersId}
-        />
+        {opened === undefined ? (
+          <>
+            <input type="hidden" name={`${path}${PACKED}`} value={packed(shown)} />
+            <noscript>
+              <Button
+                type="submit"
+                name={LIST_EDIT}
+                value={listEditText({ kind: 'open', index })}
+                formAction="#responses"
+              >
+                Edit {shown.name}
+              </Button>
+            </noscript>
+          </>
+        ) : (
+          <ResponseFields
+            path={path}
+            values={opened}
+            isJson={shown.template === '' && isJsonContent(shown.headers)}
+            errorsOf={errorsOf}
+            parametersId={parametersId}
+          />
+        )}
       </details>
       <CardButtons {...props} name={shown.name} />
     </li>
@@ -99,15 +126,15 @@ const CardButtons = ({ index, count, name, onEdit }: ResponseCardProps & { reado
 interface ResponseFieldsProps extends Pick<ResponseCardProps, 'values' | 'errorsOf' | 'parametersId'> {
   readonly path: string;
   readonly isJson: boolean;
-  readonly isOpen: boolean;
 }
 
-const ResponseFields = ({ path, values, isJson, isOpen, errorsOf, parametersId }: ResponseFieldsProps) => {
+const ResponseFields = ({ path, values, isJson, errorsOf, parametersId }: ResponseFieldsProps) => {
   const { from, kept, binaryBytes, name, status, conditions, headers } = values;
   return (
     <div className="flex flex-col gap-4 border-t border-line p-3">
       <input type="hidden" name={`${path}.from`} value={from} />
       <input type="hidden" name={`${path}.kept`} value={kept} />
+      <input type="hidden" name={`${path}.open`} value="true" />
       <input type="hidden" name={`${path}.binaryBytes`} value={binaryBytes} />
       <FieldErrors errors={errorsOf(path)} />
       <div className="grid grid-cols-[minmax(0,1fr)_8rem] gap-4">
@@ -126,16 +153,30 @@ const ResponseFields = ({ path, values, isJson, isOpen, errorsOf, parametersId }
           errorsOf={errorsOf}
         />
         <FieldErrors errors={errorsOf(`${path}.when`)} />
+        <Field
+          label="Expression"
+          optional
+          hint="A condition in CEL, such as request.json.total > 100. It must be true, in addition to the conditions above."
+          errors={errorsOf(`${path}.cel`)}
+        >
+          <Input mono name={`${path}.cel`} defaultValue={values.cel} />
+        </Field>
       </div>
       <HeaderRows list={`${path}.headers`} headers={headers} max={LIMITS.responseHeadersMax} errorsOf={errorsOf} />
       {binaryBytes === '' ? (
-        <ResponseBody
-          path={path}
-          text={values.body}
-          isJson={isJson}
-          isOpen={isOpen}
+        <Field
+          label="Body"
+          hint="A JSON document, or any text if a header sets another content-type."
           errors={errorsOf(`${path}.body`)}
-        />
+        >
+          <CodeEditor
+            name={`${path}.body`}
+            label="Response body"
+            language={isJson ? 'json' : 'text'}
+            defaultValue={values.body}
+            rows={6}
+          />
+        </Field>
       ) : (
         <div>
           <p>
@@ -148,6 +189,7 @@ const ResponseFields = ({ path, values, isJson, isOpen, errorsOf, parametersId }
           <FieldErrors errors={errorsOf(`${path}.body`)} />
         </div>
       )}
+      <TemplateField name={`${path}.template`} value={values.template} errors={errorsOf(`${path}.template`)} />
       <DelayFields path={`${path}.delay`} values={values.delay} errorsOf={errorsOf} />
       {kept !== '' && (
         <p className="text-small break-words text-muted">
@@ -155,43 +197,5 @@ const ResponseFields = ({ path, values, isJson, isOpen, errorsOf, parametersId }
         </p>
       )}
     </div>
-  );
-};
-
-interface ResponseBodyProps {
-  readonly path: string;
-  readonly text: string;
-  readonly isJson: boolean;
-  readonly isOpen: boolean;
-  readonly errors: readonly string[];
-}
-
-const ResponseBody = ({ path, text, isJson, isOpen, errors }: ResponseBodyProps) => {
-  // An editor takes time to load, and there can be many closed cards.
-  const [wasOpen, setWasOpen] = useState(isOpen);
-  if (isOpen && !wasOpen) setWasOpen(true);
-  const name = `${path}.body`;
-  return (
-    <Field
-      label="Body"
-      hint={
-        isJson
-          ? 'A JSON document, returned byte for byte. For other text, add a content-type header.'
-          : 'Text, returned byte for byte in UTF-8.'
-      }
-      errors={errors}
-    >
-      {wasOpen ? (
-        <CodeEditor
-          name={name}
-          label="Response body"
-          language={isJson ? 'json' : 'text'}
-          defaultValue={text}
-          rows={6}
-        />
-      ) : (
-        <Textarea name={name} defaultValue={text} rows={6} />
-      )}
-    </Field>
   );
 };

@@ -5,26 +5,36 @@ import { announceChange } from '../ui/announce-change.ts';
 import { Button } from '../ui/button.tsx';
 import { FieldErrors } from '../ui/field.tsx';
 import { readEndpointValues } from './endpoint-values.ts';
-import { editList, LIST_EDIT, type ListEdit } from './list-edit.ts';
+import { editedIndex, editList, LIST_EDIT, type ListEdit } from './list-edit.ts';
 import type { FieldsProps } from './mock-fields.tsx';
 import { ResponseCard } from './response-card.tsx';
-import { newResponse, RESPONSES, type ResponseValues } from './response-values.ts';
+import { newResponse, responsePath, RESPONSES, type ResponseValues } from './response-values.ts';
 
 interface Item {
   readonly key: number;
   readonly response: ResponseValues;
-  readonly isNew: boolean;
 }
 
 export interface ResponseListProps extends FieldsProps {
   /** The slug as the user has entered it. */
   readonly slug: string;
+  /** Returns whether a field whose name begins with this path has errors. */
+  readonly hasErrorsIn: (path: string) => boolean;
 }
 
+/** The maximum number of cards with errors that are open when the page opens. More would make its HTML slow. */
+const OPENED_MAX = 4;
+
 /** The responses that are tried before the default response. Without scripts, the buttons submit the form. */
-export const ResponseList = ({ values, errorsOf, slug }: ResponseListProps) => {
+export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug }: ResponseListProps) => {
   const parametersId = useId();
   const { group, items, change } = useItems(values.responses);
+  const [opened] = useState(() =>
+    items
+      .filter((_, index) => hasErrorsIn(responsePath(index)))
+      .slice(0, OPENED_MAX)
+      .map(({ key }) => key),
+  );
   return (
     <fieldset ref={group} name={RESPONSES} id="responses" className="flex min-w-0 scroll-mt-14 flex-col gap-2">
       <legend className="font-medium">
@@ -41,14 +51,15 @@ export const ResponseList = ({ values, errorsOf, slug }: ResponseListProps) => {
       </datalist>
       {items.length > 0 && (
         <ol className="flex flex-col gap-2" aria-label="Responses">
-          {items.map(({ key, response, isNew }, index) => (
+          {items.map(({ key, response }, index) => (
             <ResponseCard
               key={key}
               index={index}
               count={items.length}
               values={response}
-              startsOpen={isNew}
+              startsOpen={response.open === 'true' || opened.includes(key)}
               errorsOf={errorsOf}
+              hasErrors={hasErrorsIn(responsePath(index))}
               parametersId={parametersId}
               onEdit={change}
             />
@@ -78,9 +89,7 @@ const parameterNames = (slug: string): readonly string[] => [
 
 /** Changes the list of cards, and moves the focus to where the user continues. */
 const useItems = (initial: readonly ResponseValues[]) => {
-  const [items, setItems] = useState<readonly Item[]>(() =>
-    initial.map((response, key) => ({ key, response, isNew: false })),
-  );
+  const [items, setItems] = useState<readonly Item[]>(() => initial.map((response, key) => ({ key, response })));
   const group = useRef<HTMLFieldSetElement>(null);
   const nextFocus = useRef<{ readonly index: number; readonly kind: ListEdit['kind'] }>(undefined);
 
@@ -100,28 +109,13 @@ const useItems = (initial: readonly ResponseValues[]) => {
     setItems(
       editList(items, edit, (copied) => {
         const source = copied && current[items.indexOf(copied)];
-        return { key, response: newResponse(current, source), isNew: true };
+        return { key, response: newResponse(current, source) };
       }),
     );
-    nextFocus.current = { index: focusIndex(edit, items.length), kind: edit.kind };
+    nextFocus.current = { index: editedIndex(edit, items.length), kind: edit.kind };
     announceChange(group.current);
   };
   return { group, items, change };
-};
-
-/** @param count the number of responses before the change */
-const focusIndex = (edit: ListEdit, count: number): number => {
-  switch (edit.kind) {
-    case 'add':
-      return count;
-    case 'duplicate':
-    case 'down':
-      return edit.index + 1;
-    case 'up':
-      return edit.index - 1;
-    case 'remove':
-      return Math.min(edit.index, count - 2);
-  }
 };
 
 /** Focuses the name of a new response. Otherwise, focuses the same button, so that it can be pressed again. */

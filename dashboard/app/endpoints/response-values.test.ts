@@ -59,12 +59,14 @@ describe('the form preserves', () => {
       [
         {
           ...GOLD,
-          when: { ...GOLD.when, cel: 'request.json.total > 10.0' },
-          ...{ template: 'CEL', attempts: { key: 'a' } },
+          when: { ...GOLD.when, draw: { percent: 5 } },
+          attempts: { key: 'a' },
         },
-        { name: 'cel', when: { cel: 'true' }, body: '{}', fault: { type: 'Reset' } },
+        { name: 'draw', when: { draw: { percent: 5 } }, body: '{}', fault: { type: 'Reset' } },
       ],
     ],
+    ['an expression', [{ name: 'cel', when: { cel: 'request.json.total > 10.0' }, body: '{}' }]],
+    ['a template', [{ ...GOLD, template: 'CEL' }]],
     [
       'delays',
       [
@@ -188,6 +190,7 @@ it('problems with a list belong to the list, and problems with a field that the 
   expect(fieldOf('spec.responses[0]')).toEqual(['spec.responses[0]']);
   expect(fieldOf('spec.responses[0].when.headers')).toEqual(['spec.responses[0].when']);
   expect(fieldOf('spec.responses[0].when.headers[3].name')).toEqual(['spec.responses[0].when']);
+  expect(fieldOf('spec.responses[0].when.cel')).toEqual(['spec.responses[0].cel']);
   expect(fieldOf('spec.responses[0].fault.type')).toEqual(['spec.responses[0]']);
   expect(fieldOf('spec.responses[0].delay.uniform.min')).toEqual(['spec.responses[0].delay.uniform.min']);
   expect(fieldOf('spec.responses[0].delay.uniform')).toEqual(['spec.responses[0].delay']);
@@ -239,12 +242,21 @@ describe('a list', () => {
 it('a form with hostile field names is read in bounded time and size', () => {
   const form = new FormData();
   form.set(`spec.responses${'[9].'.repeat(50_000)}name`, 'x');
+  form.set('spec.responses[1].packed', '['.repeat(100_000));
+  form.set(
+    'spec.responses[2].packed',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 9_999 }, (_, n) => [`headers[${n}].name`, 'x']))),
+  );
+  form.set('spec.responses[3].packed', '{"name": {}, "headers[0].name": 1, "__proto__": "x", "status": "7"}');
   form.set('spec.responses[9999].name', 'x');
   form.set('spec.responses[0].conditions[9999].name', 'x');
   form.set('spec.responses[0].conditions[0].where', '__proto__');
   form.set('spec.responses[0].conditions[0].name', 'x');
   const { responses } = readEndpointValues(form);
   expect(responses).toHaveLength(33);
+  expect(responses[1]?.name).toBe('');
+  expect(responses[2]?.headers).toHaveLength(17);
+  expect(responses[3]).toMatchObject({ name: '', status: '7', headers: [] });
   expect(responses[0]?.conditions).toEqual([{ where: 'headers', name: 'x', type: '', value: '' }]);
 });
 

@@ -23,10 +23,16 @@ export interface ResponseValues {
   readonly binaryBytes: string;
   /** The paths of the fields that are kept, but not shown, such as `when.draw, fault`. Empty if there are none. */
   readonly kept: string;
+  /** `true` if the form shows the fields. Otherwise, its card is closed. */
+  readonly open: string;
   readonly name: string;
   readonly status: string;
   readonly body: string;
   readonly conditions: readonly ConditionValues[];
+  /** The expression in `when.cel`. Empty if there is none. */
+  readonly cel: string;
+  /** `CEL` if expressions in the body and in headers are evaluated. Otherwise empty. */
+  readonly template: string;
   readonly headers: readonly RowValues[];
   readonly delay: DelayValues;
 }
@@ -34,7 +40,7 @@ export interface ResponseValues {
 export const RESPONSES = 'spec.responses';
 export const EMPTY_HEADER: RowValues = { name: '', value: '' };
 const EMPTY_RESPONSE: ResponseValues = {
-  ...{ from: '', binaryBytes: '', kept: '', name: '', status: '', body: '' },
+  ...{ from: '', binaryBytes: '', kept: '', open: '', name: '', status: '', body: '', cel: '', template: '' },
   ...{ conditions: [], headers: [], delay: NO_DELAY },
 };
 const NAME_LENGTH_MAX = 63;
@@ -48,7 +54,9 @@ export const newResponse = (others: readonly ResponseValues[], copied?: Response
   const base = copied === undefined ? 'response' : copied.name.slice(0, NAME_LENGTH_MAX - 8);
   const free = Array.from({ length: others.length + 1 }, (_, index) => `${base}-${index + 2}`);
   const name = [copied === undefined ? 'response-1' : `${base}-copy`, ...free].find((one) => !names.has(one)) ?? '';
-  return copied === undefined ? { ...EMPTY_RESPONSE, name, body: '{}' } : { ...copied, name };
+  return copied === undefined
+    ? { ...EMPTY_RESPONSE, name, body: '{}', open: 'true' }
+    : { ...copied, name, open: 'true' };
 };
 
 export const readResponses = (reader: FormReader): ResponseValues[] =>
@@ -59,10 +67,13 @@ export const readResponses = (reader: FormReader): ResponseValues[] =>
       from: text('from'),
       binaryBytes: text('binaryBytes'),
       kept: text('kept'),
+      open: text('open'),
       name: text('name').trim(),
       status: text('status').trim(),
       // The body is not trimmed, because the response is sent byte for byte.
       body: lineFeeds(text('body')),
+      cel: text('cel').trim(),
+      template: text('template'),
       conditions: readRows(reader, `${path}.conditions`, EMPTY_CONDITION, CONDITION_ROWS_MAX).map(knownList),
       headers: readRows(reader, `${path}.headers`, EMPTY_HEADER, LIMITS.responseHeadersMax),
       delay: readDelay(reader, `${path}.delay`),
@@ -81,7 +92,7 @@ export const responseFields = (responses: readonly ResponseValues[]): string[] =
     const path = responsePath(index);
     return [
       path,
-      ...['name', 'when', 'status', 'headers', 'body'].map((field) => `${path}.${field}`),
+      ...['name', 'when', 'cel', 'status', 'headers', 'body', 'template'].map((field) => `${path}.${field}`),
       ...delayFields(`${path}.delay`),
       ...headers.flatMap((_, row) => ['name', 'value'].map((part) => `${path}.headers[${row}].${part}`)),
       ...conditions.flatMap((_, row) => ['name', 'type', 'value'].map((part) => `${path}.conditions[${row}].${part}`)),
@@ -89,10 +100,11 @@ export const responseFields = (responses: readonly ResponseValues[]): string[] =
   }),
 ];
 
-/** Converts a path in the object to the path of the form's field: that of a condition's row, and that of the body. */
+/** Converts a path in the object to the path of the form's field, which differ for conditions and for binary bodies. */
 export const responseFieldPath = (responses: readonly ResponseValues[], path: string): string =>
   path
     .replace(/^(spec\.responses\[\d+\])\.bodyBase64$/, '$1.body')
+    .replace(/^(spec\.responses\[\d+\])\.when\.cel$/, '$1.cel')
     .replace(
       /^spec\.responses\[(\d+)\]\.when\.(\w+)\[(\d+)\]/,
       (whole, response: string, list: string, index: string) => {
@@ -108,19 +120,25 @@ const BODYLESS_STATUSES: readonly string[] = ['204', '205', '304'];
 export type Saved = Readonly<Record<string, unknown>>;
 
 /** The fields that the form edits. Others are kept. */
-const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64', 'delay'] as const;
+const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64', 'template', 'delay'] as const;
+const EDITED_CONDITIONS = [...CONDITION_LISTS, 'cel'] as const;
 
 /** @param saved the saved response that `values.from` refers to */
 const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknown> => {
-  const { name, status, headers, conditions } = values;
+  const { name, status, headers, conditions, cel, template } = values;
   const { when: savedWhen } = saved;
-  const when = { ...whenOf(conditions), ...(isRecord(savedWhen) && without(savedWhen, ...CONDITION_LISTS)) };
+  const when = {
+    ...whenOf(conditions),
+    ...(cel !== '' && { cel }),
+    ...(isRecord(savedWhen) && without(savedWhen, ...EDITED_CONDITIONS)),
+  };
   return {
     name,
     ...(Object.keys(when).length > 0 && { when }),
     ...(status !== '' && { status: numberOrText(status) }),
     ...(headers.length > 0 && { headers: headers.map((row) => ({ name: row.name, value: row.value })) }),
     ...contentOf(values, saved),
+    ...(template !== '' && { template }),
     ...toDelay(values.delay, saved['delay']),
     ...without(saved, ...EDITED),
   };
@@ -150,15 +168,18 @@ const savedResponses = (saved: unknown): readonly Saved[] => (Array.isArray(save
 /** Converts `spec.responses`, as written, to the values of the form. Ignores what is not a response. */
 export const responseValuesOf = (saved: unknown): ResponseValues[] =>
   savedResponses(saved).map((response, index) => {
-    const { name, when, status, headers, body, bodyBase64, delay } = response;
+    const { name, when, status, headers, body, bodyBase64, template, delay } = response;
     return {
       from: String(index),
       binaryBytes: typeof bodyBase64 === 'string' ? String(base64Bytes(bodyBase64)) : '',
       kept: [...keptConditions(when), ...Object.keys(without(response, ...EDITED))].join(', '),
+      open: '',
       name: textOf(name),
       status: textOf(status),
       body: lineFeeds(textOf(body)),
       conditions: conditionsOf(when),
+      cel: isRecord(when) ? textOf(when['cel']) : '',
+      template: textOf(template),
       headers: (Array.isArray(headers) ? headers : [])
         .filter(isRecord)
         .map((header) => ({ name: textOf(header['name']), value: textOf(header['value']) })),
@@ -167,7 +188,7 @@ export const responseValuesOf = (saved: unknown): ResponseValues[] =>
   });
 
 const keptConditions = (when: unknown): string[] =>
-  isRecord(when) ? Object.keys(without(when, ...CONDITION_LISTS)).map((name) => `when.${name}`) : [];
+  isRecord(when) ? Object.keys(without(when, ...EDITED_CONDITIONS)).map((name) => `when.${name}`) : [];
 
 const base64Bytes = (text: string): number => {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

@@ -13,8 +13,8 @@ import {
   type SavedForm,
 } from '../ui/save-form.server.ts';
 import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
-import { editList, LIST_EDIT, readListEdit } from './list-edit.ts';
-import { newResponse, responseFieldPath } from './response-values.ts';
+import { editedIndex, editList, LIST_EDIT, readListEdit, type ListEdit } from './list-edit.ts';
+import { newResponse, responseFieldPath, type ResponseValues } from './response-values.ts';
 
 /** The submitted values, the object that they describe, and the generation that the object must have when it is saved. */
 export interface EndpointDraft {
@@ -29,11 +29,7 @@ export interface EndpointDraft {
 export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
   const submitted = readEndpointValues(form);
   const edit = readListEdit(form.get(LIST_EDIT));
-  const { responses } = submitted;
-  const values =
-    edit === undefined
-      ? submitted
-      : { ...submitted, responses: editList(responses, edit, (copied) => newResponse(responses, copied)) };
+  const values = edit === undefined ? submitted : { ...submitted, responses: editResponses(submitted.responses, edit) };
   const existing = before && { metadata: desiredOf(before).metadata, spec: before.spec };
   return {
     values,
@@ -41,6 +37,16 @@ export const draftOf = (form: FormData, params: ProjectName, before: ResourceObj
     expected: before === undefined ? 'absent' : expectedGeneration(form),
     isListEdit: edit !== undefined,
   };
+};
+
+/** Without scripts, one response is open at a time, or none. */
+const editResponses = (responses: readonly ResponseValues[], edit: ListEdit): ResponseValues[] => {
+  const opens = edit.kind === 'add' || edit.kind === 'duplicate' || edit.kind === 'open';
+  const open = opens ? editedIndex(edit, responses.length) : -1;
+  return editList(responses, edit, (copied) => newResponse(responses, copied)).map((response, index) => ({
+    ...response,
+    open: index === open ? 'true' : '',
+  }));
 };
 
 /**

@@ -15,10 +15,10 @@ export const FORM_LIMITS = {
   /** For forms that contain a body or headers. etcd accepts objects of 1.5 MiB, and form encoding can write each byte as `%XX`. */
   objectBytesMax: 4.5 * MIB,
   /**
-   * Seven times the number of fields in the largest form, which contains a name and a value for each of 64 headers. Each field is
-   * parsed, checked and shown again.
+   * The largest form is that of an endpoint: a name and a value for each of 64 headers, and about 50 fields for each response that is
+   * open. Each field is parsed, checked and shown again.
    */
-  fieldsMax: 1_000,
+  fieldsMax: 2_000,
 } as const;
 
 const SMALL = /^\/(login|logout|preferences)(\.data)?\/?$/i;
@@ -76,7 +76,7 @@ export const formBody = (
           throw refusal(
             413,
             'The form is too large',
-            'It has more than 1,000 fields. Remove some and submit it again.',
+            `It has more than ${FORM_LIMITS.fieldsMax.toLocaleString('en')} fields. Remove some, or close some responses, and submit it again.`,
           );
         yield chunk;
       }
