@@ -152,7 +152,7 @@ describe('rendering', () => {
   });
 
   test('fake data depends on the request and on the order of the calls', () => {
-    const pair = (id: string) =>
+    const pair = (id: string): unknown =>
       JSON.parse(bodyOf('[${fake("internet.email")}, ${fake("internet.email")}]', request({ id })));
     const [first, second] = pair('1') as string[];
     expect(pair('1')).toEqual([first, second]);
