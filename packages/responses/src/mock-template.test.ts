@@ -151,6 +151,20 @@ describe('rendering', () => {
     expect(bodyOf(VARIED, request({ id: '0193' }))).not.toBe(bodyOf(VARIED, request()));
   });
 
+  test('fake data depends on the request and on the order of the calls', () => {
+    const pair = (id: string): unknown =>
+      JSON.parse(bodyOf('[${fake("internet.email")}, ${fake("internet.email")}]', request({ id })));
+    const [first, second] = pair('1') as string[];
+    expect(pair('1')).toEqual([first, second]);
+    expect(new Set([first, second, ...(pair('2') as string[])]).size).toBe(4);
+  });
+
+  test('fake data uses up the budget', () => {
+    const many = (count: number) => bodyOf(`\${[${'0,'.repeat(count)}0].map(i, fake("word.noun")).size()}`);
+    expect(many(100)).toBe('101');
+    expect(many(200)).toContain('the expressions of the response take too long for this request');
+  });
+
   const TEMPLATE = '{"s": "x${request.json.s}", "n": ${request.json.n}, "o": ${request.json}, "p": ${request.json.s}}';
 
   test('echoes all strings and integers exactly, in valid JSON', () => {
