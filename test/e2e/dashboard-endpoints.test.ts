@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -194,21 +195,25 @@ describe('a form', () => {
   });
 
   test('reports a change by another user and does not overwrite it', async () => {
+    // A retry needs a change, too.
+    const name = `Theirs ${randomUUID()}`;
     await onPage(`${SHOP}/endpoints/cancel-order/edit`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Mine');
-      const theirs = (await manifest('cancel-order.yaml')).replace('displayName: Cancel order', 'displayName: Theirs');
+      const theirs = (await manifest('cancel-order.yaml')).replace(/displayName: .*/, `displayName: ${name}`);
       await writeFile(path.join(run.manifests, 'cancel-order.yaml'), theirs);
       await page.getByRole('alert').getByText('This endpoint changed').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByRole('alert').getByText('Not saved.').waitFor();
       expect(await page.getByRole('alert').allInnerTexts()).toEqual([
-        'Not saved. This endpoint changed (generation 2) while you were editing. Load latest version',
+        expect.stringMatching(
+          /^Not saved. This endpoint changed \(generation \d\) while you were editing. Load latest version$/,
+        ),
       ]);
       expect(await page.evaluate('document.activeElement?.textContent')).toMatch(/^Not saved/);
       expect(await manifest('cancel-order.yaml')).toBe(theirs);
       await page.getByRole('button', { name: 'Load latest version' }).click();
-      await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
+      await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe(name);
     });
   });
 

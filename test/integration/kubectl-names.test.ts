@@ -55,7 +55,8 @@ const withOldNames = (yaml: string): string => {
   const crd = parse(yaml) as Names;
   crd.spec.names.singular = crd.spec.names.plural.slice(0, -1);
   crd.spec.names.shortNames = crd.spec.names.shortNames.slice(0, 1);
-  return stringify(crd, { aliasDuplicateObjects: false });
+  // The API server reads YAML 1.1, in which `on` without quotes is a boolean.
+  return stringify(crd, { aliasDuplicateObjects: false, version: '1.1' });
 };
 
 const FOREIGN = `

@@ -50,6 +50,8 @@ export class LiveChanges {
     const joined = topic ?? this.#open(user, { key, namespace, kinds });
     const listener: OnChange = (ref) => onChange(ref);
     joined.listeners.add(listener);
+    // Objects may have changed since the page was loaded. A new topic reports this after its first list.
+    if (topic !== undefined) onChange(undefined);
     try {
       await abortOf([signal, joined.ended.signal]);
     } finally {

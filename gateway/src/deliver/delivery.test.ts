@@ -198,13 +198,14 @@ describe('a forwarded request', () => {
     const { dir, sink, spool, stop } = await setUp();
     const [answered, cut] = [request(), request()];
     // A delivered segment would be removed before it is copied.
-    sink.onInsert = unavailable;
+    const copied = Promise.withResolvers<undefined>();
+    sink.onInsert = () => copied.promise;
     await spool.request(answered);
     await spool.request(cut);
     await spool.exchange(answerTo(answered));
     await spool.seal();
     await crash(dir, spool);
-    sink.onInsert = () => undefined;
+    copied.resolve(undefined);
     await sink.until(({ rows }) => rows.length === 1);
     expect(await stop()).toBe(0);
     const next = await startOn(dir, sink);

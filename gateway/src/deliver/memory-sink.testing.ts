@@ -7,8 +7,8 @@ import type { LogSink } from './log-sink.ts';
 export class MemorySink implements LogSink {
   readonly rows: LogRow[] = [];
   readonly attempts: InsertBatch[] = [];
-  /** Called for each insert, which fails if this function throws an error. */
-  onInsert: ((batch: InsertBatch) => void) | undefined;
+  /** Called for each insert. The insert waits for the returned promise, and fails if this function throws or rejects. */
+  onInsert: ((batch: InsertBatch) => unknown) | undefined;
   isClosed = false;
   readonly #events = new EventEmitter();
   readonly #tokens = new Set<string>();
@@ -17,13 +17,13 @@ export class MemorySink implements LogSink {
     return Promise.resolve();
   }
 
-  insert(batch: InsertBatch): Promise<void> {
+  async insert(batch: InsertBatch): Promise<void> {
     this.attempts.push({ ...batch, rows: Buffer.from(batch.rows) });
     try {
-      this.onInsert?.(batch);
+      await this.onInsert?.(batch);
     } catch (error) {
       this.#events.emit('change');
-      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+      throw error;
     }
     if (!this.#tokens.has(batch.token)) {
       this.#tokens.add(batch.token);
@@ -31,7 +31,6 @@ export class MemorySink implements LogSink {
       while (!reader.done) this.rows.push(decodeRow(reader));
     }
     this.#events.emit('change');
-    return Promise.resolve();
   }
 
   close(): Promise<void> {
