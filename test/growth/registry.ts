@@ -4,6 +4,7 @@ import { GATEWAY } from './functions/gateway.ts';
 import { LOG_STORE } from './functions/log-store.ts';
 import { MANIFESTS } from './functions/manifests.ts';
 import { REDACTION } from './functions/redaction.ts';
+import { RESPONSES } from './functions/responses.ts';
 
 /** The entries of all functions that read captured bytes, upstream responses, manifests or search text, except `NOT_MEASURED`. */
 export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
@@ -12,6 +13,7 @@ export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
   ...REDACTION,
   ...DASHBOARD,
   ...MANIFESTS,
+  ...RESPONSES,
 ];
 
 /** Folders whose functions read third-party input. */

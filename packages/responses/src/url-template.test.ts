@@ -35,9 +35,9 @@ describe('a URL', () => {
     ['https://api.example.com/${path.id}/${path.id}', 'but each parameter can be inserted only once'],
     ['https://api.example.com/${path.other}', 'but the slug has no parameter {other}'],
     ['https://api.example.com/${id}', 'only a path parameter can be inserted, such as ${path.id}'],
-    ['https://api.example.com/${}', 'only a path parameter can be inserted'],
+    ['https://api.example.com/${}', 'has an empty expression at line 1, column 25'],
     ['https://api.example.com/${request.headers["x"]}', 'only a path parameter can be inserted'],
-    ['https://api.example.com/${path.id', 'has ${path.id at character 25 without a closing brace'],
+    ['https://api.example.com/${path.id', 'has ${ at line 1, column 25 without a closing brace'],
     ['https://api.example.com/%${path.id}', 'has an incomplete percent-escape before ${path.id}'],
     ['https://api.example.com/%2${path.id}', 'has an incomplete percent-escape before ${path.id}'],
   ])('%s is refused', (url, message) => {

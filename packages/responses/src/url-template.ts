@@ -1,6 +1,7 @@
 import type { PathParameters } from './parameter-value.ts';
 import { hasParameters, parameterNames, parsePathPattern, type PathPattern } from './path-pattern.ts';
 import { matchesPattern, parametersOf } from './pattern-table.ts';
+import { parseTemplateText } from './template-text.ts';
 
 /** The parts of a URL: fixed text, and the names of path parameters between them. */
 export interface UrlTemplate {
@@ -14,8 +15,6 @@ export type ParsedUrlTemplate =
   /** What to change, as a phrase that begins in lower case and has no full stop. */
   | { readonly ok: false; readonly message: string };
 
-/** `$${` is a literal `${`. */
-const EXPRESSION = /\$\$\{|\$\{([^}]*)\}?/g;
 const REFERENCE = /^\s*path\.([A-Za-z_][A-Za-z0-9_]*)\s*$/;
 /** The origin of a URL, and the first character after it. */
 const ORIGIN = /^https?:\/\/[^/?#]*[/?]/;
@@ -27,35 +26,24 @@ const refuse = (message: string): ParsedUrlTemplate => ({ ok: false, message });
  * are allowed only after the host, so a value never changes the server to which a request is sent.
  */
 export const parseUrlTemplate = (url: string, pattern: PathPattern): ParsedUrlTemplate => {
+  const parsed = parseTemplateText(url);
+  if (!parsed.ok) return parsed;
+  const { texts, slots } = parsed.template;
   const known = new Set(parameterNames(pattern));
-  const texts: string[] = [];
   const names: string[] = [];
-  let text = '';
-  let end = 0;
-  for (const { 0: source, 1: expression, index } of url.matchAll(EXPRESSION)) {
-    text += url.slice(end, index);
-    end = index + source.length;
-    if (expression === undefined) {
-      text += '${';
-      continue;
-    }
-    const name = REFERENCE.exec(expression)?.[1];
-    const place = `at character ${index + 1}`;
-    if (!source.endsWith('}')) return refuse(`has ${source} ${place} without a closing brace`);
-    if (name === undefined)
-      return refuse(`has ${source} ${place}: only a path parameter can be inserted, such as \${path.id}`);
-    if (names.includes(name)) return refuse(`has ${source} ${place}, but each parameter can be inserted only once`);
+  for (const { source, index } of slots) {
+    const slot = `\${${source}} at character ${index - 1}`;
+    const name = REFERENCE.exec(source)?.[1];
+    if (name === undefined) return refuse(`has ${slot}: only a path parameter can be inserted, such as \${path.id}`);
+    if (names.includes(name)) return refuse(`has ${slot}, but each parameter can be inserted only once`);
     if (!known.has(name))
-      return refuse(`has ${source} ${place}, but the slug has no parameter {${name}}: add it, or use one that exists`);
-    if (!ORIGIN.test(url.slice(0, index)))
-      return refuse(`has ${source} ${place}, but parameters are allowed only after the host`);
+      return refuse(`has ${slot}, but the slug has no parameter {${name}}: add it, or use one that exists`);
+    if (!ORIGIN.test(url.slice(0, index))) return refuse(`has ${slot}, but parameters are allowed only after the host`);
     // Together with the value, an incomplete escape could become another character, such as a dot.
-    if (/%[0-9A-Fa-f]?$/.test(text)) return refuse(`has an incomplete percent-escape before ${source} ${place}`);
-    texts.push(text);
+    if (/%[0-9A-Fa-f]?$/.test(texts[names.length] ?? ''))
+      return refuse(`has an incomplete percent-escape before ${slot}`);
     names.push(name);
-    text = '';
   }
-  texts.push(text + url.slice(end));
   return { ok: true, template: { texts, names } };
 };
 

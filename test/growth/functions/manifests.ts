@@ -19,13 +19,6 @@ import { operatorSettings, translateSettings } from '../../../operator/src/setti
 import { jsonFault } from '../../../operator/src/translate/json-document.ts';
 import { validateManifests } from '../../../operator/src/validate/validate-manifests.ts';
 import { testEntry } from '@standin/exchange/entry-testing';
-import { parseMockTemplate } from '../../../packages/responses/src/mock-template.ts';
-import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
-import { parseRegularExpression } from '../../../packages/responses/src/regular-expression.ts';
-import { readJson } from '../../../packages/responses/src/cel/read-json.ts';
-import { parseExpression } from '../../../packages/responses/src/request-expressions.ts';
-import { parseTemplateText } from '../../../packages/responses/src/template-text.ts';
-import { parseUrlTemplate } from '../../../packages/responses/src/url-template.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 
@@ -154,90 +147,6 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: OBJECTS,
     nearOnly: true,
     cpuMsMax: YAML_MS,
-  },
-  {
-    of: 'packages/responses/src/path-pattern.ts#parsePathPattern',
-    limit: LIMITS.slugLengthMax,
-    run: parsePathPattern,
-    near: { parameters: distinct((index) => `/{p${index}}`), 'an unclosed parameter': framed('/{', repeated('a')) },
-  },
-  {
-    of: 'packages/responses/src/request-expressions.ts#parseExpression',
-    limit: LIMITS.expressionLengthMax,
-    run: (text) => parseExpression(text, ['id']),
-    near: {
-      brackets: nested('(', ')', 'path.id'),
-      'unclosed maps': repeated('{1:'),
-      conditions: framed('', repeated('now==now?1:'), '1'),
-      comparisons: framed('', repeated('1<'), '1'),
-      fields: framed('request.json', repeated('.a'), ''),
-      'regular expressions': framed('', repeated("path.id.matches('[a-z]{9}')||"), 'true'),
-    },
-  },
-  {
-    of: 'packages/responses/src/cel/read-json.ts#readJson',
-    limit: LIMITS.expressionTextLengthMax,
-    run: readJson,
-    near: {
-      brackets: nested('[', ']', '1'),
-      numbers: framed('[', repeated('1,'), '1]'),
-      digits: repeated('1'),
-      'an escaped string': framed('"', repeated('\\"'), '"'),
-      'unclosed strings': repeated('"\\'),
-      spaces: repeated(' '),
-      'long members': framed(
-        '{',
-        distinct((index) => `"${'\\u0041'.repeat(30)}${index}":1,`),
-        '"a":1}',
-      ),
-    },
-  },
-  {
-    of: 'packages/responses/src/regular-expression.ts#parseRegularExpression',
-    limit: LIMITS.conditionValueLengthMax,
-    run: parseRegularExpression,
-    near: {
-      groups: nested('(', ')', 'a'),
-      'nested counts': nested('(', '{9})', 'a'),
-      alternatives: repeated('a|'),
-      'a large class': framed('(?i)[', repeated('\\x01-\\xff'), ']'),
-      'unclosed classes': repeated('[a-z'),
-      'unclosed quotes': repeated('\\Q'),
-      'a text that an unclosed group follows': framed('', repeated('a'), '('),
-    },
-  },
-  {
-    of: 'packages/responses/src/url-template.ts#parseUrlTemplate',
-    limit: LIMITS.forwardUrlLengthMax,
-    run: (text) => parseUrlTemplate(`http://a/${text}`, [{ kind: 'parameter', name: 'x' }]),
-    near: {
-      expressions: repeated('${path.x}'),
-      'unclosed expressions': repeated('${'),
-      'spaces in an expression': framed('${', repeated(' '), 'x}'),
-      'escaped expressions': repeated('$${'),
-    },
-  },
-  {
-    of: 'packages/responses/src/template-text.ts#parseTemplateText',
-    limit: MANIFEST,
-    run: parseTemplateText,
-    near: {
-      expressions: repeated('${a}'),
-      'unclosed expressions': repeated('${'),
-      'escaped expressions': repeated('$${'),
-      'unclosed long strings': framed('${', repeated('"""a\\')),
-      'expressions in long strings': repeated('${"""}'),
-    },
-  },
-  {
-    of: 'packages/responses/src/mock-template.ts#parseMockTemplate',
-    limit: LIMITS.expressionsLengthMax,
-    run: (body) => parseMockTemplate({ headers: [], body }, ['x']),
-    near: {
-      expressions: repeated('${path.x == "a" ? request.json : [1]}'),
-      'long lists': repeated(`\${[${'1,'.repeat(500)}1]}`),
-      'nested brackets': framed('${', nested('[', ']'), '}'),
-    },
   },
   {
     of: 'operator/src/validate/validate-manifests.ts#validateManifests',

@@ -1,5 +1,6 @@
 import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
 import fc from 'fast-check';
+import { FIELDS } from './fields.ts';
 import type { Comparison, Condition, ContainsField, Filter, Pattern, PatternField, Term } from './filter.ts';
 
 /** Generates any character that a text can contain, with a high share of special characters and of bytes that are not UTF-8. */
@@ -21,18 +22,10 @@ const pattern: fc.Arbitrary<Pattern> = fc.oneof(
     .map(([first, middle, last]): Pattern => [first, ...middle, last]),
 );
 
-const patternFields = [
-  'path',
-  'endpoint',
-  'answer',
-  'project',
-  'namespace',
-  'account',
-  'gateway',
-  'key',
-  'client',
-  'upstream',
-];
+/** An id has a pattern of its own. */
+const patternFields = Object.entries(FIELDS)
+  .filter(([name, { kind }]) => kind === 'pattern' && name !== 'id')
+  .map(([name]) => name as PatternField);
 const comparisons = ['=', '>', '>=', '<', '<='] as const satisfies readonly Comparison[];
 const status = fc.integer({ min: 100, max: 999 });
 const count = fc.oneof(
@@ -49,7 +42,7 @@ const term: fc.Arbitrary<Term> = fc.oneof(
     .tuple(fc.constantFrom<ContainsField>('query', 'body', 'resp.body'), text)
     .map(([field, value]): Term => ({ kind: 'contains', field, text: value })),
   fc
-    .tuple(fc.constantFrom(...(patternFields as PatternField[])), pattern)
+    .tuple(fc.constantFrom(...patternFields), pattern)
     .map(([field, value]): Term => ({ kind: 'matches', field, pattern: value })),
   fc.uuid().map((id): Term => ({ kind: 'matches', field: 'id', pattern: [id] })),
   fc

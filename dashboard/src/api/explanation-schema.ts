@@ -1,0 +1,69 @@
+import { ACTIONS, METHODS } from '@standin/contract';
+import { z } from 'zod';
+
+const explainedEndpoint = z.object({
+  namespace: z.string(),
+  name: z.string(),
+  generation: z.int().nonnegative().optional(),
+  method: z.enum(METHODS),
+  slug: z.string(),
+  action: z.enum(ACTIONS),
+});
+
+export const explanationSchema = z
+  .object({
+    requestId: z.string(),
+    captured: z
+      .object({
+        endpoint: z.string(),
+        generation: z.int().nonnegative(),
+        response: z.string().describe('Name of the response that was returned. Empty if the action responded.'),
+      })
+      .describe('What responded to the request when it was captured.'),
+    isChanged: z
+      .boolean()
+      .describe('Whether another endpoint would respond now, or the endpoint has changed since the request.'),
+    endpoint: explainedEndpoint.optional().describe('The endpoint that would respond now. Absent: see `rejection`.'),
+    rejection: z
+      .enum(['endpoint_not_found', 'method_not_allowed'])
+      .optional()
+      .describe('Code of the error that the gateway would return now (docs/errors.md).'),
+    response: z
+      .string()
+      .optional()
+      .describe('Name of the response that would be returned now. Absent if the action of the endpoint would respond.'),
+    unmatched: z
+      .array(
+        z.object({
+          name: z.string(),
+          unmet: z.array(
+            z.object({
+              on: z
+                .string()
+                .describe('Field of `when` that has the condition: pathParams, headers, queryParams or cel.'),
+              name: z.string().describe('Empty for an expression.'),
+              type: z.string().describe('How the value is compared. CEL: an expression.'),
+              value: z.string().optional().describe('The value or the expression.'),
+              seen: z.array(z.string()).describe('The first values that the request has, shortened.'),
+              seenCount: z.int().nonnegative().describe('Number of all values.'),
+              message: z.string().describe('What the condition needs, and what the request has.'),
+            }),
+          ),
+        }),
+      )
+      .describe(
+        'The responses that come before it and are not returned. Those with the fewest unmet conditions first.',
+      ),
+    otherEndpoints: z
+      .array(
+        explainedEndpoint.extend({
+          reason: z
+            .enum(['Method', 'Precedence', 'Path'])
+            .describe(
+              'Why it would not respond. Method: it matches the path, but has another method. Precedence: a slug that is more specific matches. Path: its slug is similar, but does not match.',
+            ),
+        }),
+      )
+      .describe('Other endpoints that match the path or, if none does, have a similar slug.'),
+  })
+  .meta({ id: 'Explanation' });
