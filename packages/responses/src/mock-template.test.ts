@@ -137,7 +137,7 @@ test('values that are written many times use up the budget', () => {
   const json = JSON.stringify(Array.from({ length: 9_000 }, (_, index) => index));
   expect(bodyOf(`[${'${request.json},'.repeat(3)} 1]`, request({ json }))).toMatch(/^\[\[0,/);
   expect(bodyOf(`[${'${request.json},'.repeat(20)} 1]`, request({ json }))).toMatch(
-    /^body: \$\{request\.json\} at line 1, column \d+: the expressions of the response take too long for this request$/,
+    /^body: \$\{request\.json\} at line 1, column \d+: the conditions and templates of the endpoint take too long for this request$/,
   );
 });
 
@@ -162,7 +162,7 @@ describe('rendering', () => {
   test('fake data uses up the budget', () => {
     const many = (count: number) => bodyOf(`\${[${'0,'.repeat(count)}0].map(i, fake("word.noun")).size()}`);
     expect(many(100)).toBe('101');
-    expect(many(200)).toContain('the expressions of the response take too long for this request');
+    expect(many(400)).toContain('the conditions and templates of the endpoint take too long for this request');
   });
 
   const TEMPLATE = '{"s": "x${request.json.s}", "n": ${request.json.n}, "o": ${request.json}, "p": ${request.json.s}}';

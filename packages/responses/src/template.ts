@@ -1,5 +1,5 @@
 import { LIMITS } from '@standin/contract';
-import { celToJson, celToText } from './cel/value-text.ts';
+import { celToJson, celToText, jsonContents } from './cel/value-text.ts';
 import { ExpressionError } from './cel/expression-error.ts';
 import type { Expression } from './cel/compile-expression.ts';
 import { parseExpression, type RequestExpressions } from './request-expressions.ts';
@@ -83,7 +83,7 @@ const encode = (
   if (value === null) return IS_NULL;
   const text = celToText(value, budget);
   if (text instanceof ExpressionError) return text;
-  if (kind === 'json') return JSON.stringify(text).slice(1, -1);
+  if (kind === 'json') return jsonContents(text, budget);
   if (kind === 'text') return text.isWellFormed() ? text : NOT_UTF8;
   return HEADER_VALUE.test(text) ? text : NOT_A_HEADER;
 };

@@ -1,4 +1,5 @@
 import { LIMITS } from '@standin/contract';
+import { Budget } from '../../../packages/responses/src/budget.ts';
 import { parseMockTemplate } from '../../../packages/responses/src/mock-template.ts';
 import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
 import { parseRegularExpression } from '../../../packages/responses/src/regular-expression.ts';
@@ -33,7 +34,7 @@ export const RESPONSES: readonly GrowthEntry[] = [
   {
     of: 'packages/responses/src/cel/read-json.ts#readJson',
     limit: LIMITS.expressionTextLengthMax,
-    run: readJson,
+    run: (text) => readJson(text, new Budget()),
     near: {
       brackets: nested('[', ']', '1'),
       numbers: framed('[', repeated('1,'), '1]'),
