@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HeaderPair } from '@standin/contract';
 import { ExpressionError } from './cel/expression-error.ts';
-import { parseMockTemplate, renderMock, type RenderedMock } from './mock-template.ts';
+import { mockTemplateMistakes, parseMockTemplate, renderMock, type RenderedMock } from './mock-template.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
 import type { RequestExpressions } from './request-expressions.ts';
 
@@ -14,8 +14,10 @@ type Mock = Partial<Parameters<typeof parseMockTemplate>[0]>;
 
 /** Returns a function that renders a mock. It returns a text if there is a mistake or an error. */
 const renderer = (mock: Mock): ((expressions: RequestExpressions) => RenderedMock | string) => {
-  const parsed = parseMockTemplate({ headers: [], body: '', ...mock }, ['id']);
-  if (!parsed.ok) return () => parsed.problems.map(({ field, message }) => `${field} ${message}`).join('; ');
+  const parsed = parseMockTemplate({ headers: [], body: '', ...mock });
+  const problems = parsed.ok ? mockTemplateMistakes(parsed.template, ['id']) : parsed.problems;
+  if (!parsed.ok || problems.length > 0)
+    return () => problems.map(({ field, message }) => `${field} ${message}`).join('; ');
   return (expressions) => {
     const rendered = renderMock(parsed.template, expressions);
     return rendered instanceof ExpressionError ? rendered.message : rendered;
