@@ -88,9 +88,9 @@ export const LIMITS = {
   conditionValueLengthMax: 1_024,
   /**
    * To find and make the response to one request: conditions, the JSON of the body, expressions and templates. One unit is about 10 ns,
-   * so this takes about 20 ms.
+   * so this takes about 15 ms.
    */
-  responseUnitsMax: 2_000_000,
+  responseUnitsMax: 1_500_000,
   /** The estimated instructions of all regular expressions of an Endpoint together. To compile them takes up to 20 ms. */
   regularExpressionsSizeMax: 2_000,
   /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
