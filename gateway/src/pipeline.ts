@@ -206,6 +206,8 @@ export class Pipeline {
     const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
     if (body instanceof Refusal || body === GONE) return body;
     const requestUs = exchange.elapsedUs();
+    const preparing = route.endpoint.preparation.finish();
+    if (preparing !== undefined) await preparing;
     const admitting = this.#admit(authenticated, route);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     if (admitted instanceof Refusal) {

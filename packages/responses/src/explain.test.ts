@@ -133,11 +133,28 @@ describe('a condition that is not met is explained with the values that the requ
     expect(unmet?.message).toContain('which is too long for a regular expression.');
   });
 
+  test('and says that the budget is exhausted', () => {
+    const slow = Array.from({ length: 1_000 }, () => ({ name: 'q', type: 'RegularExpression' as const, value: 'b*' }));
+    const [unmet] = unmetOf({ queryParams: slow }, { query: 'q&'.repeat(4_000) });
+    expect(unmet?.message).toBe(
+      'The query parameter q was not compared: the conditions and templates of the endpoint take too long for this request.',
+    );
+  });
+
   test('without half of a character at the end', () => {
     const query = `q=${encodeURIComponent(`${'a'.repeat(LIMITS.explainedValueLengthMax - 2)}😀😀`)}`;
     const [unmet] = unmetOf({ queryParams: [{ name: 'q', type: 'Exact', value: 'x' }] }, { query });
     expect(unmet?.seen[0]?.isWellFormed()).toBe(true);
   });
+});
+
+test('conditions that a gateway does not reach do not use up the budget of those that it reaches', () => {
+  const slow = Array.from({ length: 1_000 }, () => ({ name: 'q', type: 'RegularExpression' as const, value: 'b*' }));
+  const endpoint = candidate('GET', '/a', [
+    { name: 'slow', headers: [{ name: 'x-plan', type: 'Present' }], queryParams: slow },
+    { name: 'first', queryParams: slow.slice(0, 1) },
+  ]);
+  expect(explain([endpoint], asked('/a', { query: 'q&'.repeat(4_000) }))).toMatchObject({ response: 'first' });
 });
 
 describe('the responses of an endpoint', () => {

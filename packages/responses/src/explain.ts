@@ -1,4 +1,5 @@
 import { LIMITS, type Action, type HeaderPair, type Method, type ValueCondition } from '@standin/contract';
+import { Budget } from './budget.ts';
 import { areMatchable, unmetConditions, type CompiledCondition, type UnmetCondition } from './conditions.ts';
 import { describeExpression, describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
@@ -133,9 +134,10 @@ const explainResponses = (
   const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, request.path);
   const facts = new RequestFacts({ ...request, parameters });
   const expressions = new RequestExpressions(facts, { ...request, endpoint: candidate.endpoint.name });
+  const spare = new Budget();
   const unmatched: UnmatchedResponse[] = [];
   for (const { name, conditions } of candidate.responses()) {
-    const unmet = unmetConditions(expressions, conditions);
+    const unmet = unmetConditions(expressions, conditions, spare);
     if (unmet.length === 0) return { response: name, unmatched: nearMissesFirst(unmatched) };
     unmatched.push({ name, unmet: unmet.map(shorten) });
   }
@@ -152,7 +154,7 @@ const shorten = (unmet: UnmetCondition): ExplainedCondition => {
     const message = describeExpression(value, unmet.error);
     return { on, name: '', type: 'CEL', value, seen: [], seenCount: 0, message };
   }
-  const { condition, seen } = unmet;
+  const { condition, seen, isOutOfBudget } = unmet;
   const { on, name, type, value } = condition;
   const short = {
     ...{ on, name: shortText(name), type },
@@ -160,7 +162,7 @@ const shorten = (unmet: UnmetCondition): ExplainedCondition => {
     seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
     seenCount: seen.length,
   };
-  return { ...short, message: describeUnmet({ ...short, isTooLong: !areMatchable(seen) }) };
+  return { ...short, message: describeUnmet({ ...short, isTooLong: !areMatchable(seen), isOutOfBudget }) };
 };
 
 const shortText = (text: string): string =>
