@@ -62,8 +62,9 @@ export const evaluateEndpoint = (
   const spec = parsed?.kind === 'Endpoint' ? parsed.spec : undefined;
   const accepted =
     fault ?? (holder !== entry ? routeConflict(spec, holder) : isArrangementAllowed ? ACCEPTED : TOO_MANY_ARRANGEMENTS);
+  const isWithheld = entry.isWithheld && holder === entry && isArrangementAllowed;
   const config: EndpointConfig | undefined =
-    spec !== undefined && accepted.ok && project?.evaluation?.config !== undefined
+    spec !== undefined && (accepted.ok || isWithheld) && project?.evaluation?.config !== undefined
       ? {
           kind: 'Endpoint',
           uid,
@@ -74,11 +75,13 @@ export const evaluateEndpoint = (
           slug: spec.slug,
           method: spec.method,
           ...(spec.responses !== undefined && { responses: responsesOf(spec) }),
-          action: actionOf(spec, {
-            namespace: ref.namespace,
-            clusterDomain: settings.clusterDomain,
-            isTrusted: serviceFault === undefined,
-          }),
+          action: isWithheld
+            ? { kind: 'Withheld' }
+            : actionOf(spec, {
+                namespace: ref.namespace,
+                clusterDomain: settings.clusterDomain,
+                isTrusted: serviceFault === undefined,
+              }),
         }
       : undefined;
   const projectUrl = project?.evaluation?.verdict.status['url'];
@@ -88,7 +91,7 @@ export const evaluateEndpoint = (
     generation,
     accepted,
     resolvedRefs: spec === undefined ? NOT_CHECKED : refsFinding(spec.projectRef.name, project, serviceFault),
-    configKey: config && configKey(config),
+    configKey: config && !isWithheld ? configKey(config) : undefined,
     status: { url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined },
   };
   return { verdict, config };
