@@ -1,5 +1,5 @@
 import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig } from '@standin/contract';
-import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
+import { durationMs, jsonMockOf, responsesOf, type EndpointSpec, type Problem } from '@standin/crds';
 import {
   hasParameters,
   parameterNames,
@@ -8,7 +8,7 @@ import {
   type PathPattern,
 } from '@standin/responses';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
-import { jsonMockOf, responseProblems, responsesOf } from './responses.ts';
+import { responseProblems } from './responses.ts';
 import { mockProblems, expressionSizeProblems } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
