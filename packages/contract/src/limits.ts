@@ -113,6 +113,16 @@ export const LIMITS = {
   templateExpressionsMax: 100,
   /** A rendered body. The text of a template and the values of a request together. */
   renderedBodyBytesMax: 1024 * 1024,
+  /** One in use, and one that is being replaced. */
+  signingSecretsMax: 2,
+  /** Far longer than any provider's secret. */
+  signingSecretBytesMax: 4_096,
+  /** How far the timestamp of a signed request may be from the gateway's clock, in both directions. */
+  signatureToleranceMsMin: 1_000,
+  signatureToleranceMsMax: 60 * 60 * 1_000,
+  /** The tolerance of Stripe's, Slack's and Standard Webhooks' own libraries. */
+  signatureToleranceMsDefault: 5 * 60 * 1_000,
+  signaturePrefixLengthMax: 64,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,
