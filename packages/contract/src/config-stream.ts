@@ -15,9 +15,9 @@ import { LIMITS } from './limits.ts';
  *                                                goodbye message from a gateway that is shutting down; the response is 204.
  *                                                `undelivered` means that its disk has requests that are not in ClickHouse
  *
- * A snapshot or delta is a transaction: `begin`, any number of `put`, `remove`, `secret` and `forget`, `commit`. A gateway builds the complete new
- * table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after the revision
- * is on its disk. It writes other revisions to disk within a second. A snapshot replaces everything.
+ * A snapshot or delta is a transaction: `begin`, any number of `put`, `remove`, `secret` and `forget`, `commit`. A gateway builds
+ * the complete new table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after
+ * the revision is on its disk. It writes other revisions to disk within a second. A snapshot replaces everything.
  *
  * The values of signing secrets are in `secret` messages, not in objects, so that they are not on a gateway's disk. Endpoints refer
  * to them by id, in the same transaction or later. A gateway that starts from its disk has no secrets until an operator sends a
