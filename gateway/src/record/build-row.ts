@@ -75,6 +75,8 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     response: responseNameOf(accepted.responder),
     delayUs: answered.delayUs,
     templateError: answered.templateError ?? '',
+    credential: 'key',
+    deliveryId: '',
   };
 };
 
