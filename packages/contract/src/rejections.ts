@@ -82,6 +82,13 @@ export const REJECTIONS = {
     detail: 'Use the key of the account that owns this project.',
     retryable: false,
   },
+  signature_invalid: {
+    status: 401,
+    title: 'The signature is missing or invalid',
+    detail:
+      "Configure the same secret at the sender and in the Endpoint's Secret, with the sender's scheme. Send the request soon after it is signed, with its body unchanged. Or send the account's API key in the x-api-key header.",
+    retryable: false,
+  },
   project_not_found: {
     status: 404,
     title: 'No project has this URI',
