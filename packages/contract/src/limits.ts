@@ -123,6 +123,10 @@ export const LIMITS = {
   /** The tolerance of Stripe's, Slack's and Standard Webhooks' own libraries. */
   signatureToleranceMsDefault: 5 * 60 * 1_000,
   signaturePrefixLengthMax: 64,
+  /** Elements of a header that lists signatures. Senders send one for each of their secrets, and usually have two at most. */
+  signatureElementsMax: 32,
+  /** A delivery id that is longer is not recorded. GitHub's and Shopify's have 36 characters. */
+  deliveryIdLengthMax: 128,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,
