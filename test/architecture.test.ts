@@ -9,7 +9,7 @@ import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files
 
 const PACKAGES = [
   ...['@standin/contract', '@standin/exchange', '@standin/logstore'],
-  ...['@standin/egress', '@standin/kube', '@standin/process', '@standin/responses'],
+  ...['@standin/egress', '@standin/kube', '@standin/process', '@standin/responses', '@standin/signatures'],
 ];
 
 /** Maps each workspace folder to the workspaces that it may import, as in docs/architecture.md. */
@@ -22,6 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/kube': ['@standin/contract'],
   'packages/process': ['@standin/contract'],
   'packages/responses': ['@standin/contract'],
+  'packages/signatures': ['@standin/contract'],
   crds: ['@standin/contract'],
   operator: ['@standin/crds', ...PACKAGES],
   gateway: PACKAGES,
