@@ -10,7 +10,7 @@ import { Refusal, retryLater } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import type { Route } from '../request/route.ts';
 import type { GatewaySettings } from '../settings.ts';
-import { INVALID_SIGNATURE, KEY_MISSING } from './authenticate.ts';
+import { INVALID_SIGNATURE, KEY_MISSING } from '../authenticate/authenticate.ts';
 
 const NO_SECRETS = retryLater('not_ready', {
   detail: 'Try again shortly. The gateway is waiting for the operator to send the secrets of the endpoint.',

@@ -2,7 +2,7 @@ import type { ConfigStore } from '../config/config-store.ts';
 import type { Authenticated } from '../request/accepted.ts';
 import { retryLater, type Refusal } from '../request/refusal.ts';
 import type { Route } from '../request/route.ts';
-import { INVALID_KEY, INVALID_SIGNATURE } from './authenticate.ts';
+import { INVALID_KEY, INVALID_SIGNATURE } from '../authenticate/authenticate.ts';
 
 /**
  * Returns a refusal if the account's key or the endpoint's secret was replaced after the request was authenticated, or if no
