@@ -167,7 +167,9 @@ class KubernetesSource implements ResourceSource {
   }
 
   async readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
-    const secret = await asSourceError(this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound));
+    const secret = await asSourceError(
+      this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound),
+    );
     if (secret === undefined) return undefined;
     const { labels, resourceVersion = '' } = secret.metadata;
     const data = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const);
