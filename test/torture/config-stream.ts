@@ -31,6 +31,7 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
   const gateways = new GatewayController({
     ...{ epoch: 1, forgetMs: 60_000, memory: noGatewayMemory, isGone: noGatewayPods, logger },
     since: (key) => log.since(key),
+    revision: () => log.revision.number,
     onChange: () => undefined,
   });
   const quota: Publication['quota'] = {
