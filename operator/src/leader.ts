@@ -49,8 +49,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
   const since = (key: ConfigKey): number | undefined => log.since(key);
   const gateways = new GatewayController({
     ...{ ...context, epoch, since, forgetMs: settings.stream.gatewayForgetMs },
-    revision: () => log.revision.number,
-    ...{ memory: parts.gatewayMemory, isGone: parts.isGatewayGone },
+    ...{ memory: parts.gatewayMemory, isGone: parts.isGatewayGone, revision: () => log.revision.number },
     onChange: (keys) => controllers.gatewaysChanged(keys),
   });
   const keys = new AccountKeyController({ ...context, desired, pollMs: settings.secretPollMs });

@@ -120,6 +120,25 @@ describe('the identity provider', () => {
     await page.context().close();
   });
 
+  it('keeps users signed in while it is unavailable for a short time', async () => {
+    const page = await open('gina');
+    provider.setUnavailable(true);
+    const hasFailed = () => dashboard.process.log().some((line) => line.includes('identity provider unavailable'));
+    try {
+      await eventually('a failed renewal', async () => {
+        await goto(page, `${dashboard.url}/projects`);
+        return hasFailed();
+      });
+    } finally {
+      provider.setUnavailable(false);
+    }
+    const before = provider.refreshes();
+    await goto(page, `${dashboard.url}/projects`);
+    await page.getByRole('button', { name: 'Signed in as oidc:gina' }).waitFor();
+    expect(provider.refreshes()).toBe(before + 1);
+    await page.context().close();
+  });
+
   it('returns to the login page when the user cancels', async () => {
     const page = await newPage();
     await toProvider(page, '/projects');

@@ -16,6 +16,8 @@ export interface IdentityProvider {
   readonly caFile: string;
   /** Returns the number of tokens issued for refresh tokens. */
   refreshes(): number;
+  /** Makes the provider respond with 503 to requests for tokens, or ends that. */
+  setUnavailable(isUnavailable: boolean): void;
   close(): Promise<void>;
 }
 
@@ -27,7 +29,12 @@ export interface IdentityProviderOptions {
 }
 
 export const startIdentityProvider = async (options: IdentityProviderOptions): Promise<IdentityProvider> => {
+  let isUnavailable = false;
   const server = await startTlsUpstream((request, response) => {
+    if (isUnavailable && request.url === '/token') {
+      response.writeHead(503, { 'content-type': 'application/json' }).end('{"error": "temporarily_unavailable"}');
+      return;
+    }
     provider
       .callback()(request, response)
       .catch(() => response.destroy());
@@ -40,7 +47,12 @@ export const startIdentityProvider = async (options: IdentityProviderOptions): P
   });
   const caFile = path.join(await createTempFolder('provider'), 'ca.pem');
   await writeFile(caFile, server.ca);
-  return { issuer: server.url, ...client, caFile, refreshes: () => refreshes, close: () => server.close() };
+  return {
+    ...{ issuer: server.url, ...client, caFile },
+    refreshes: () => refreshes,
+    setUnavailable: (value) => (isUnavailable = value),
+    close: () => server.close(),
+  };
 };
 
 const configurationOf = (

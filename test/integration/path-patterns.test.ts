@@ -40,7 +40,7 @@ const choicesOf = ({ patterns, paths }: PatternSet): number[] => {
     if (!parsed.ok) throw new Error(`${text} ${parsed.message}`);
     table.set(parsed.pattern, index);
   }
-  return paths.map((one) => [...table.matches(one)][0] ?? -1);
+  return paths.map((one) => table.matches(one)[0] ?? -1);
 };
 
 test(`${SETS} sets of patterns choose as Go's net/http.ServeMux, which accepts the patterns`, async () => {

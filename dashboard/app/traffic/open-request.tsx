@@ -19,7 +19,7 @@ export interface OpenRequestProps {
 }
 
 /**
- * Returns the open request from the page's data or, if it is not there, loads it. While it is loading, returns the request that was
+ * Returns the open request from the page's data or, if it is missing, loads it. While it is loading, returns the request that was
  * loaded last, or undefined if none was.
  */
 const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {

@@ -33,8 +33,8 @@ export interface Tokens {
 
 export interface Oidc extends ProviderSignIn {
   /**
-   * Resolves to undefined if the provider rejects the refresh token. Rejects if the provider is not responding or returns no ID
-   * token.
+   * Resolves to undefined if the provider rejects the refresh token. Rejects if the provider does not respond, fails, or returns no
+   * ID token.
    */
   refresh(refreshToken: string): Promise<Tokens | undefined>;
 }
@@ -98,7 +98,7 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
       try {
         return tokensOf(await openid.refreshTokenGrant(await configuration(), refreshToken));
       } catch (error) {
-        if (error instanceof openid.ResponseBodyError) return undefined;
+        if (error instanceof openid.ResponseBodyError && error.status < 500 && error.status !== 429) return undefined;
         throw error;
       }
     },

@@ -52,3 +52,16 @@ it('a session ends if it has no refresh token, or if the provider refuses it or 
   expect(await renew({ ...session, refreshToken: undefined })).toBeUndefined();
   expect(asked).toEqual([]);
 });
+
+it('a session is renewed by the next request if the provider was unavailable', async () => {
+  let isAvailable = false;
+  const { asked, renew } = renewer(() =>
+    isAvailable
+      ? Promise.resolve({ idToken: idToken(NOW + 60_000), refreshToken: undefined })
+      : Promise.reject(new Error('unavailable')),
+  );
+  expect(await Promise.all([renew(session), renew(session)])).toEqual([undefined, undefined]);
+  isAvailable = true;
+  expect(await renew(session)).toMatchObject({ tokenExpiresAt: NOW + 60_000 });
+  expect(asked).toHaveLength(2);
+});

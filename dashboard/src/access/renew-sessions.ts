@@ -13,8 +13,10 @@ interface Renewal {
   readonly at: number;
 }
 
+const keyOf = (refreshToken: string): string => createHash('sha256').update(refreshToken).digest('base64url');
+
 export interface RenewParts {
-  /** Resolves to undefined if the provider rejects the refresh token. Rejects if the provider is not responding. */
+  /** Resolves to undefined if the provider rejects the refresh token. Rejects if the provider does not respond or fails. */
   readonly refresh: (refreshToken: string) => Promise<Tokens | undefined>;
   readonly logger: Logger;
   readonly now?: () => number;
@@ -42,14 +44,16 @@ export const renewSessions = ({
         refreshToken: tokens.refreshToken ?? refreshToken,
       };
     } catch (error) {
-      logger.warn({ err: error }, 'identity provider unreachable');
+      logger.warn({ err: error }, 'identity provider unavailable');
+      // The next request tries again.
+      renewals.delete(keyOf(refreshToken));
       return undefined;
     }
   };
   return (session) => {
     const { refreshToken } = session;
     if (refreshToken === undefined) return Promise.resolve(undefined);
-    const key = createHash('sha256').update(refreshToken).digest('base64url');
+    const key = keyOf(refreshToken);
     for (const [name, { at }] of renewals) {
       if (renewals.size <= REMEMBERED_MAX && now() - at < REMEMBERED_MS) break;
       renewals.delete(name);

@@ -98,7 +98,8 @@ export const explain = (candidates: readonly Candidate[], request: ExplainedRequ
   // Literal slugs that are not the path cannot match. Leaving them out saves time in large projects.
   for (const entry of entries) if (entry.pattern !== undefined || entry.slug === path) table.put(entry, entry);
   const found = table.find(method, path);
-  const others = [...table.matches(path)]
+  const others = table
+    .matches(path)
     .flatMap((methods) => [...methods.values()])
     .filter((entry) => entry !== found)
     .map((entry) => other(entry, entry.method === method ? 'Precedence' : 'Method'));

@@ -37,7 +37,7 @@ const backendOf = (rules: readonly Rule[], target: string, sent: Pairs, conditio
     if (parsed?.ok) table.set(parsed.pattern, candidates);
   }
   const expressions = expressionsFor({ headers, query });
-  for (const { rule } of literal ?? [...table.matches(path)].at(0) ?? []) {
+  for (const { rule } of literal ?? table.matches(path).at(0) ?? []) {
     const conditions = { pathParams: [], headers: conditionsOf(rule.headers), queryParams: conditionsOf(rule.query) };
     if (meetsConditions(expressions, compileConditions(conditions))) return rule.backend;
   }

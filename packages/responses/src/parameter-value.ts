@@ -2,7 +2,8 @@
 export type PathParameters = ReadonlyMap<string, readonly string[]>;
 
 const TRAVERSAL = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
-const PLAIN = /^[!-$&-~]+$/;
+/** Characters that need no decoding, and no dot. */
+const PLAIN = /^[!-$&-\-/-~]+$/;
 
 /**
  * Returns whether a parameter can have a (decoded) value. It cannot be empty, contain a NUL character or a lone surrogate, or contain `.` or
@@ -16,7 +17,8 @@ export const isParameterValue = (value: string): boolean =>
  * or if the segment is not UTF-8 or has an incomplete escape.
  */
 export const decodeSegment = (segment: string): string | undefined => {
-  const value = PLAIN.test(segment) ? segment : decodeEscapes(segment);
+  if (PLAIN.test(segment)) return segment;
+  const value = decodeEscapes(segment);
   return value !== undefined && isParameterValue(value) ? value : undefined;
 };
 

@@ -57,20 +57,14 @@ export class PathTable<T> {
    * @param path latin1, as received
    */
   find(method: string, path: string): T | undefined {
-    const found = this.#literals.get(path)?.get(method);
-    if (found !== undefined) return found;
-    for (const methods of this.#patterns.matches(path)) {
-      const value = methods.get(method);
-      if (value !== undefined) return value;
-    }
-    return undefined;
+    return this.#literals.get(path)?.get(method) ?? this.#patterns.find(path, (methods) => methods.get(method));
   }
 
-  /** Yields the endpoints whose slug matches the path, by method, in order of precedence. */
-  *matches(path: string): Generator<ReadonlyMap<string, T>> {
+  /** Returns the endpoints whose slug matches the path, by method, in order of precedence. */
+  matches(path: string): readonly ReadonlyMap<string, T>[] {
     const literal = this.#literals.get(path);
-    if (literal !== undefined) yield literal;
-    yield* this.#patterns.matches(path);
+    const others = this.#patterns.matches(path);
+    return literal === undefined ? others : [literal, ...others];
   }
 
   /** Returns a slug that differs from the path only in case or trailing slashes, or undefined if there is none. */

@@ -33,7 +33,7 @@ test.each([
   ['x/b', []],
   ['/A/b', ['/{a}/b', '/{a}/{b}', '/{rest...}']],
 ])('%s matches in order of precedence', (path, expected) => {
-  expect([...tableOf(SLUGS).matches(path)]).toEqual(expected);
+  expect(tableOf(SLUGS).matches(path)).toEqual(expected);
 });
 
 describe('a value', () => {
@@ -47,7 +47,7 @@ describe('a value', () => {
     ['/orders/a+b', 'a+b'],
     ['/orders/%20', ' '],
   ])('in %s is decoded', (path, value) => {
-    expect([...tableOf(['/orders/{id}']).matches(path)]).toHaveLength(1);
+    expect(tableOf(['/orders/{id}']).matches(path)).toHaveLength(1);
     expect(textsOf('/orders/{id}', path)).toEqual({ id: value });
   });
 
@@ -73,7 +73,7 @@ describe('a value', () => {
   ])('%s matches no parameter', (segment) => {
     const table = tableOf(['/{id}', '/{a}/b', '/c/{b}', '/{rest...}']);
     const paths = [`/${segment}`, `/${segment}/b`, `/c/${segment}`, `/c/d/${segment}`, `/c/${segment}/d`];
-    expect(paths.flatMap((path) => [...table.matches(path)])).toEqual([]);
+    expect(paths.flatMap((path) => table.matches(path))).toEqual([]);
   });
 
   test('of the rest keeps its slashes', () => {
@@ -82,7 +82,7 @@ describe('a value', () => {
   });
 
   test('that is not valid does not matter where a literal is', () => {
-    expect([...tableOf(['/%2/{a}']).matches('/%2/x')]).toEqual(['/%2/{a}']);
+    expect(tableOf(['/%2/{a}']).matches('/%2/x')).toEqual(['/%2/{a}']);
   });
 });
 
@@ -109,7 +109,7 @@ test('any sequence of sets and deletes results in the same table as a new one wi
       const fresh = tableOf([...slugs.values()]);
       expect(table.isEmpty).toBe(slugs.size === 0);
       for (const path of ['/a', '/c', '/a/b', '/c/b', '/a/b/c', '/a/c/b/c', '/c/c/c/c/c']) {
-        expect([...table.matches(path)]).toEqual([...fresh.matches(path)]);
+        expect(table.matches(path)).toEqual(fresh.matches(path));
       }
     }),
   );
@@ -118,7 +118,7 @@ test('any sequence of sets and deletes results in the same table as a new one wi
 test('paths with more segments than any pattern match only the rest', () => {
   const table = tableOf(['/{a}/{rest...}', `/{a}${'/b'.repeat(LIMITS.patternSegmentsMax - 1)}`]);
   const path = `/a${'/b'.repeat(LIMITS.patternSegmentsMax - 1)}`;
-  expect([...table.matches(path)]).toHaveLength(2);
-  expect([...table.matches(`${path}/b`)]).toEqual(['/{a}/{rest...}']);
-  expect([...table.matches(`${path}/b/b/b`)]).toEqual(['/{a}/{rest...}']);
+  expect(table.matches(path)).toHaveLength(2);
+  expect(table.matches(`${path}/b`)).toEqual(['/{a}/{rest...}']);
+  expect(table.matches(`${path}/b/b/b`)).toEqual(['/{a}/{rest...}']);
 });

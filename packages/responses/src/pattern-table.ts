@@ -50,16 +50,29 @@ export class PatternTable<T> {
     this.#candidates.clear();
   }
 
-  /** Yields the values whose patterns match the path (latin1, as received), in order of precedence. */
-  *matches(path: string): Generator<T> {
-    if (!path.startsWith('/')) return;
+  /** Returns the values whose patterns match the path (latin1, as received), in order of precedence. */
+  matches(path: string): readonly T[] {
+    const found: T[] = [];
+    this.find(path, (value) => {
+      found.push(value);
+      return undefined;
+    });
+    return found;
+  }
+
+  /** Calls `use` with the values whose patterns match the path, in order of precedence, and returns its first result. */
+  find<Result>(path: string, use: (value: T) => Result | undefined): Result | undefined {
+    if (!path.startsWith('/')) return undefined;
     const segments = path.slice(1).split('/');
     const isValue = valueCheck(segments);
     for (const { letters, values } of this.#candidatesFor(segments.length)) {
       const literals = matchedLiterals(segments, letters);
       const value = literals === undefined ? undefined : values.get(literals);
-      if (value !== undefined && segments.every((_, index) => letters[index] === 'L' || isValue(index))) yield value;
+      if (value === undefined || !segments.every((_, index) => letters[index] === 'L' || isValue(index))) continue;
+      const result = use(value);
+      if (result !== undefined) return result;
     }
+    return undefined;
   }
 
   #candidatesFor(segments: number): readonly Arrangement<T>[] {
@@ -100,7 +113,7 @@ const valueCheck = (segments: readonly string[]): ((index: number) => boolean) =
 export const matchesPattern = (pattern: PathPattern, path: string): boolean => {
   const table = new PatternTable<true>();
   table.set(pattern, true);
-  return [...table.matches(path)].length > 0;
+  return table.find(path, (isMatch) => isMatch) === true;
 };
 
 /** Returns the parameters of a path that matches the pattern. */
@@ -109,7 +122,7 @@ export const parametersOf = (pattern: PathPattern, path: string): PathParameters
   const parameters = new Map<string, readonly string[]>();
   for (const [index, segment] of pattern.entries()) {
     if (segment.kind === 'literal') continue;
-    const matched = segments.slice(index, segment.kind === 'rest' ? undefined : index + 1);
+    const matched = segment.kind === 'rest' ? segments.slice(index) : [segments[index] ?? ''];
     parameters.set(
       segment.name,
       matched.map((text) => decodeSegment(text) ?? ''),

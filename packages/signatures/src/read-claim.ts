@@ -4,7 +4,7 @@ import { decodeDigest, type DigestFormat } from './digest-text.ts';
 /** What the headers of a request claim. Nothing in it is verified. */
 export type Claim = HmacClaim | { readonly kind: 'token'; readonly token: string };
 
-export interface HmacClaim {
+interface HmacClaim {
   readonly kind: 'hmac';
   readonly algorithm: DigestFormat['algorithm'];
   /** The text that is signed before the body. It is ASCII. */

@@ -34,9 +34,8 @@ describe.each(NAMED)('the published example of %s', (_, example) => {
     expect(verdictOf(example, { secrets: [other] })).toBe('mismatch');
   });
 
-  test('is refused without secrets, and with unusable secrets', () => {
+  test('is refused without secrets', () => {
     expect(verdictOf(example, { secrets: [] })).toBe('mismatch');
-    expect(verdictOf(example, { secrets: [Buffer.alloc(0), Buffer.from('\n')] })).toBe('mismatch');
   });
 
   test('is refused if a header is missing, repeated or empty', () => {
@@ -152,6 +151,11 @@ describe('a list of signatures', () => {
       expect(verdictOf(stripe(list))).toBe('malformed');
     },
   );
+
+  test('is malformed if one of them is, also next to a correct one', () => {
+    expect(verdictOf(stripe(`t=1492774577,v1=${STRIPE.digest},v1=x`))).toBe('malformed');
+    expect(verdictOf(withHeader(STANDARD, 'webhook-signature', `v1,${STANDARD.digest} v1,x`))).toBe('malformed');
+  });
 
   test('has a limit', () => {
     const list = (elements: number): string => `t=1492774577${`,v1=${STRIPE.digest}`.repeat(elements - 1)}`;
