@@ -100,10 +100,13 @@ export class SignedRequests {
     if (this.#waiting >= unauthenticatedRequests) return TOO_MANY;
     if (!budget.takeForBody(head.headerBytes)) return noRoom(budget);
     this.#waiting++;
-    const body = await readBody(exchange, head, { bodyBytesMax, budget, reserves: 'received' });
-    this.#waiting--;
-    budget.freeBody(head.headerBytes);
-    if (body instanceof Uint8Array) budget.freeBody(body.length);
-    return body;
+    try {
+      const body = await readBody(exchange, head, { bodyBytesMax, budget, reserves: 'received' });
+      if (body instanceof Uint8Array) budget.freeBody(body.length);
+      return body;
+    } finally {
+      this.#waiting--;
+      budget.freeBody(head.headerBytes);
+    }
   }
 }
