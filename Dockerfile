@@ -41,6 +41,7 @@ COPY packages/egress/package.json packages/egress/
 COPY packages/kube/package.json packages/kube/
 COPY packages/process/package.json packages/process/
 COPY packages/responses/package.json packages/responses/
+COPY packages/signatures/package.json packages/signatures/
 COPY crds/package.json crds/
 COPY operator/package.json operator/
 COPY gateway/package.json gateway/

@@ -9,7 +9,7 @@ import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files
 
 const PACKAGES = [
   ...['@standin/contract', '@standin/exchange', '@standin/logstore'],
-  ...['@standin/egress', '@standin/kube', '@standin/process', '@standin/responses'],
+  ...['@standin/egress', '@standin/kube', '@standin/process', '@standin/responses', '@standin/signatures'],
 ];
 
 /** Maps each workspace folder to the workspaces that it may import, as in docs/architecture.md. */
@@ -22,6 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/kube': ['@standin/contract'],
   'packages/process': ['@standin/contract'],
   'packages/responses': ['@standin/contract'],
+  'packages/signatures': ['@standin/contract'],
   crds: ['@standin/contract'],
   operator: ['@standin/crds', ...PACKAGES],
   gateway: PACKAGES,
@@ -75,6 +76,13 @@ const imports = fileGraph(code);
 const linesMatching = ({ path: file, text }: SourceFile, pattern: RegExp): string[] =>
   text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : []));
 
+const SENSITIVE = String.raw`\b\w*(?:digest|signature|token|secret|hmac|key|expected|claimed)\w*\b(?:\[\w+\]|\.toString\([^)]*\))?`;
+/** Matches comparisons of digests, tokens and keys with anything but `undefined`, literals and lengths. */
+const UNSAFE_COMPARISON = new RegExp(
+  String.raw`${SENSITIVE}\s*[!=]==?(?!=|\s*(?:undefined\b|['\d]))|[!=]==?\s*${SENSITIVE}(?!['.])|\.(?:equals|compare|localeCompare)\(`,
+  'i',
+);
+
 describe('the checks in this file', () => {
   // Without this test, all checks could pass because a pattern matches no files.
   it('cover the code of every workspace', () => {
@@ -101,6 +109,24 @@ describe('the checks in this file', () => {
       './e.ts false',
       './f.ts false',
     ]);
+  });
+
+  it('find comparisons that are not safe against timing attacks', () => {
+    const unsafe = [
+      ...[
+        'digest === expected',
+        'if (text !== hmacText)',
+        "a.toString('hex') == claimedDigest",
+        'digest.equals(other)',
+      ],
+      ...["digest.toString('hex') === text", 'Buffer.compare(a, b)', 'digests[0] === found', 'secret !== header[1]'],
+    ];
+    const safe = [
+      ...['digest === undefined', "token === ''", "claim.kind === 'token'", 'valid.length === digests.length'],
+      ...['timingSafeEqual(digest, expected)', 'secretIndex ??= index', 'const key = (secret) => secret'],
+    ];
+    const found = [...unsafe, ...safe].filter((text) => UNSAFE_COMPARISON.test(text));
+    expect(found).toEqual(unsafe);
   });
 
   it('find cycles between files, and cycles between folders whose files have none', () => {
@@ -342,6 +368,13 @@ describe('code', () => {
       // Comments may mention the environment.
       .filter((line) => !/: (\/\/|\*)/.test(line));
     expect(violations).toEqual([]);
+  });
+
+  // Other comparisons end at the first byte that differs. From the time that they take, a caller could guess a digest byte by byte.
+  it('of signatures compares digests only with timingSafeEqual', () => {
+    const shipped = code.filter(({ path: file }) => file.startsWith('packages/signatures/src/') && !isTestCode(file));
+    expect(shipped.flatMap((file) => linesMatching(file, UNSAFE_COMPARISON))).toEqual([]);
+    expect(shipped.flatMap((file) => linesMatching(file, /\btimingSafeEqual\(/))).toHaveLength(1);
   });
 
   // Without this test, a new parser could take quadratic time, and one captured body could block a process.

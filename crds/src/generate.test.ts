@@ -88,7 +88,7 @@ describe('the schemas', () => {
 
   it('mention every default, which kubectl explain does not print', () => {
     const withDefault = allNodes.filter(([at, schema]) => at.includes('.spec') && schema.default !== undefined);
-    expect(withDefault).toHaveLength(11);
+    expect(withDefault).toHaveLength(13);
     const silent = withDefault.filter(
       ([, { description, default: value }]) => !description?.endsWith(` Default: ${String(value)}.`),
     );

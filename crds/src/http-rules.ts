@@ -95,6 +95,18 @@ export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
   },
 ];
 
+/** Headers that cannot hold a signature, because they frame the request, manage the connection or hold the API key. */
+const UNSIGNED_HEADERS = [...RESERVED_HEADERS, 'expect', 'host', 'x-api-key'] as const;
+
+export const signatureHeaderRules: readonly Rule<string>[] = [
+  ...headerNameRules,
+  {
+    cel: `!(self.lowerAscii() in [${UNSIGNED_HEADERS.map((name) => `'${name}'`).join(', ')}])`,
+    holds: (self) => !(UNSIGNED_HEADERS as readonly string[]).includes(self.toLowerCase()),
+    message: `must not be ${listText(UNSIGNED_HEADERS, 'or')}: these headers cannot hold a signature`,
+  },
+];
+
 /** Rules for an absolute URL that JavaScript, Go and curl interpret in the same way. */
 export const upstreamUrlRules: readonly Rule<string>[] = [
   matches(

@@ -31,7 +31,7 @@ ${table(
   ]),
 )}
 
-Unknown, revoked and malformed keys get the same answer. That a project exists may show: its URI cannot be guessed, and is no
+Unknown, revoked and malformed keys get the same answer, and so do all wrong signatures. That a project exists may show: its URI cannot be guessed, and is no
 credential. What may be tried again later carries \`Retry-After\`.
 
 ## Failed responses

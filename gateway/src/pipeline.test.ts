@@ -22,7 +22,7 @@ import {
 } from './gateway.testing.ts';
 import { Metrics } from './observe/metrics.ts';
 import { Pipeline } from './pipeline.ts';
-import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
+import { exchange, headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Permit } from './request/accepted.ts';
@@ -203,6 +203,36 @@ describe('a revoked key and a recalled permit', () => {
     await unsettled.passed();
     expect([gate.used, gate.permits]).toEqual([0, 10]);
   });
+});
+
+test('a signing secret that is removed while a signed request waits for its permit is not accepted', async () => {
+  const credentialOf = (secretIds: readonly string[]) =>
+    ({ kind: 'Signature', signature: { scheme: 'Token', header: 'x-token' }, secretIds }) as const;
+  const publish = (number: number, secretIds: readonly string[]): void => {
+    const revision = `1.${number}`;
+    config.begin({ revision, snapshot: number === 2 });
+    for (const object of BASIC_OBJECTS) config.put(object);
+    config.put(endpoint('/v1/orders', {}, { credential: credentialOf(secretIds) }));
+    config.secret('a', Buffer.from('secret'));
+    config.secret('b', Buffer.from('other'));
+    config.commit(revision);
+  };
+  const send = (token: string): Promise<RawAnswer> =>
+    exchange(url, request('POST', PATH, [HOST, `x-token: ${token}`, 'content-length: 4'], 'body'));
+  publish(2, ['a', 'b']);
+  const asking = Promise.withResolvers<undefined>();
+  gate.asking = asking.promise;
+  const answers = Promise.all([send('secret'), send('other')]);
+  await expect.poll(() => budget.receivedBytes).toBeGreaterThan(8);
+  await expect.poll(() => pipeline.running).toBe(2);
+  publish(3, ['b']);
+  asking.resolve(undefined);
+  const call = await recorder.call(0);
+  expect(call.row).toMatchObject({ credential: 'signature', keyFingerprint: '' });
+  call.decide(true);
+  expect((await answers).map(({ status }) => status)).toEqual([401, 200]);
+  await pipeline.idle();
+  expect([gate.permits, gate.used, budget.receivedBytes, recorder.calls.length]).toEqual([9, 1, 0, 1]);
 });
 
 describe('a mock', () => {

@@ -1,9 +1,10 @@
-import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
 import { delayUs } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
-import { authenticate, INVALID_KEY, withoutKey } from './authenticate/authenticate.ts';
+import { authenticate, hideValues, trailersOf } from './authenticate/authenticate.ts';
+import { revoked } from './verify/revoked.ts';
+import { SignedRequests } from './verify/signed-requests.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward, upstreamUrlOf } from './forward/forward.ts';
 import { match } from './match/match.ts';
@@ -48,15 +49,6 @@ export interface PipelineParts {
 
 type Admitted = Pick<Accepted, 'permit' | 'settle'>;
 
-const NO_TRAILERS: readonly HeaderPair[] = [];
-
-const pairsOf = (raw: readonly string[]): readonly HeaderPair[] => {
-  if (raw.length === 0) return NO_TRAILERS;
-  const pairs: HeaderPair[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? '']);
-  return pairs;
-};
-
 /**
  * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. After `record` has stored a request,
  * it can no longer be refused.
@@ -64,6 +56,7 @@ const pairsOf = (raw: readonly string[]): readonly HeaderPair[] => {
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #captureBytesMax: number;
+  readonly #signed: SignedRequests;
   #isDraining = false;
   /**
    * The requests that are being handled, each at its `runningIndex`, except those whose recorded response waits for its delay. Not
@@ -77,7 +70,9 @@ export class Pipeline {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.#delayed = new DelayedResponses(parts.budget);
-    this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
+    const { config, budget, settings } = parts;
+    this.#captureBytesMax = settings.limits.responseCaptureBytes;
+    this.#signed = new SignedRequests({ config, budget, limits: settings.limits });
   }
 
   /** Handles one request. `target` is the request target as received, and `verdict` comes from the scanner. Never throws. */
@@ -196,15 +191,24 @@ export class Pipeline {
     if (table === undefined) return retryLater('not_ready');
     // The listener limits connections, but one connection may send many requests without waiting for responses.
     if (this.running > settings.limits.connections) return retryLater('overloaded');
-    const authenticated = authenticate(head, table, settings.apiKeyHeader.name);
-    if (authenticated instanceof Refusal) return authenticated;
-    const route = match(head, authenticated, table);
-    if (route instanceof Refusal) return route;
+    let authenticated: Authenticated | Refusal;
+    let route: Route | Refusal;
+    let body: Uint8Array | Refusal | typeof GONE;
+    if (head.keyCount === 0) {
+      const signed = await this.#signed.receive(exchange, head, table);
+      if (signed instanceof Refusal || signed === GONE) return signed;
+      ({ authenticated, route, body } = signed);
+    } else {
+      authenticated = authenticate(head, table, settings.apiKeyHeader.name);
+      if (authenticated instanceof Refusal) return authenticated;
+      route = match(head, authenticated, table);
+      if (route instanceof Refusal) return route;
 
-    if (!budget.takeForBody(head.headerBytes)) return noRoom(budget);
-    exchange.headerBytes = head.headerBytes;
-    const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
-    if (body instanceof Refusal || body === GONE) return body;
+      if (!budget.takeForBody(head.headerBytes)) return noRoom(budget);
+      exchange.headerBytes = head.headerBytes;
+      body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
+      if (body instanceof Refusal || body === GONE) return body;
+    }
     const requestUs = exchange.elapsedUs();
     const preparing = route.endpoint.preparation.finish();
     if (preparing !== undefined) await preparing;
@@ -214,6 +218,8 @@ export class Pipeline {
       budget.freeBody(body.length);
       return admitted;
     }
+    const secretHeaders = route.endpoint.credential?.secretHeaders;
+    if (secretHeaders !== undefined) hideValues(head.headers, secretHeaders);
     const id = rowId(Math.floor(exchange.receivedAtUs / 1000));
     return {
       id,
@@ -221,7 +227,7 @@ export class Pipeline {
       exchange,
       head,
       body,
-      trailers: pairsOf(exchange.request.rawTrailers).map(withoutKey),
+      trailers: trailersOf(exchange.request.rawTrailers, secretHeaders),
       authenticated,
       route,
       responder: chooseResponder({ id, exchange, head, body, route }),
@@ -231,28 +237,21 @@ export class Pipeline {
   }
 
   /**
-   * Spends one permit and enters `unsettled`. Checks the key before and after waiting for a permit, because the key may be replaced
-   * while the body arrives and while this method waits.
+   * Spends one permit and enters `unsettled`. Checks the key or the secret before and after waiting for a permit, because it may be
+   * replaced while the body arrives and while this method waits.
    */
   #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {
-    const { gate, unsettled } = this.#parts;
+    const { config, gate, unsettled } = this.#parts;
     const enter = (permit: Permit | Refusal): Admitted | Refusal =>
       permit instanceof Refusal ? permit : { permit, settle: unsettled.enter() };
-    const spent = this.#revoked(authenticated, route) ?? gate.admit(route.account);
+    const spent = revoked(authenticated, route, config) ?? gate.admit(route.account);
     if (!(spent instanceof Promise)) return enter(spent);
     return spent.then((permit) => {
-      const refusal = permit instanceof Refusal ? permit : this.#revoked(authenticated, route);
+      const refusal = permit instanceof Refusal ? permit : revoked(authenticated, route, config);
       if (refusal === undefined) return enter(permit);
       if (!(permit instanceof Refusal)) gate.giveBack(route.account, permit);
       return refusal;
     });
-  }
-
-  /** Returns a refusal if the account's key was replaced after the request was authenticated, or if no configuration is active. */
-  #revoked({ keySha256 }: Authenticated, { account }: Route): Refusal | undefined {
-    const table = this.#parts.config.tableAt(performance.now());
-    if (table === undefined) return retryLater('not_ready');
-    return table.holdersOf(keySha256).some(({ uid }) => uid === account.uid) ? undefined : INVALID_KEY;
   }
 
   /**

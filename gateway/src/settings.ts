@@ -158,6 +158,19 @@ export const gatewaySettings = z.object({
         .describe(
           'Memory for running requests (heads and bodies) and for log rows waiting to be written to disk. When it is used up, requests are rejected with 503.',
         ),
+      unauthenticatedBytes: bytes
+        .default(LIMITS.unauthenticatedBytesMax)
+        .describe(
+          'Memory for requests without a key to endpoints that accept signatures, until the signatures are verified. When it is used up, such requests are rejected with 503. It is in addition to inFlightBytes.',
+        ),
+      unauthenticatedRequests: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .default(LIMITS.unauthenticatedRequestsMax)
+        .describe(
+          'Maximum number of such requests whose bodies are arriving at the same time. Additional ones are rejected with 503.',
+        ),
       responseCaptureBytes: bytes
         .default(LIMITS.responseCaptureBytesMax)
         .describe('How much of an upstream response is stored. The caller always gets the whole response.'),

@@ -7,7 +7,7 @@ import type {
   SourceProblem,
 } from '@standin/contract';
 import type { Logger } from 'pino';
-import type { Changes, KeyState, Translator } from './translate/index.ts';
+import type { Changes, KeyState, SecretState, Translator } from './translate/index.ts';
 
 export interface DesiredStateOptions {
   readonly translator: Translator;
@@ -86,6 +86,11 @@ export class DesiredState implements SourceListener, ServiceListener {
 
   setKey(accountUid: string, state: KeyState): void {
     this.#options.translator.setKey(accountUid, state);
+    this.#schedule();
+  }
+
+  setSecret(namespace: string, name: string, state: SecretState | undefined): void {
+    this.#options.translator.setSecret(namespace, name, state);
     this.#schedule();
   }
 

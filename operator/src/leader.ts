@@ -22,6 +22,7 @@ import type { QuotaAudit } from './quota/quota-audit.ts';
 import { QuotaController } from './quota/quota-controller.ts';
 import { ReplayController } from './replay/replay-controller.ts';
 import type { OpenReplayParts } from './replay/open-replay-parts.ts';
+import { SigningSecretController } from './secrets/signing-secret-controller.ts';
 import { ShareController } from './share/share-controller.ts';
 import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
@@ -44,14 +45,15 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
   const logger = parts.logger.child({ epoch });
   const { store, prepareStore } = parts.replays;
   const context = { source, translator, registry, logger, objects: desired.objects };
-  const log = new ConfigLog(epoch);
+  const log = new ConfigLog(epoch, (id) => secrets.valueOf(id));
   const since = (key: ConfigKey): number | undefined => log.since(key);
   const gateways = new GatewayController({
     ...{ ...context, epoch, since, forgetMs: settings.stream.gatewayForgetMs },
-    ...{ memory: parts.gatewayMemory, isGone: parts.isGatewayGone },
+    ...{ memory: parts.gatewayMemory, isGone: parts.isGatewayGone, revision: () => log.revision.number },
     onChange: (keys) => controllers.gatewaysChanged(keys),
   });
   const keys = new AccountKeyController({ ...context, desired, pollMs: settings.secretPollMs });
+  const secrets = new SigningSecretController({ ...context, desired, pollMs: settings.secretPollMs });
   const quota = new QuotaController({
     ...{ ...context, store: ledgers, countPermits: logStore && ((filter) => logStore.permits(filter)) },
     limit: (uid) => translator.verdict(uid)?.quota,
@@ -80,6 +82,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
   const list: readonly (Controller | undefined)[] = [
     gateways,
     keys,
+    secrets,
     new ConfigPublisher({ ...context, log, server, gateways, quota }),
     new KeyChanges({ ...context, gateways }),
     new KeySecretOwners({ ...context, owner: (uid) => keys.owner(uid) }),
@@ -109,11 +112,12 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
       await controllers.start(signal);
       if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');
     },
-    /** Returns whether every account's key has been read, all changes are published, and a gateway holds the latest revision. */
+    /** Returns whether every account's key and every signing secret has been read, all changes are published, and a gateway holds the latest revision. */
     isSettled: (): boolean =>
       controllers.isStarted &&
       !desired.hasPending &&
       keys.isComplete() &&
+      secrets.isComplete() &&
       gateways.known.some(({ acked }) => acked.number === log.revision.number),
   };
 };

@@ -5,6 +5,7 @@ import {
   type ObjectRef,
   type ResourceObject,
   type ResourceSource,
+  type SigningSecret,
   type SourceEvent,
   type SourceListener,
 } from '@standin/contract';
@@ -21,6 +22,8 @@ export class MemorySource implements ResourceSource {
   readonly events: (SourceEvent & { readonly name: string })[] = [];
   readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
+  /** The Secrets for Endpoints' credentials, by name. */
+  readonly signingSecrets = new Map<string, SigningSecret>();
   /** The marks written by `replaceSecret`, by namespace and name of the Secret. */
   readonly marks = new Map<string, string>();
   /** Called before each call, except `start`, `apply` and `recordEvent`. May throw or wait. */
@@ -122,6 +125,11 @@ export class MemorySource implements ResourceSource {
     await this.disturb('readSecret', name);
     const value = this.secrets.get(`${namespace}/${name}`)?.[dataKey];
     return value === undefined ? undefined : Buffer.from(value);
+  }
+
+  async readSigningSecret(_namespace: string, name: string): Promise<SigningSecret | undefined> {
+    await this.disturb('readSigningSecret', name);
+    return this.signingSecrets.get(name);
   }
 
   async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {

@@ -198,7 +198,9 @@ export const operatorSettings = z.object({
     .int()
     .min(500)
     .default(10_000)
-    .describe('Interval at which the Secrets with API keys and with identities are read, in milliseconds.'),
+    .describe(
+      'Interval at which the Secrets with API keys, with signing secrets and with identities are read, in milliseconds.',
+    ),
   writesPerSecond: z.coerce
     .number()
     .min(1)

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -105,6 +105,55 @@ describe('an endpoint', () => {
       await page.getByRole('button', { name: 'Create endpoint' }).click();
       await page.waitForURL(at('/p/default/empty/endpoints/hello'));
       await expect.poll(() => steps(page)).toEqual(DONE);
+    });
+  });
+
+  test('accepts signatures that the form describes, and a repeated delivery links to the earlier one', async () => {
+    const secret = 'a webhook secret';
+    const metadata = { name: 'gh', labels: { 'standin.dev/signing-secret': 'true' } };
+    const own = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { current: secret } };
+    await writeFile(path.join(run.manifests, 'secret.yaml'), JSON.stringify(own));
+    const account = (await manifest('account.yaml')).replace('plan: Free\n', 'plan: Free\n  signatures: Allowed\n');
+    await writeFile(path.join(run.manifests, 'account.yaml'), account);
+    await onPage(`${SHOP}/endpoints/new`, async (page) => {
+      await page.getByLabel('Name', { exact: true }).fill('From GitHub');
+      await page.getByLabel('Method').selectOption('POST');
+      await page.getByLabel('Path', { exact: true }).fill('/from-github');
+      const credential = page.locator('[data-credential]');
+      expect(await credential.isVisible()).toBe(false);
+      await page.getByLabel('Signature or API key').check();
+      await page.getByText('Settings → Webhooks → Add webhook → Secret').waitFor();
+      expect(await credential.getByLabel('Tolerance').isVisible()).toBe(false);
+      await credential.getByLabel('Scheme').selectOption('HMAC');
+      expect(await credential.getByLabel('Prefix').isVisible()).toBe(true);
+      await credential.getByLabel('Scheme').selectOption('GitHub');
+      await credential.getByLabel('Secret', { exact: true }).fill('gh');
+      await credential.getByLabel('Data key', { exact: true }).fill('current');
+      await page.getByRole('button', { name: 'Create endpoint' }).click();
+      await page.waitForURL(at(`${SHOP}/endpoints/from-github`));
+      await expect.poll(() => steps(page)).toEqual(DONE);
+      await page.getByText('Paste this URL at the provider').waitFor();
+    });
+    const digest = createHmac('sha256', secret).update('{}').digest('hex');
+    const headers = { 'x-hub-signature-256': `sha256=${digest}`, 'x-github-delivery': 'delivery-1' };
+    const deliver = async (): Promise<number> => {
+      const { statusCode, body } = await request(`${run.url}/from-github`, { method: 'POST', headers, body: '{}' });
+      await body.dump();
+      return statusCode;
+    };
+    expect([await deliver(), await deliver()]).toEqual([200, 200]);
+    await onPage(`${SHOP}/traffic?q=credential:signature`, async (page) => {
+      const rows = page.getByRole('grid').getByText('/from-github');
+      await expect.poll(() => rows.count()).toBe(2);
+      await rows.first().click();
+      await page.getByText('Delivered once before').click();
+      await expect
+        .poll(() => new URL(page.url()).searchParams.get('q'))
+        .toBe('endpoint:from-github delivery:delivery-1');
+      await expect.poll(() => rows.count()).toBe(2);
+      await rows.last().click();
+      await page.getByText('Authenticated by').waitFor();
+      await expect.poll(() => page.getByText('Delivered once before').count()).toBe(0);
     });
   });
 
@@ -346,6 +395,7 @@ describe('every page', () => {
     });
     await expectAccessible(browser, at(`${SHOP}/endpoints/new`), async (page) => {
       await page.getByRole('radio', { name: 'Forward' }).check();
+      await page.getByRole('radio', { name: 'Signature or API key' }).check();
       await expect.poll(() => page.getByRole('textbox', { name: 'Manifest' }).innerText()).toContain('action: Forward');
       await page.getByRole('button', { name: 'Create endpoint' }).click();
       await page.getByRole('alert').waitFor();

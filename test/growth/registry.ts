@@ -5,6 +5,7 @@ import { LOG_STORE } from './functions/log-store.ts';
 import { MANIFESTS } from './functions/manifests.ts';
 import { REDACTION } from './functions/redaction.ts';
 import { RESPONSES } from './functions/responses.ts';
+import { SIGNATURES } from './functions/signatures.ts';
 
 /** The entries of all functions that read captured bytes, upstream responses, manifests or search text, except `NOT_MEASURED`. */
 export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
@@ -14,6 +15,7 @@ export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
   ...DASHBOARD,
   ...MANIFESTS,
   ...RESPONSES,
+  ...SIGNATURES,
 ];
 
 /** Folders whose functions read third-party input. */
@@ -26,6 +28,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
   'packages/engine/src',
   'packages/logstore/src',
   'packages/responses/src',
+  'packages/signatures/src',
   'crds/src',
   ...['sources', 'translate', 'validate'].map((stage) => `operator/src/${stage}`),
   ...['exchange', 'replays', 'requests', 'traffic'].map((folder) => `dashboard/app/${folder}`),

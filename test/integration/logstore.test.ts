@@ -128,47 +128,57 @@ describe('an entry', () => {
   });
 });
 
-describe('the columns of spec.responses', () => {
-  /** A row as a gateway from before these columns writes it: without the bytes of two empty texts and a number. */
-  const withoutNewColumns = (row: LogRow): Buffer => encodeRow(row).subarray(0, -10);
-  const columnCount = LOG_COLUMNS.indexOf('response');
+describe('the columns that', () => {
+  /** The columns of 011, with the bytes of `key` and of an empty text, and those of 009, with two empty texts and a number. */
+  const added = { '009_log_responses': 15, '011_log_credential': 5 } as const;
 
-  test('are added to a filled table, and gateways and readers of the previous version keep working', async () => {
-    const database = `before_${clickHouse.database}`;
-    const older = queryOf({ ...clickHouse, database });
-    const migrations = await loadMigrations({ database, cluster: clickHouse.cluster });
-    await query(
-      `CREATE DATABASE ${database} ${clickHouse.cluster === undefined ? '' : `ON CLUSTER ${clickHouse.cluster}`}`,
-    );
-    for (const { statements } of migrations.slice(
-      0,
-      migrations.findIndex(({ name }) => name === '009_log_responses'),
-    ))
-      for (const sql of statements) await older(sql);
-    const upgraded = openLogStore({ ...clickHouse, database });
-    const [before, spooled] = [newLogRow(newProject()), newLogRow(newProject())];
-    const asOlder = (row: LogRow) =>
-      upgraded.insert({ rows: withoutNewColumns(row), rowCount: 1, token: row.id, columnCount });
-    await asOlder(before);
-    await upgraded.migrate();
-    await asOlder(spooled);
-    for (const { id } of [before, spooled]) {
-      expect(await upgraded.get(id)).toMatchObject({ id, responseName: '', delayMs: 0, templateError: '' });
-    }
-    const after = newLogRow({ ...newProject(), response: 'gold', delayUs: 2_000_000 });
-    await upgraded.insert({ rows: encodeRow(after), rowCount: 1, token: after.id });
-    const found = await upgraded.list({ projectUid: EVERY_PROJECT, limit: 10 });
-    expect(found.map(({ id, responseName, delayMs }) => [id, responseName, delayMs]).sort()).toEqual(
-      [
-        [before.id, '', 0],
-        [spooled.id, '', 0],
-        [after.id, 'gold', 2_000],
-      ].sort(),
-    );
-    const known = LOG_COLUMNS.slice(0, columnCount).join(', ');
-    expect(await older(`SELECT count() FROM (SELECT ${known} FROM log)`)).toBe('3');
-    await upgraded.close();
-  });
+  test.each([
+    ['009_log_responses', 'response'],
+    ['011_log_credential', 'credential'],
+  ] as const)(
+    '%s adds are added to a filled table, which older gateways and readers still use',
+    async (name, first) => {
+      /** A row as a gateway from before these columns writes it. */
+      const withoutNewColumns = (row: LogRow): Buffer => encodeRow(row).subarray(0, -added[name]);
+      const columnCount = LOG_COLUMNS.indexOf(first);
+      const database = `before_${name.slice(0, 3)}_${clickHouse.database}`;
+      const older = queryOf({ ...clickHouse, database });
+      const migrations = await loadMigrations({ database, cluster: clickHouse.cluster });
+      await query(
+        `CREATE DATABASE ${database} ${clickHouse.cluster === undefined ? '' : `ON CLUSTER ${clickHouse.cluster}`}`,
+      );
+      for (const { statements } of migrations.slice(
+        0,
+        migrations.findIndex((migration) => migration.name === name),
+      ))
+        for (const sql of statements) await older(sql);
+      const upgraded = openLogStore({ ...clickHouse, database });
+      const [before, spooled] = [newLogRow(newProject()), newLogRow(newProject())];
+      const asOlder = (row: LogRow) =>
+        upgraded.insert({ rows: withoutNewColumns(row), rowCount: 1, token: row.id, columnCount });
+      await asOlder(before);
+      await upgraded.migrate();
+      await asOlder(spooled);
+      for (const { id } of [before, spooled]) {
+        expect(await upgraded.get(id)).toMatchObject({
+          ...{ id, responseName: '', delayMs: 0, templateError: '', credential: 'key', deliveryId: '' },
+        });
+      }
+      const signed = { credential: 'signature', deliveryId: 'evt_\xe9' } as const;
+      const after = newLogRow({ ...newProject(), response: 'gold', delayUs: 2_000_000, ...signed });
+      await upgraded.insert({ rows: encodeRow(after), rowCount: 1, token: after.id });
+      const found = await upgraded.list({ projectUid: EVERY_PROJECT, limit: 10 });
+      const shown = found.map(({ id, responseName, delayMs, credential, deliveryId }) =>
+        [id, responseName, delayMs, credential, deliveryId].join(' '),
+      );
+      expect(shown.sort()).toEqual(
+        [`${before.id}  0 key `, `${spooled.id}  0 key `, `${after.id} gold 2000 signature evt_\xe9`].sort(),
+      );
+      const known = LOG_COLUMNS.slice(0, columnCount).join(', ');
+      expect(await older(`SELECT count() FROM (SELECT ${known} FROM log)`)).toBe('3');
+      await upgraded.close();
+    },
+  );
 });
 
 describe('exactly once', () => {
@@ -376,7 +386,7 @@ describe('migrations', () => {
 
   test('create the columns in the order in which rows are encoded', async () => {
     const names = await query(
-      "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'log' AND default_kind = '' ORDER BY position",
+      "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'log' AND default_kind != 'MATERIALIZED' AND name != 'inserted_at' ORDER BY position",
     );
     expect(names.split('\n')).toEqual([...LOG_COLUMNS]);
   });

@@ -73,6 +73,7 @@ describe('the search', () => {
       gateway: 'gateway-7',
       keyFingerprint: 'deadbeef',
       clientAddress: '10.1.2.3',
+      ...{ credential: 'signature' as const, deliveryId: 'evt_1a2b' },
     },
     i: { project: 'other', namespace: 'team-a', account: 'them', requestBody: Buffer.alloc(20_000, 'z') },
     j: {
@@ -101,6 +102,11 @@ describe('the search', () => {
   test.each<[string, string]>([
     ['', all],
     ['method:GET', 'b'],
+    ['credential:signature', 'h'],
+    ['credential:KEY', except('h')],
+    ['delivery:evt_1a2b', 'h'],
+    ['delivery:evt_*', 'h'],
+    ['delivery:""', except('h')],
     ['-method:GET', except('b')],
     ['status:404', 'c'],
     ['status:>404', 'de'],

@@ -1,4 +1,10 @@
-import { GROUP_VERSION, type ObjectRef, type ResourceObject, type SourceListener } from '@standin/contract';
+import {
+  GROUP_VERSION,
+  type ObjectRef,
+  type ResourceObject,
+  type SigningSecret,
+  type SourceListener,
+} from '@standin/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { directoryDriver, kubernetesDriver, type Manifest, type SourceDriver } from './source-drivers.ts';
@@ -305,6 +311,29 @@ describe.for([
       const replaced = driver.source.replaceSecret(owner, 'brought', { 'api-key': 'x' }, 'mark');
       await expect(replaced).rejects.toMatchObject({ name: 'SourceError', kind: 'Invalid' });
       expect(Buffer.from((await driver.source.readSecret('default', 'brought', 'api-key')) ?? [])).toEqual(bytes);
+    });
+
+    it('are signing secrets only with the label, and have another version after a change', async () => {
+      const name = `signing-${driver.namespaces.join('-')}`;
+      const bytes = Buffer.from([0, 255, 10, 13, 195, 40]);
+      const read = () => driver.source.readSigningSecret('default', name);
+      const written = (accept: (found: SigningSecret | undefined) => boolean) =>
+        eventually('the Secret', read, { accept });
+      await start();
+      expect(await read()).toBeUndefined();
+      await driver.writeSecret('default', name, { current: bytes });
+      expect((await written((found) => found !== undefined))?.data.size).toBe(0);
+      const label = { 'standin.dev/signing-secret': 'true' };
+      await driver.writeSecret('default', name, { current: bytes }, label);
+      const first = await written((found) => found?.isLabelled === true);
+      expect(new Map([...(first?.data ?? [])].map(([key, value]) => [key, Buffer.from(value)]))).toEqual(
+        new Map([['current', bytes]]),
+      );
+      expect((await read())?.version).toBe(first?.version);
+      await driver.writeSecret('default', name, { current: Buffer.from('other') }, label);
+      await written((found) => found !== undefined && found.version !== first?.version);
+      await driver.writeSecret('default', name, { current: bytes }, { 'standin.dev/signing-secret': 'yes' });
+      expect((await written((found) => found?.isLabelled === false))?.data.size).toBe(0);
     });
   });
 

@@ -30,7 +30,12 @@ export interface SourceDriver {
   write(manifests: readonly Manifest[]): Promise<void>;
   remove(ref: ObjectRef): Promise<void>;
   /** Writes a Secret that a user provides. */
-  writeSecret(namespace: string, name: string, data: Readonly<Record<string, Buffer>>): Promise<void>;
+  writeSecret(
+    namespace: string,
+    name: string,
+    data: Readonly<Record<string, Buffer>>,
+    labels?: Readonly<Record<string, string>>,
+  ): Promise<void>;
   /** Makes the source's input unavailable for a time, and applies these changes during that time or directly after it. */
   outage(meanwhile: { write: readonly Manifest[]; remove: readonly ObjectRef[] }): Promise<void>;
   /** Removes the objects of the previous test and opens a new source. */
@@ -45,10 +50,10 @@ const toObject = ({ kind, namespace, name, labels, spec }: Manifest) => ({
   spec,
 });
 
-const secretOf = (namespace: string, name: string, data: Readonly<Record<string, Buffer>>) => ({
+const secretOf = (...[namespace, name, data, labels]: Parameters<SourceDriver['writeSecret']>) => ({
   apiVersion: 'v1',
   kind: 'Secret',
-  metadata: { name, namespace },
+  metadata: { name, namespace, ...(labels && { labels }) },
   data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.toString('base64')])),
 });
 
@@ -75,8 +80,8 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
     namespaces: ['default', 'other'],
     write: (manifests) => write(dir, manifests),
     remove: (ref) => rm(fileOf(dir, ref)),
-    writeSecret: (namespace, name, data) =>
-      writeFile(path.join(dir, `secret-${name}.json`), JSON.stringify(secretOf(namespace, name, data))),
+    writeSecret: (...secret) =>
+      writeFile(path.join(dir, `secret-${secret[1]}.json`), JSON.stringify(secretOf(...secret))),
     outage: async ({ write: changed, remove }) => {
       const hidden = path.join(root, 'hidden');
       await rename(dir, hidden);
@@ -130,7 +135,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     namespaces,
     write,
     remove: (ref) => editor.delete(ref),
-    writeSecret: (namespace, name, data) => cluster.apply(JSON.stringify(secretOf(namespace, name, data))),
+    writeSecret: (...secret) => cluster.apply(JSON.stringify(secretOf(...secret))),
     outage: async ({ write: changed, remove }) => {
       await cluster.stopApiServer('SIGKILL');
       await cluster.startApiServer();

@@ -8,7 +8,7 @@ import { ConfigLog } from '../../operator/src/publish/config-log.ts';
 import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** The server of the config stream without an operator. The test sets the configuration. */
+/** The server of the config stream without an operator. The test sets the configuration. The value of a signing secret is its id. */
 export interface ConfigStream {
   readonly url: string;
   /** The content of a gateway's `operator.tls.dir`. */
@@ -27,10 +27,11 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     certificate: serverCertificate(certificates),
     logger,
   });
-  const log = new ConfigLog(1);
+  const log = new ConfigLog(1, (secretId) => Buffer.from(secretId));
   const gateways = new GatewayController({
     ...{ epoch: 1, forgetMs: 60_000, memory: noGatewayMemory, isGone: noGatewayPods, logger },
     since: (key) => log.since(key),
+    revision: () => log.revision.number,
     onChange: () => undefined,
   });
   const quota: Publication['quota'] = {

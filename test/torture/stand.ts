@@ -6,6 +6,7 @@ import path from 'node:path';
 import {
   keyFingerprint,
   type ConfigObject,
+  type CredentialConfig,
   type EndpointConfig,
   type ForwardActionConfig,
   type HeaderPair,
@@ -49,6 +50,8 @@ export interface EndpointSpec {
   readonly method?: Method;
   readonly action: JsonActionConfig | ForwardActionConfig;
   readonly responses?: readonly ResponseConfig[];
+  /** The value of a signing secret is its id. */
+  readonly credential?: CredentialConfig;
 }
 
 export const json = (body: string, more: Partial<JsonActionConfig> = {}): JsonActionConfig => ({

@@ -44,6 +44,7 @@ export const observeSource = (
       delete: (ref) => inner.delete(ref),
       writeStatus: (ref, status, resourceVersion) => inner.writeStatus(ref, status, resourceVersion),
       readSecret: (namespace, name, dataKey) => inner.readSecret(namespace, name, dataKey),
+      readSigningSecret: (namespace, name) => inner.readSigningSecret(namespace, name),
       createSecret: (owner, name, data) => inner.createSecret(owner, name, data),
       releaseSecret: (namespace, name) => inner.releaseSecret(namespace, name),
       replaceSecret: (owner, name, data, mark) => inner.replaceSecret(owner, name, data, mark),

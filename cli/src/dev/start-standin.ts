@@ -194,6 +194,7 @@ const toEvent = (row: LogRow): RequestEvent => {
   return {
     ...{ id, namespace, project, endpoint, method, path, query, status, outcome },
     responseName: row.response,
+    credential: row.credential,
     receivedAt: formatTime(row.receivedAtUs),
     durationMs: row.durationUs / 1000,
   };

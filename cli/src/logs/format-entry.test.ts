@@ -72,6 +72,8 @@ describe('formatSummaryLine', () => {
 
   test('shows the name of the response after the endpoint', () => {
     expect(line({ responseName: 'gold' })).toMatch(/ default\/create-order \(gold\)$/);
+    expect(line({ credential: 'signature' })).toMatch(/ default\/create-order {2}signed$/);
+    expect(line({ credential: 'key' })).toMatch(/ default\/create-order$/);
     expect(line({ responseName: '\x1b[2J' })).toContain(String.raw` (\x1b[2J)`);
   });
 

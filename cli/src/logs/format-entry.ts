@@ -1,4 +1,4 @@
-import { printable } from '@standin/contract';
+import { printable, type Credential } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import { styled, type Line, type Styled } from '../terminal.ts';
 
@@ -9,6 +9,8 @@ export interface LineEntry extends Pick<
 > {
   /** Undefined if the server has an earlier version. */
   readonly responseName?: string;
+  /** Undefined if the server has an earlier version. */
+  readonly credential?: Credential;
 }
 
 const STATUS_STYLES: readonly Styled['style'][] = ['dim', 'dim', 'green', 'cyan', 'yellow', 'red'];
@@ -48,7 +50,7 @@ const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
 
 /**
  * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration,
- * endpoint, with the name of the response in parentheses.
+ * endpoint, with the name of the response in parentheses, and whether the request was accepted by its signature.
  * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order (gold)`
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
@@ -62,6 +64,7 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
     styled(STATUS_STYLES[Math.floor(entry.status / 100)] ?? 'dim', status),
     `  ${formatTarget(entry).padEnd(PATH_WIDTH)}  ${formatDuration(entry.durationMs).padStart(DURATION_WIDTH)}  `,
     styled('dim', `${entry.namespace}/${entry.endpoint}${response}`),
+    ...(entry.credential === 'signature' ? [styled('dim', '  signed')] : []),
     ...(note === undefined ? [] : ['  ', styled('yellow', note)]),
   ];
 };

@@ -1,4 +1,4 @@
-import { PLANS } from '@standin/contract';
+import { PLANS, SIGNATURES } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import {
@@ -35,6 +35,12 @@ const spec = z
       })
       .optional()
       .describe('Your own API key. Default: the operator generates a key and stores it in the Secret NAME-api-key.'),
+    signatures: z
+      .enum(SIGNATURES)
+      .optional()
+      .describe(
+        'Whether Endpoints with spec.credential may accept signed requests without the API key, for example Allowed. If it is omitted, such Endpoints are not accepted.',
+      ),
   })
   .describe("The desired state: the account's plan, quota and API key.");
 

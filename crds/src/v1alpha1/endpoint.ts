@@ -2,9 +2,10 @@ import { ACTIONS, FALLBACK_REASONS, LIMITS, METHODS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { durationRules } from '../duration.ts';
-import { commonStatus, integer, reference, text, SERVED_MEANINGS } from '../fields.ts';
+import { commonStatus, integer, NAME_LENGTH_MAX, reference, text, SERVED_MEANINGS } from '../fields.ts';
 import { pathRules, slugRules, upstreamUrlRules } from '../http-rules.ts';
 import { matches, withRules } from '../rules.ts';
+import { credential } from './credential.ts';
 import { json, responses } from './responses.ts';
 
 const FORWARD_TIMEOUT_MS_MIN = 100;
@@ -100,6 +101,12 @@ const spec = withRules(
     forward: forward
       .optional()
       .describe('The upstream. Required if action is Forward. It can also be set if action is JSON.'),
+    credential: credential
+      .optional()
+      .describe(
+        'Has the endpoint accept requests without an API key if their sender signs them, as providers of webhooks do. The Account must have spec.signatures: Allowed. ' +
+          'The API key always works. A request with an x-api-key header is judged by the key alone.',
+      ),
   }),
   [
     {
@@ -129,15 +136,32 @@ const spec = withRules(
 const status = z
   .strictObject({
     ...commonStatus({
-      Accepted: 'the spec is valid, and no older Endpoint in the project has the same method and slug.',
+      Accepted:
+        'the spec is valid, no older Endpoint in the project has the same method and slug, and the Account allows the credential.',
       ResolvedRefs:
-        'the Project exists and its own references are valid, and the Service in forward.serviceRef exists and has the port.',
+        'the Project exists and its own references are valid, the Service in forward.serviceRef exists and has the port, and the Secrets in credential have the label and the data keys.',
       ...SERVED_MEANINGS,
     }),
     url: text({ max: 4_096 })
       .optional()
       .describe(
-        "The endpoint's URL, for example https://mocks.example.com/k3v9x2m7q4hd8w1n/v1/orders. Requests require the x-api-key header.",
+        "The endpoint's URL, for example https://mocks.example.com/k3v9x2m7q4hd8w1n/v1/orders. Requests require the x-api-key header, unless spec.credential is set.",
+      ),
+    signingSecrets: z
+      .array(
+        z
+          .strictObject({
+            name: text({ max: NAME_LENGTH_MAX }).describe('Name of the Secret, for example github.'),
+            key: text({ max: NAME_LENGTH_MAX }).describe('The data key, for example current.'),
+            version: text({ max: 128 }).describe("The Secret's resourceVersion when it was read, for example 48211."),
+          })
+          .describe('A signing secret.'),
+      )
+      .max(LIMITS.signingSecretsMax)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe(
+        'The signing secrets of credential that can be used. While Programmed is True, no gateway accepts any other.',
       ),
   })
   .describe('The observed state, written by the operator.');

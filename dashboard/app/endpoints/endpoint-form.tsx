@@ -7,6 +7,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
 import { AnswerPreviewPanel } from './answer-preview-panel.tsx';
+import { CredentialFields } from './credential-fields.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
 import { ForwardFields } from './forward-fields.tsx';
 import { MockFields } from './mock-fields.tsx';
@@ -94,6 +95,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
           </>
         )}
         <RouteFields values={values} errorsOf={errorsOf} isNew={existing === undefined} projectUrl={projectUrl} />
+        <CredentialFields values={values} errorsOf={errorsOf} />
         <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} />
         <RadioCards
           legend="Default response"

@@ -37,6 +37,43 @@ it.each([
       },
     }),
   ],
+  [
+    'a signature',
+    spec({
+      json: { body: '{}' },
+      credential: {
+        type: 'Signature',
+        signature: { scheme: 'Stripe', secretRefs: [{ name: 'a', key: 'b' }], tolerance: '1m' },
+      },
+    }),
+  ],
+  [
+    'an HMAC with two secrets',
+    spec({
+      json: { body: '{}' },
+      credential: {
+        type: 'Signature',
+        signature: {
+          scheme: 'HMAC',
+          secretRefs: [
+            { name: 'a', key: 'b' },
+            { name: 'a', key: 'c' },
+          ],
+          hmac: { header: 'x-sig', algorithm: 'SHA512', encoding: 'Base64', prefix: 'sig ' },
+        },
+      },
+    }),
+  ],
+  [
+    'a token',
+    spec({
+      json: { body: '{}' },
+      credential: {
+        type: 'Signature',
+        signature: { scheme: 'Token', secretRefs: [{ name: 'a', key: 'b' }], token: { header: 'x-token' } },
+      },
+    }),
+  ],
   ['a template', spec({ json: { body: '{}', template: 'CEL' } })],
   ['a delay', spec({ json: { body: '{}', delay: { type: 'Fixed', fixed: '1s' } } })],
   ['a response without a body', spec({ json: { status: 204 } })],
@@ -56,6 +93,7 @@ it('fields that the form does not edit are kept', () => {
     json: { body: '{}', fault: { type: 'Reset' } },
     forward: { url: 'http://a/', fallback: { on: ['Timeout'] } },
     attempts: { key: 'path.id' },
+    credential: { type: 'Later', later: { a: 1 } },
   });
   const values = readEndpointValues(submitted({ ...valuesOf('a', before), 'spec.json.body': '[]' }));
   expect(toEndpoint(values, { ...identity, spec: before }).spec).toEqual({

@@ -4,6 +4,14 @@ import { without } from '../../src/api/without.ts';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 import { numberOrText } from '../projects/project-values.ts';
 import { lineFeeds } from '../ui/text-lines.ts';
+import {
+  credentialFields,
+  credentialValuesOf,
+  NO_CREDENTIAL,
+  readCredential,
+  toCredential,
+  type CredentialValues,
+} from './credential-values.ts';
 import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
 import { formReader, readRows, type RowValues } from './form-reader.ts';
 import {
@@ -18,7 +26,7 @@ import {
 } from './response-values.ts';
 
 /**
- * The values of an endpoint form. All except `headers`, `delay`, `responses` and `upstream` are named after their paths in the object, so
+ * The values of an endpoint form. All except `credential`, `headers`, `delay`, `responses` and `upstream` are named after their paths in the object, so
  * that the path in a validation error identifies the field.
  */
 export interface EndpointValues {
@@ -26,6 +34,7 @@ export interface EndpointValues {
   readonly 'spec.displayName': string;
   readonly 'spec.slug': string;
   readonly 'spec.method': string;
+  readonly credential: CredentialValues;
   readonly 'spec.action': string;
   readonly 'spec.json.status': string;
   readonly 'spec.json.body': string;
@@ -48,13 +57,14 @@ export interface EndpointValues {
 const MOCK_HEADERS = 'spec.json.headers';
 const MOCK_DELAY = 'spec.json.delay';
 /** The values that have several fields. */
-const GROUPS: readonly string[] = ['headers', 'delay', 'responses'] satisfies (keyof EndpointValues)[];
+const GROUPS: readonly string[] = ['credential', 'headers', 'delay', 'responses'] satisfies (keyof EndpointValues)[];
 
 export const EMPTY_ENDPOINT: EndpointValues = {
   'metadata.name': '',
   'spec.displayName': '',
   'spec.slug': '/',
   'spec.method': METHODS[0],
+  credential: NO_CREDENTIAL,
   'spec.action': 'JSON',
   'spec.json.status': '',
   'spec.json.body': '{\n  "message": "Hello from Standin"\n}\n',
@@ -79,6 +89,7 @@ export const endpointFields = ({ headers, responses }: EndpointValues): string[]
   'spec.forward',
   ...headers.flatMap((_, index) => [`${MOCK_HEADERS}[${index}].name`, `${MOCK_HEADERS}[${index}].value`]),
   ...delayFields(MOCK_DELAY),
+  ...credentialFields(),
   ...responseFields(responses),
 ];
 
@@ -93,6 +104,7 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
     ...read,
     // The body is not trimmed, because the response is sent byte for byte.
     'spec.json.body': lineFeeds(reader.text('spec.json.body')),
+    credential: readCredential(reader),
     headers: readRows(reader, MOCK_HEADERS, EMPTY_HEADER, LIMITS.mockHeadersMax),
     delay: readDelay(reader, MOCK_DELAY),
     responses: readResponses(reader),
@@ -152,7 +164,17 @@ export interface EndpointIdentity {
   readonly spec?: unknown;
 }
 
-const EDITED = ['projectRef', 'displayName', 'slug', 'method', 'action', 'responses', 'json', 'forward'] as const;
+const EDITED = [
+  'projectRef',
+  'displayName',
+  'slug',
+  'method',
+  'credential',
+  'action',
+  'responses',
+  'json',
+  'forward',
+] as const;
 
 export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): DesiredObject => {
   const { namespace, project, metadata } = identity;
@@ -170,6 +192,7 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
       displayName,
       slug: values['spec.slug'],
       method: values['spec.method'],
+      ...toCredential(values.credential, spec['credential']),
       action: values['spec.action'],
       ...(values.responses.length > 0 && { responses: toResponses(values.responses, spec['responses']) }),
       ...(json !== undefined && { json }),
@@ -189,6 +212,7 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
     'spec.displayName': text(spec.displayName),
     'spec.slug': text(spec.slug),
     'spec.method': text(spec.method),
+    credential: credentialValuesOf(spec.credential),
     'spec.action': text(spec.action),
     'spec.json.status': text(json?.status),
     'spec.json.body': lineFeeds(text(json?.body)),

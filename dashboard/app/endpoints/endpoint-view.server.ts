@@ -1,6 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
 import { endpointSpec, endpointStatus } from '../../src/resources/specs.ts';
+import { SCHEMES } from './schemes.ts';
 import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
 
 /** An endpoint as shown on pages. */
@@ -14,6 +15,8 @@ export interface EndpointView {
   readonly answer:
     { readonly kind: 'mock'; readonly status: number } | { readonly kind: 'upstream'; readonly to: string };
   readonly url: string | undefined;
+  /** The label of the scheme of its signatures. Undefined if requests need the API key. */
+  readonly signedBy: string | undefined;
   readonly readiness: Readiness;
   readonly owner: Owner | undefined;
 }
@@ -22,7 +25,7 @@ const STATUS_DEFAULT = 200;
 
 export const toEndpointView = (object: ResourceObject): EndpointView => {
   const { name } = object.metadata;
-  const { displayName = name, method = '', slug = '', action = '', json, forward } = endpointSpec(object);
+  const { displayName = name, method = '', slug = '', action = '', json, forward, credential } = endpointSpec(object);
   const service = forward?.serviceRef;
   const upstream = service === undefined ? (forward?.url ?? '') : `${service.name}:${service.port}${service.path}`;
   return {
@@ -36,6 +39,7 @@ export const toEndpointView = (object: ResourceObject): EndpointView => {
         ? { kind: 'upstream', to: upstream }
         : { kind: 'mock', status: json?.status ?? STATUS_DEFAULT },
     url: endpointStatus(object).url,
+    signedBy: credential?.signature && SCHEMES[credential.signature.scheme].label,
     readiness: readinessOf(object),
     owner: ownerOf(object),
   };

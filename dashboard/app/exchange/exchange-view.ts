@@ -38,6 +38,8 @@ interface RequestView extends MessageView {
 export interface ExchangeView extends Omit<LogEntry, 'request' | 'response'> {
   readonly request: RequestView;
   readonly response: MessageView;
+  /** The number of deliveries with the same id that this endpoint accepted before. 0 if there is no id. */
+  readonly earlierDeliveries: number;
 }
 
 /** Returns the value of the first header with this name, which must be in lower case. The headers may have any case. */

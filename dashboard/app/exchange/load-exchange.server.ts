@@ -1,4 +1,5 @@
 import type { EntryPreview, LogEntry } from '@standin/exchange';
+import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
 import { BODY_SHOWN_BYTES_MAX, headerValue, type BodyView, type ExchangeView } from './exchange-view.ts';
 
@@ -7,10 +8,24 @@ const bodyView = (
   sizes: Pick<BodyView, 'bytes' | 'bytesCaptured' | 'bytesShown'>,
 ): BodyView => ({ contentType: headerValue(headers, 'content-type') ?? '', body, bodyEncoding, ...sizes });
 
-const toExchangeView = ({ entry, ...sizes }: EntryPreview): ExchangeView => {
+/** Returns the search for the deliveries with this id. */
+const deliveriesWith = (deliveryId: string): Filter => ({
+  kind: 'matches',
+  field: 'delivery',
+  pattern: [deliveryId],
+});
+
+const countEarlier = async (log: Pick<ProjectLog, 'count'>, entry: LogEntry): Promise<number> => {
+  const { endpoint, deliveryId, receivedAt } = entry;
+  if (deliveryId === '') return 0;
+  return log.count({ endpoint, search: deliveriesWith(deliveryId), until: new Date(receivedAt) });
+};
+
+const toExchangeView = ({ entry, ...sizes }: EntryPreview, earlierDeliveries: number): ExchangeView => {
   const { request, response, ...rest } = entry;
   return {
     ...rest,
+    earlierDeliveries,
     request: {
       target: request.target,
       httpVersion: request.httpVersion,
@@ -38,7 +53,10 @@ const toExchangeView = ({ entry, ...sizes }: EntryPreview): ExchangeView => {
  * Loads one exchange. Returns undefined if the project's log does not contain the exchange or the exchange has expired. Rejects
  * with a `LogStoreError` if the log is unavailable.
  */
-export const loadExchange = async (log: Pick<ProjectLog, 'preview'>, id: string): Promise<ExchangeView | undefined> => {
+export const loadExchange = async (
+  log: Pick<ProjectLog, 'preview' | 'count'>,
+  id: string,
+): Promise<ExchangeView | undefined> => {
   const preview = await log.preview(id, BODY_SHOWN_BYTES_MAX);
-  return preview && toExchangeView(preview);
+  return preview && toExchangeView(preview, await countEarlier(log, preview.entry));
 };

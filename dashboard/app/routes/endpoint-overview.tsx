@@ -50,6 +50,12 @@ const EndpointOverview = () => {
             <CopyButton text={view.url} label="Copy URL" />
           </div>
         )}
+        {view.url !== undefined && view.signedBy !== undefined && (
+          <p className="text-small text-muted">
+            Paste this URL at the provider. Requests are accepted with its signature ({view.signedBy}) or with the API
+            key.
+          </p>
+        )}
       </section>
       {view.url !== undefined && <TryIt params={params} method={view.method} url={view.url} />}
       <Answer view={view} mock={mock} timeout={timeout} responses={responses} />

@@ -29,6 +29,8 @@ export const SUMMARY: LogSummary = {
   durationMs: 1,
   outcome: 'mocked',
   responseName: '',
+  credential: 'key',
+  deliveryId: '',
   projectUid: 'u',
   bodyBytes: 0,
   insertedAtMs: 1_000,

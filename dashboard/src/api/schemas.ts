@@ -1,4 +1,4 @@
-import { ACTIONS, METHODS, OUTCOMES, REPLAY_TARGETS } from '@standin/contract';
+import { ACTIONS, CREDENTIALS, METHODS, OUTCOMES, REPLAY_TARGETS } from '@standin/contract';
 import { DEFINITIONS } from '@standin/crds';
 import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { ReplaySummary } from '@standin/logstore';
@@ -38,6 +38,16 @@ const summaryFields = {
     .string()
     .default('')
     .describe('Name of the item of spec.responses that responded. Empty: the action of the Endpoint responded.'),
+  credential: z
+    .enum(CREDENTIALS)
+    .default('key')
+    .describe('What the caller authenticated with: the API key, or the signature that the Endpoint asks for.'),
+  deliveryId: z
+    .string()
+    .default('')
+    .describe(
+      `The provider's id of a signed delivery, which repeats if the delivery is sent again. Otherwise empty. ${latin1}`,
+    ),
   projectUid: z.string(),
 } as const;
 

@@ -11,14 +11,16 @@ const summary: LogSummary = {
   durationMs: 0.812,
   outcome: 'mocked',
   responseName: 'gold',
+  credential: 'signature',
+  deliveryId: 'evt_1',
   bodyBytes: 15,
   insertedAtMs: 0,
 };
 
 it('each request is one line that ends with CRLF', () => {
   expect(csvHeader() + csvLine(summary)).toBe(
-    'id,received_at,method,path,query,status,duration_ms,body_bytes,endpoint,outcome,project,response\r\n' +
-      '00000000-0000-7000-8000-000000000001,2026-11-21T10:00:00.123456Z,POST,/v1/orders,,201,0.812,15,create-order,mocked,default/shop,gold\r\n',
+    'id,received_at,method,path,query,status,duration_ms,body_bytes,endpoint,outcome,project,response,credential,delivery_id\r\n' +
+      '00000000-0000-7000-8000-000000000001,2026-11-21T10:00:00.123456Z,POST,/v1/orders,,201,0.812,15,create-order,mocked,default/shop,gold,signature,evt_1\r\n',
   );
 });
 

@@ -14,6 +14,8 @@ const COLUMNS = [
   ['outcome', ({ outcome }) => outcome],
   ['project', ({ namespace, project }) => `${namespace}/${project}`],
   ['response', ({ responseName }) => responseName],
+  ['credential', ({ credential }) => credential],
+  ['delivery_id', ({ deliveryId }) => deliveryId],
 ] as const satisfies readonly (readonly [string, (summary: LogSummary) => string])[];
 
 /** Returns whether a spreadsheet would interpret the text as a formula (OWASP, CSV injection). */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { keyFingerprint, type AccountConfig, type HeaderPair } from '@standin/contract';
-import type { Authenticated } from '../request/accepted.ts';
+import type { AuthenticatedByKey } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 
@@ -12,12 +12,14 @@ export interface KeyHolders {
 
 export type KeyHeaderName = 'exact' | 'any-case';
 
-const MISSING = new Refusal('api_key_missing');
+export const KEY_MISSING = new Refusal('api_key_missing');
 const REPEATED = new Refusal('api_key_repeated');
 const NAME_NOT_LOWERCASE = new Refusal('api_key_header_name');
 const PADDED = new Refusal('api_key_whitespace');
 /** Unknown, revoked and malformed keys all get this refusal. */
 export const INVALID_KEY = new Refusal('api_key_invalid');
+/** Missing, malformed, wrong and stale signatures all get this refusal. */
+export const INVALID_SIGNATURE = new Refusal('signature_invalid');
 
 const DIGESTS_KEPT_MAX = 10_000;
 /** Maps valid keys to their digests, so that a frequently used key is hashed only once. */
@@ -32,9 +34,27 @@ const remember = (key: string, digest: string): void => {
   digests.set(key, digest);
 };
 
-/** Returns a trailer for the log, with a key replaced by its fingerprint. A key in a trailer does not authenticate a request. */
-export const withoutKey = ([name, value]: HeaderPair): HeaderPair =>
-  name.toLowerCase() === 'x-api-key' ? [name, `sha256:${keyFingerprint(digestOf(value))}`] : [name, value];
+const fingerprintOf = (secret: string): string => `sha256:${keyFingerprint(digestOf(secret))}`;
+
+const NO_TRAILERS: readonly HeaderPair[] = [];
+
+/**
+ * Returns the trailers for the log, with a key and the values of `secretHeaders` replaced by their fingerprints. They do not
+ * authenticate a request in a trailer.
+ */
+export const trailersOf = (raw: readonly string[], secretHeaders: readonly string[] = []): readonly HeaderPair[] => {
+  if (raw.length === 0) return NO_TRAILERS;
+  const pairs: HeaderPair[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? '']);
+  hideValues(pairs, ['x-api-key', ...secretHeaders]);
+  return pairs;
+};
+
+/** Replaces the values of these headers with their fingerprints. `names` are in lowercase. */
+export const hideValues = (headers: HeaderPair[], names: readonly string[]): void => {
+  for (const [index, [name, value]] of headers.entries())
+    if (names.includes(name.toLowerCase())) headers[index] = [name, fingerprintOf(value)];
+};
 
 /**
  * Requires exactly one `x-api-key` header, in lowercase unless the setting says otherwise, with no whitespace added to its value on
@@ -45,8 +65,8 @@ export const authenticate = (
   head: RequestHead,
   accounts: KeyHolders,
   keyHeaderName: KeyHeaderName,
-): Authenticated | Refusal => {
-  if (head.keyCount === 0) return MISSING;
+): AuthenticatedByKey | Refusal => {
+  if (head.keyCount === 0) return KEY_MISSING;
   if (head.keyCount > 1) return REPEATED;
   const [name, key] = head.headers[head.keyIndex] ?? ['', ''];
   if (keyHeaderName === 'exact' && name !== 'x-api-key') return NAME_NOT_LOWERCASE;
@@ -58,5 +78,5 @@ export const authenticate = (
   const fingerprint = keyFingerprint(digest);
   // The log keeps everything as received except for the key.
   head.headers[head.keyIndex] = [name, `sha256:${fingerprint}`];
-  return { holders, fingerprint, keySha256: digest };
+  return { kind: 'key', holders, fingerprint, keySha256: digest };
 };

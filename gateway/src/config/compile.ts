@@ -1,4 +1,4 @@
-import type { ConfigObject } from '@standin/contract';
+import type { ConfigObject, CredentialConfig } from '@standin/contract';
 import {
   compileConditions,
   hasParameters,
@@ -8,8 +8,9 @@ import {
   type PathPattern,
   type UrlTemplate,
 } from '@standin/responses';
+import { secretHeaders } from '@standin/signatures';
 import type { TableEntry } from '../match/routing-table.ts';
-import type { ConditionalMock, Endpoint, MockSource } from '../request/route.ts';
+import type { ConditionalMock, Endpoint, MockSource, SignatureCredential } from '../request/route.ts';
 import { Preparation } from '../request/preparation.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
 import { MockRenderer } from '../respond/mock-renderer.ts';
@@ -33,13 +34,15 @@ export const compile = (object: ConfigObject): TableEntry => {
 
 const compileEndpoint = (config: EndpointConfig): Endpoint => {
   const { action, slug } = config;
+  const credential = config.credential && credentialOf(config.credential);
   switch (action.kind) {
     case 'Withheld':
-      return { kind: 'Withheld', config, pattern: anyPatternOf(slug), responses: [], preparation: NOTHING };
+      return { kind: 'Withheld', config, credential, pattern: anyPatternOf(slug), responses: [], preparation: NOTHING };
     case 'JSON': {
       const pattern = patternOf(slug);
       const [responses, mock] = [responsesOf(config), mockSource(action)];
-      return { kind: 'JSON', config, pattern, responses, mock, preparation: preparationOf(responses, mock, pattern) };
+      const preparation = preparationOf(responses, mock, pattern);
+      return { kind: 'JSON', config, credential, pattern, responses, mock, preparation };
     }
     case 'Forward': {
       const url = URL.parse(action.url);
@@ -53,6 +56,7 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
       return {
         kind: 'Forward',
         config,
+        credential,
         pattern,
         responses,
         preparation: preparationOf(responses, fallback?.mock, pattern),
@@ -63,6 +67,11 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
     }
   }
 };
+
+const credentialOf = ({ signature, secretIds }: CredentialConfig): SignatureCredential => ({
+  ...{ signature, secretIds },
+  secretHeaders: secretHeaders(signature),
+});
 
 const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMock[] =>
   responses.map(({ name, mock, ...conditions }) => ({

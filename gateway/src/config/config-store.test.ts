@@ -1,5 +1,6 @@
+import type { ConfigObject } from '@standin/contract';
 import { expect, test } from 'vitest';
-import { BASIC_OBJECTS, quiet } from '../gateway.testing.ts';
+import { account, BASIC_OBJECTS, endpoint, quiet } from '../gateway.testing.ts';
 import { ConfigStore } from './config-store.ts';
 
 test.each([
@@ -16,4 +17,55 @@ test.each([
   store.confirmed({ uptimeMs, atMs });
   atMs += passed.wallMs;
   expect(store.tableAt(uptimeMs + passed.uptimeMs) !== undefined).toBe(isServing);
+});
+
+const signed = (...secretIds: string[]): ConfigObject =>
+  endpoint('/hook', {}, { credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds } });
+const secretsIn = (store: ConfigStore) => {
+  const credential = store.endpoint('endpoint-post-hook')?.credential;
+  return credential && store.secretsOf(credential)?.map((value) => Buffer.from(value).toString());
+};
+
+test('the secrets of an endpoint are available when the operator has sent all of them', () => {
+  const store = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
+  store.restore({ epoch: 1, number: 1 }, [...BASIC_OBJECTS, signed('a', 'b')]);
+  expect(secretsIn(store)).toBeUndefined();
+  const commit = (number: number, snapshot: boolean, secrets: Readonly<Record<string, string | undefined>>) => {
+    const revision = `1.${number}`;
+    store.begin({ revision, snapshot });
+    if (snapshot) store.put(signed('a', 'b'));
+    for (const [id, value] of Object.entries(secrets))
+      store.secret(id, value === undefined ? value : Buffer.from(value));
+    store.commit(revision);
+  };
+  commit(2, true, { b: 'two' });
+  expect(secretsIn(store)).toBeUndefined();
+  commit(3, false, { a: 'one' });
+  expect(secretsIn(store)).toEqual(['one', 'two']);
+  commit(4, false, { a: undefined });
+  expect(secretsIn(store)).toBeUndefined();
+  commit(5, true, { a: 'one' });
+  expect(secretsIn(store)).toBeUndefined();
+  expect(JSON.stringify([...store.objects()])).not.toContain('two');
+});
+
+test.each<[string, readonly ConfigObject[], boolean]>([
+  ['is not done by a new endpoint', [signed('a', 'b'), endpoint('/other')], false],
+  ['is not done by another secret for an endpoint', [signed('a', 'b', 'c')], false],
+  ['is done by the removal of a secret from an endpoint', [signed('b')], true],
+  ['is done by the removal of the credential', [endpoint('/hook')], true],
+  ['is done by another key', [account('own', 'another key')], true],
+])('a revocation %s', (_name, changes, revokesKey) => {
+  for (const snapshot of [true, false]) {
+    const store = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
+    const put = (number: number, isSnapshot: boolean, objects: readonly ConfigObject[]) => {
+      const revision = `1.${number}`;
+      store.begin({ revision, snapshot: isSnapshot });
+      for (const object of objects) store.put(object);
+      return store.commit(revision);
+    };
+    put(1, true, [...BASIC_OBJECTS, signed('a', 'b')]);
+    const objects = snapshot ? [...BASIC_OBJECTS, signed('a', 'b'), ...changes] : changes;
+    expect(put(2, snapshot, objects).revokesKey).toBe(revokesKey);
+  }
 });

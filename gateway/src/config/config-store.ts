@@ -14,7 +14,7 @@ import {
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { RoutingTable, type TableEntry } from '../match/routing-table.ts';
-import type { Endpoint } from '../request/route.ts';
+import type { Endpoint, SignatureCredential } from '../request/route.ts';
 import { compile } from './compile.ts';
 
 /** A finished transaction, to be acknowledged. */
@@ -64,6 +64,8 @@ interface Transaction {
   readonly rejected: Map<ConfigKey, string>;
   /** Keys of the objects that this transaction puts or removes. */
   readonly named: Set<ConfigKey>;
+  /** The values of secrets by their id, or undefined for secrets to delete. */
+  readonly secrets: Map<string, Uint8Array | undefined>;
 }
 
 /** A replaced leader can believe that it is still leading for at most one lease duration. This is twice that time. */
@@ -79,6 +81,8 @@ export class ConfigStore {
   readonly #maxStalenessMs: number;
   readonly #clock: () => number;
   #table: RoutingTable | undefined;
+  /** Kept apart from the objects, which the copy on disk contains. */
+  #secrets = new Map<string, Uint8Array>();
   #revision: Revision = { epoch: 0, number: 0 };
   /** Whether the configuration comes from the disk. Any configuration from an operator counts as newer. */
   #isFromDisk = false;
@@ -138,6 +142,15 @@ export class ConfigStore {
     return entry?.kind === 'Endpoint' ? entry.endpoint : undefined;
   }
 
+  /**
+   * Returns the values of an endpoint's secrets in order, or undefined if the operator has not sent all of them, for example because
+   * the configuration comes from the disk.
+   */
+  secretsOf({ secretIds }: SignatureCredential): readonly Uint8Array[] | undefined {
+    const values = secretIds.map((id) => this.#secrets.get(id));
+    return values.every((value) => value !== undefined) ? values : undefined;
+  }
+
   /** Returns all active objects, for the copy on disk. */
   *objects(): Generator<ConfigObject> {
     for (const { config } of this.#table?.entries() ?? []) yield config;
@@ -192,6 +205,7 @@ export class ConfigStore {
       changes: [],
       rejected: new Map(),
       named: new Set(),
+      secrets: new Map(),
     };
   }
 
@@ -206,6 +220,11 @@ export class ConfigStore {
 
   remove(key: ConfigKey): void {
     this.#change(key, undefined);
+  }
+
+  /** Sets the value of a signing secret, or deletes the secret if `value` is undefined. */
+  secret(id: string, value: Uint8Array | undefined): void {
+    this.#current().secrets.set(id, value);
   }
 
   reject(key: ConfigKey, message: string): void {
@@ -225,13 +244,18 @@ export class ConfigStore {
     }
     this.#transaction = undefined;
     const before = this.#table;
-    const digests = keyDigests(before, transaction);
+    const revoked = credentialsIn(before, transaction);
     const table = transaction.isSnapshot || before === undefined ? new RoutingTable() : before;
     // The following statements neither fail nor wait, so requests see the state either before or after the change,
     // never in between.
     for (const { key, entry } of transaction.changes) {
       if (entry === undefined) table.remove(key);
       else table.put(key, entry);
+    }
+    if (transaction.isSnapshot) this.#secrets = new Map();
+    for (const [id, value] of transaction.secrets) {
+      if (value === undefined) this.#secrets.delete(id);
+      else this.#secrets.set(id, value);
     }
     if (transaction.isSnapshot) this.#rejected = new Map();
     for (const key of transaction.named) this.#rejected.delete(key);
@@ -242,7 +266,7 @@ export class ConfigStore {
     return {
       revision: transaction.revision,
       rejected: [...this.#rejected].slice(0, LIMITS.rejectedObjectsMax).map(([key, message]) => ({ key, message })),
-      revokesKey: digests.some((digest) => table.holdersOf(digest).length === 0),
+      revokesKey: revoked.some((isValidIn) => !isValidIn(table)),
     };
   }
 
@@ -279,13 +303,26 @@ export class ConfigStore {
   }
 }
 
-/** Returns the digests of keys that the transaction may revoke. */
-const keyDigests = (table: RoutingTable | undefined, { isSnapshot, named }: Transaction): string[] => {
-  if (table === undefined) return [];
-  const candidates = isSnapshot ? table.entries() : [...named].map((key) => table.entry(key));
-  const digests: string[] = [];
+/**
+ * Returns one function for each key and signing secret that the transaction may revoke. The function returns whether a table still
+ * accepts the key or secret.
+ */
+const credentialsIn = (
+  before: RoutingTable | undefined,
+  { isSnapshot, named }: Transaction,
+): ((after: RoutingTable) => boolean)[] => {
+  if (before === undefined) return [];
+  const candidates = isSnapshot ? before.entries() : [...named].map((key) => before.entry(key));
+  const found: ((after: RoutingTable) => boolean)[] = [];
   for (const entry of candidates) {
-    if (entry?.kind === 'Account' && entry.config.keySha256 !== undefined) digests.push(entry.config.keySha256);
+    if (entry?.kind === 'Account' && entry.config.keySha256 !== undefined) {
+      const { keySha256 } = entry.config;
+      found.push((after) => after.holdersOf(keySha256).length > 0);
+    }
+    if (entry?.kind === 'Endpoint') {
+      const { config, credential } = entry.endpoint;
+      for (const id of credential?.secretIds ?? []) found.push((after) => after.acceptsSecret(config.uid, id));
+    }
   }
-  return digests;
+  return found;
 };

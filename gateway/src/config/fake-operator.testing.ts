@@ -20,6 +20,9 @@ import {
 } from '@standin/contract';
 import type { StreamCertificates } from './stream-certificates.testing.ts';
 
+const secretMessage = ([id, value]: readonly [id: string, value: string]) =>
+  ({ type: 'secret', id, value: Buffer.from(value).toString('base64') }) as const;
+
 /** A scripted operator that serves its end of the config stream over mutual TLS on a free port. */
 export class FakeOperator {
   readonly acks: Ack[] = [];
@@ -47,6 +50,8 @@ export class FakeOperator {
   readonly port: number;
   readonly #server: Server;
   readonly #objects = new Map<ConfigKey, ConfigObject>();
+  /** The values of signing secrets by their id. */
+  readonly #secrets = new Map<string, string>();
   readonly #streams = new Set<ServerResponse>();
   readonly #events = new EventEmitter();
   #number = 0;
@@ -79,16 +84,22 @@ export class FakeOperator {
     return this.#streams.size;
   }
 
-  /** Sends a transaction. Resolves with its acknowledgement. */
-  async publish(puts: readonly ConfigObject[], removes: readonly ConfigKey[] = []): Promise<Ack> {
+  /** Sends a transaction. `secrets` are values of signing secrets by their id. Resolves with its acknowledgement. */
+  async publish(
+    puts: readonly ConfigObject[],
+    removes: readonly ConfigKey[] = [],
+    secrets: Readonly<Record<string, string>> = {},
+  ): Promise<Ack> {
     for (const object of puts) this.#objects.set(configKey(object), object);
     for (const key of removes) this.#objects.delete(key);
+    for (const [id, value] of Object.entries(secrets)) this.#secrets.set(id, value);
     this.#number++;
     const { revision } = this;
     this.send(
       { type: 'begin', revision, snapshot: false },
       ...puts.map((object) => ({ type: 'put', object }) as const),
       ...removes.map((key) => ({ type: 'remove', key }) as const),
+      ...Object.entries(secrets).map(secretMessage),
       { type: 'commit', revision },
     );
     return this.acked(revision);
@@ -173,6 +184,7 @@ export class FakeOperator {
     const messages: StreamMessage[] = [
       { type: 'begin', revision, snapshot: true },
       ...[...this.#objects.values()].map((object) => ({ type: 'put', object }) as const),
+      ...[...this.#secrets].map(secretMessage),
       { type: 'commit', revision },
     ];
     response.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));

@@ -126,6 +126,12 @@ export class StreamSession {
       case 'remove':
         if (!this.#isSkipping) store.remove(message.key);
         return;
+      case 'secret':
+        if (!this.#isSkipping) store.secret(message.id, Buffer.from(message.value, 'base64'));
+        return;
+      case 'forget':
+        if (!this.#isSkipping) store.secret(message.id, undefined);
+        return;
       case 'commit':
         if (!this.#isSkipping) this.#committed(store.commit(message.revision));
         this.#isSkipping = false;

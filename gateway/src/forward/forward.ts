@@ -69,7 +69,7 @@ export const forward = async (
   const upstreamUrl = upstreamUrlOf(accepted, endpoint);
   const span = options.span?.upstream(upstreamUrl);
   const relay = new Relay(accepted, { upstreamUrl, fallback: endpoint.fallback, span }, options);
-  const headers = upstreamHeaders(head, exchange.connection.peerAddress);
+  const headers = upstreamHeaders(head, exchange.connection.peerAddress, endpoint.credential?.secretHeaders);
   let answer: UpstreamAnswer;
   try {
     answer = await options.egress.request({

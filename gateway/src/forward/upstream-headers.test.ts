@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { HeaderPair } from '@standin/contract';
 import { expect, test } from 'vitest';
-import { frameAnswer, passableTrailers } from './upstream-headers.ts';
+import type { RequestHead } from '../request/request-head.ts';
+import { frameAnswer, passableTrailers, upstreamHeaders } from './upstream-headers.ts';
 
 const name = fc.constantFrom(
   ...['x-a', 'X-A', 'x-b', 'server-timing', 'Standin-Rejected', 'standin-rejected', 'Connection', 'Keep-Alive'],
@@ -20,4 +21,15 @@ test('trailers lose exactly the fields that the head would lose', () => {
       expect(passableTrailers(trailers, headers)).toEqual(asHead);
     }),
   );
+});
+
+test('the upstream receives neither the key nor the headers with secrets', () => {
+  const headers: HeaderPair[] = [
+    ['x-api-key', 'sha256:01234567'],
+    ['X-Gitlab-Token', 'sha256:89abcdef'],
+    ['X-Gitlab-Event', 'Push Hook'],
+  ];
+  const head = { headers, keyIndex: 0, host: 'gateway' } as unknown as RequestHead;
+  const names = upstreamHeaders(head, '10.0.0.1', ['x-gitlab-token']).map(([header]) => header);
+  expect(names).toEqual(['X-Gitlab-Event', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']);
 });

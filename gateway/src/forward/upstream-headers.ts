@@ -6,18 +6,23 @@ const isNamed = (name: string, wanted: string): boolean =>
   name.length === wanted.length && name.toLowerCase() === wanted;
 
 /**
- * Returns the headers for the upstream, which are the caller's headers with their order and case, without the key, and with
+ * Returns the headers for the upstream, which are the caller's headers with their order and case, without the key, without
+ * `secretHeaders`, which are in lowercase, and with
  * `x-forwarded-for`, `x-forwarded-host` and `x-forwarded-proto`. Keeps a host or protocol that a proxy has set, because the proxy
  * received the caller's original request. `egress` removes hop-by-hop headers, `host` and framing.
  */
-export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderPair[] => {
+export const upstreamHeaders = (
+  head: RequestHead,
+  peerAddress: string,
+  secretHeaders: readonly string[] = [],
+): HeaderPair[] => {
   const kept: HeaderPair[] = [];
   const forwardedFor: string[] = [];
   let hasHost = false;
   let hasProto = false;
   for (const [index, header] of head.headers.entries()) {
     const [name, value] = header;
-    if (index === head.keyIndex) continue;
+    if (index === head.keyIndex || secretHeaders.some((secret) => isNamed(name, secret))) continue;
     if (isNamed(name, 'x-forwarded-for')) {
       if (value !== '') forwardedFor.push(value);
       continue;

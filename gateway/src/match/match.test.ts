@@ -16,7 +16,11 @@ const tableOf = (objects: readonly ConfigObject[]): RoutingTable => {
 };
 const find = (table: RoutingTable, path: string, method = 'POST', uri = URI) => {
   const head = { method, path, projectUri: uri } as RequestHead;
-  const found = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
+  const found = match(
+    head,
+    { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+    table,
+  );
   return found instanceof Refusal ? found.code : found.endpoint.config.uid;
 };
 
@@ -62,13 +66,21 @@ describe('a slug with parameters', () => {
 
   test('is part of the route, with the values', () => {
     const head = { method: 'POST', path: '/v1/a%2Fb', projectUri: URI } as RequestHead;
-    const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
+    const route = match(
+      head,
+      { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+      table,
+    );
     expect(route).toMatchObject({ parameters: new Map([['kind', ['a/b']]]) });
   });
 
   test('has a part in the methods of a 405', () => {
     const head = { method: 'HEAD', path: '/v1/orders', projectUri: URI } as RequestHead;
-    const refusal = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
+    const refusal = match(
+      head,
+      { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+      table,
+    );
     expect(refusal).toMatchObject({ headers: [['allow', 'DELETE, GET, PATCH, POST, PUT']] });
   });
 });

@@ -1,6 +1,6 @@
-import { listText } from '@standin/contract';
+import { listText, type AccountConfig, type ProjectConfig } from '@standin/contract';
 import { parametersOf, type PathParameters, type PathTable } from '@standin/responses';
-import type { Authenticated } from '../request/accepted.ts';
+import type { AuthenticatedByKey } from '../request/accepted.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import type { Endpoint, Route } from '../request/route.ts';
@@ -35,18 +35,40 @@ const findEndpoint = ({ method, path }: RequestHead, paths: PathTable<Endpoint> 
   return allowed.size > 0 ? methodNotAllowed([...allowed].sort(), method) : notFound(paths, path);
 };
 
+const routeTo = (
+  { path }: RequestHead,
+  account: AccountConfig,
+  project: ProjectConfig,
+  endpoint: Endpoint,
+): Route | Refusal => {
+  if (endpoint.kind === 'Withheld') return WITHHELD;
+  const parameters = endpoint.pattern === undefined ? NO_PARAMETERS : parametersOf(endpoint.pattern, path);
+  return { account, project, endpoint, parameters };
+};
+
 /**
  * Finds the endpoint for the request's path and method in a project that belongs to one of the key's accounts. Compares the project
  * URI and the literal segments of the path byte by byte with the raw target. Ignores the query.
  */
-export const match = (head: RequestHead, { holders }: Authenticated, table: RoutingTable): Route | Refusal => {
+export const match = (head: RequestHead, { holders }: AuthenticatedByKey, table: RoutingTable): Route | Refusal => {
   const project = table.projectAt(head.projectUri);
   if (project === undefined) return PROJECT_NOT_FOUND;
   const account = holders.find((holder) => holder.uid === project.accountUid);
   if (account === undefined) return OTHER_ACCOUNT;
   const endpoint = findEndpoint(head, table.pathsOf(project.uid));
-  if (endpoint instanceof Refusal) return endpoint;
-  if (endpoint.kind === 'Withheld') return WITHHELD;
-  const parameters = endpoint.pattern === undefined ? NO_PARAMETERS : parametersOf(endpoint.pattern, head.path);
-  return { account, project, endpoint, parameters };
+  return endpoint instanceof Refusal ? endpoint : routeTo(head, account, project, endpoint);
+};
+
+/**
+ * Finds the endpoint for the path and method of a request without a key. Returns undefined if there is no endpoint, or none that
+ * accepts signatures. Callers without a key must not be able to tell these apart.
+ */
+export const matchSigned = (head: RequestHead, table: RoutingTable): Route | undefined => {
+  const project = table.projectAt(head.projectUri);
+  if (project === undefined) return undefined;
+  const endpoint = table.pathsOf(project.uid)?.find(head.method, head.path);
+  const account = table.account(project.accountUid);
+  if (endpoint?.credential === undefined || account === undefined) return undefined;
+  const route = routeTo(head, account, project, endpoint);
+  return route instanceof Refusal ? undefined : route;
 };

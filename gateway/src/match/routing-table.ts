@@ -1,4 +1,10 @@
-import type { AccountConfig, ConfigKey, EndpointConfig, ProjectConfig } from '@standin/contract';
+import {
+  configKey,
+  type AccountConfig,
+  type ConfigKey,
+  type EndpointConfig,
+  type ProjectConfig,
+} from '@standin/contract';
 import { PathTable, type Place } from '@standin/responses';
 import type { Endpoint } from '../request/route.ts';
 
@@ -35,6 +41,18 @@ export class RoutingTable {
   /** Returns the accounts whose key has this digest. */
   holdersOf(keySha256: string): readonly AccountConfig[] {
     return this.#holders.get(keySha256) ?? NO_HOLDERS;
+  }
+
+  /** Returns the account with this uid. */
+  account(uid: string): AccountConfig | undefined {
+    const entry = this.#entries.get(configKey({ kind: 'Account', uid }));
+    return entry?.kind === 'Account' ? entry.config : undefined;
+  }
+
+  /** Returns whether an endpoint accepts signatures that are made with this secret. */
+  acceptsSecret(endpointUid: string, secretId: string): boolean {
+    const entry = this.#entries.get(configKey({ kind: 'Endpoint', uid: endpointUid }));
+    return entry?.kind === 'Endpoint' && entry.endpoint.credential?.secretIds.includes(secretId) === true;
   }
 
   projectAt(uri: string): ProjectConfig | undefined {

@@ -8,6 +8,11 @@ import type { RequestHead } from '../request/request-head.ts';
 export interface ReadBodyOptions {
   readonly bodyBytesMax: number;
   readonly budget: ByteBudget;
+  /**
+   * Whether the bytes are reserved when the head declares them (by default), or as they are received. The head of a stranger must not
+   * be sufficient to use up a budget.
+   */
+  readonly reserves?: 'declared' | 'received';
 }
 
 /** Returned if the caller closed the connection before its request was complete, so that no response is possible. */
@@ -31,15 +36,16 @@ const tooLarge = (bodyBytesMax: number): Refusal =>
 export const readBody = (
   exchange: Exchange,
   head: RequestHead,
-  { bodyBytesMax, budget }: ReadBodyOptions,
+  { bodyBytesMax, budget, reserves = 'declared' }: ReadBodyOptions,
 ): Promise<Uint8Array | Refusal | typeof GONE> | Uint8Array | Refusal => {
   const { contentLength, isChunked } = head;
   if (contentLength === 0 && !isChunked) return NOTHING;
   if (contentLength > bodyBytesMax) return tooLarge(bodyBytesMax);
-  if (!budget.takeForBody(contentLength)) return noRoom(budget);
+  const takenBytes = reserves === 'declared' ? contentLength : 0;
+  if (!budget.takeForBody(takenBytes)) return noRoom(budget);
   exchange.askForBody();
   return new Promise((resolve) => {
-    new BodyReader(exchange, { bodyBytesMax, budget, takenBytes: contentLength, resolve }).start();
+    new BodyReader(exchange, { bodyBytesMax, budget, takenBytes, resolve }).start();
   });
 };
 

@@ -48,7 +48,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     action: endpoint.kind,
     outcome: answered.outcome,
     clientAddress: exchange.connection.peerAddress,
-    keyFingerprint: authenticated.fingerprint,
+    keyFingerprint: authenticated.kind === 'key' ? authenticated.fingerprint : '',
     // The request is matched, so its method is one of the known methods.
     method: head.method as Method,
     target: head.target,
@@ -75,6 +75,8 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     response: responseNameOf(accepted.responder),
     delayUs: answered.delayUs,
     templateError: answered.templateError ?? '',
+    credential: authenticated.kind,
+    deliveryId: authenticated.kind === 'signature' ? authenticated.deliveryId : '',
   };
 };
 

@@ -4,13 +4,24 @@ import type { RequestHead } from './request-head.ts';
 import type { Responder, Route } from './route.ts';
 
 /** The accounts that hold a request's key. */
-export interface Authenticated {
+export interface AuthenticatedByKey {
+  readonly kind: 'key';
   /** A single account, unless users chose the same key for several accounts. */
   readonly holders: readonly AccountConfig[];
   readonly fingerprint: string;
   /** The key's SHA-256 in lowercase hex. The log contains only the fingerprint. */
   readonly keySha256: string;
 }
+
+/** A request without a key that was signed with one of its endpoint's secrets. */
+export interface AuthenticatedBySignature {
+  readonly kind: 'signature';
+  readonly secretId: string;
+  /** The provider's id of the delivery, in latin1. Empty if the scheme has none. */
+  readonly deliveryId: string;
+}
+
+export type Authenticated = AuthenticatedByKey | AuthenticatedBySignature;
 
 /** One unit of an account's monthly quota. The request's log row contains it. */
 export interface Permit {

@@ -6,6 +6,7 @@ import type {
   HeaderPair,
   Outcome,
   ProjectConfig,
+  SignatureConfig,
 } from '@standin/contract';
 import type {
   CompiledCondition,
@@ -53,8 +54,18 @@ export interface Fallback {
   readonly mock: MockSource;
 }
 
+/** Authenticates the requests to an endpoint that have no key. */
+export interface SignatureCredential {
+  readonly signature: SignatureConfig;
+  readonly secretIds: readonly string[];
+  /** The headers whose values are secrets. In lowercase. */
+  readonly secretHeaders: readonly string[];
+}
+
 interface CompiledEndpoint {
   readonly config: EndpointConfig;
+  /** Undefined if requests need the key. */
+  readonly credential: SignatureCredential | undefined;
   /** Undefined if the slug has no parameters. */
   readonly pattern: PathPattern | undefined;
   /** Tried in order before the action. */

@@ -81,7 +81,11 @@ const RECEIVED = { id: 'request', receivedAtUs: 0, body: Buffer.from('{"total": 
 const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   const table = tableOf([...BASIC_OBJECTS.filter(({ kind }) => kind !== 'Endpoint'), ...configs]);
   const head = { ...asked, projectUri: URI } as unknown as RequestHead;
-  const route = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
+  const route = match(
+    head,
+    { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+    table,
+  );
   if (route instanceof Refusal) return route.code;
   const { receivedAtUs, ...received } = RECEIVED;
   const responder = chooseResponder({ ...received, exchange: { receivedAtUs }, head, route });

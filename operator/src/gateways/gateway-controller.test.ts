@@ -29,6 +29,7 @@ const start = async (): Promise<void> => {
     },
     isGone: (name) => (refusal === undefined ? Promise.resolve(!running.has(name)) : Promise.reject(refusal)),
     since: () => 1,
+    revision: () => 1,
     onChange: () => (changes += 1),
   });
   await gateways.prepare();

@@ -16,6 +16,8 @@ export interface GatewayControllerOptions {
   readonly isGone: IsGatewayGone;
   /** Returns the number of the revision that last put an object, or undefined if it is not published. */
   readonly since: (key: ConfigKey) => number | undefined;
+  /** Returns the number of the last revision. */
+  readonly revision: () => number;
   /** See `Controller.gatewaysChanged`. */
   readonly onChange: (keys: readonly ConfigKey[]) => void;
   readonly logger: Logger;
@@ -108,10 +110,13 @@ export class GatewayController implements Controller {
     return this.#states.isConnected(name, instance);
   }
 
-  /** Returns the state of an object at the gateways, or undefined if the object is not published. */
+  /**
+   * Returns the state of an object at the gateways. For an object that is not published, returns undefined, unless a revocation is
+   * in progress.
+   */
   programmed(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
-    return since === undefined ? undefined : this.#states.programmed(key, since);
+    return since === undefined ? this.#states.withdrawn(key) : this.#states.programmed(key, since);
   }
 
   /**
@@ -124,12 +129,11 @@ export class GatewayController implements Controller {
   }
 
   /**
-   * Begins a revocation of the object's states from before its last revision. Until the revocation is complete, `programmed` waits
-   * for every gateway that may still use these states, including lost ones.
+   * Begins a revocation of the object's states from before its last revision, or of all its states if it is no longer published.
+   * Until the revocation is complete, `programmed` waits for every gateway that may still use these states, including lost ones.
    */
   revoke(key: ConfigKey): void {
-    const since = this.#options.since(key);
-    if (since !== undefined) this.#states.revoke(key, since);
+    this.#states.revoke(key, this.#options.since(key) ?? this.#options.revision());
   }
 
   cancelRevocation(key: ConfigKey): void {

@@ -158,6 +158,16 @@ export class GatewayStates {
   }
 
   /**
+   * Returns the state of the removal of an object that is no longer published. Returns undefined if no gateway may still use the
+   * object, or if its removal is not a revocation.
+   */
+  withdrawn(key: ConfigKey): ProgrammedState | undefined {
+    const since = this.#revocations.since(key);
+    const state = since === undefined ? undefined : this.programmed(key, since);
+    return state?.kind === 'programmed' || state?.kind === 'no-gateway' ? undefined : state;
+  }
+
+  /**
    * Begins a revocation of the object's states from before revision `since`. The revocation is complete when no
    * gateway that may answer uses these states.
    */

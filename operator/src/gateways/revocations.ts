@@ -33,6 +33,11 @@ export class Revocations {
     return this.#since.has(key);
   }
 
+  /** Returns the number of the revision that replaced the object's previous state, or undefined if the revocation is complete. */
+  since(key: ConfigKey): number | undefined {
+    return this.#since.get(key);
+  }
+
   add(key: ConfigKey, since: number): void {
     this.#since.set(key, since);
   }

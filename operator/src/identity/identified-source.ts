@@ -1,6 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { ObjectRef, ResourceObject, ResourceSource, SourceEvent, SourceListener } from '@standin/contract';
+import type {
+  ObjectRef,
+  ResourceObject,
+  ResourceSource,
+  SigningSecret,
+  SourceEvent,
+  SourceListener,
+} from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -118,6 +125,10 @@ class IdentifiedSource implements ResourceSource {
 
   readSecret(...given: Parameters<ResourceSource['readSecret']>): Promise<Uint8Array | undefined> {
     return this.#source.readSecret(...given);
+  }
+
+  readSigningSecret(...given: Parameters<ResourceSource['readSigningSecret']>): Promise<SigningSecret | undefined> {
+    return this.#source.readSigningSecret(...given);
   }
 
   createSecret(...given: Parameters<ResourceSource['createSecret']>): Promise<void> {

@@ -7,6 +7,7 @@ import type { DesiredState } from '../desired-state.ts';
 import { isOlder } from '../resource-version.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
 import { AccountKeys, type KeyOwner } from './account-keys.ts';
+import { inParallel, READERS } from './in-parallel.ts';
 
 export interface AccountKeyControllerOptions {
   readonly source: ResourceSource;
@@ -18,8 +19,6 @@ export interface AccountKeyControllerOptions {
   readonly registry: Registry;
 }
 
-/** Maximum number of concurrent reads of Accounts and Secrets. */
-const READERS = 16;
 /** The delay between retries is short, because requests are rejected until the key of their Account is published. */
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
@@ -128,20 +127,3 @@ export class AccountKeyController implements Controller {
     if (fresh !== undefined) desired.put(fresh);
   }
 }
-
-/** Does `work` for all items, for at most `READERS` of them at a time. Starts no further items after `signal` aborts. */
-const inParallel = async <T>(
-  items: readonly T[],
-  signal: AbortSignal,
-  work: (item: T) => Promise<unknown>,
-): Promise<void> => {
-  const queue = items.values();
-  await Promise.all(
-    Array.from({ length: READERS }, async () => {
-      for (const item of queue) {
-        if (signal.aborted) return;
-        await work(item);
-      }
-    }),
-  );
-};

@@ -102,7 +102,7 @@ export class AccountKeys {
 }
 
 /** Returns an error that concerns only this Secret, as text for the condition, or undefined if a retry may help. */
-const refusalOf = (error: unknown): string | undefined => {
+export const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof SourceError)) return undefined;
   switch (error.kind) {
     case 'Unauthorized':

@@ -1,5 +1,5 @@
-import { keyFingerprint, type AccountConfig, type ResourceObject } from '@standin/contract';
-import { beforeEach, expect, test } from 'vitest';
+import { keyFingerprint, type AccountConfig, type EndpointConfig, type ResourceObject } from '@standin/contract';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { GatewayStates } from '../gateways/gateway-states.ts';
 import { KeyChanges } from './key-changes.ts';
@@ -84,7 +84,7 @@ test.each([
   const revocations = start(resource(OLD, 'True'), OLD);
   for (const digest of digests) {
     since += 1;
-    revocations.translated({ put: [account(digest)] });
+    revocations.translated({ put: [account(digest)], remove: [] });
   }
   expect([acknowledge(), state()]).toEqual([[], WAITING]);
   expect(states.gone('lost').progress).toEqual([KEY]);
@@ -97,7 +97,7 @@ test.each([
 
 test('a change that keeps an Account’s key does not wait for lost gateways', () => {
   const revocations = start(resource(OLD, 'True'), OLD);
-  revocations.translated({ put: [{ ...account(OLD), plan: 'Pro' }] });
+  revocations.translated({ put: [{ ...account(OLD), plan: 'Pro' }], remove: [] });
   expect(state()).toEqual(PROGRAMMED);
 });
 
@@ -114,4 +114,78 @@ test('a deleted Account does not wait for gateways', () => {
   const before = resource(OLD, 'False');
   start(before, OLD).removed(before);
   expect(state()).toEqual(PROGRAMMED);
+});
+
+describe('an Endpoint’s signing secret', () => {
+  const ENDPOINT = 'Endpoint/e';
+  const idOf = (version: string): string => `n/gh/current@${version}`;
+  const endpoint = (...versions: string[]): EndpointConfig => ({
+    ...{
+      kind: 'Endpoint',
+      uid: 'e',
+      namespace: 'n',
+      name: 'e',
+      projectUid: 'p',
+      generation: 1,
+      slug: '/',
+      method: 'POST',
+    },
+    action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
+    credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: versions.map(idOf) },
+  });
+  const reporting = (versions: readonly string[], programmed: 'True' | 'False'): ResourceObject => {
+    const { status, metadata, ...rest } = resource(undefined, programmed);
+    const signingSecrets = versions.map((version) => ({ name: 'gh', key: 'current', version }));
+    return {
+      ...{ ...rest, kind: 'Endpoint', metadata: { ...metadata, uid: 'e' } },
+      status: { ...(status as object), ...(versions.length > 0 && { signingSecrets }) },
+    };
+  };
+  const begin = (before: ResourceObject, ...published: EndpointConfig[]): KeyChanges => {
+    const changes = new KeyChanges({
+      translator: { objects: () => published.values() },
+      objects: new Map([['e', before]]),
+      gateways: {
+        revoke: (key) => states.revoke(key, since),
+        cancelRevocation: (key) => states.cancelRevocation(key),
+      },
+    });
+    changes.start();
+    return changes;
+  };
+  const waits = (): boolean => states.withdrawn(ENDPOINT) !== undefined;
+
+  test.each([
+    ['is on all gateways', reporting(['1'], 'True'), [endpoint('1')], false],
+    ['is on all gateways, and a new one is not', reporting(['1'], 'True'), [endpoint('2', '1')], false],
+    ['is not on all gateways yet', reporting(['1'], 'False'), [endpoint('1')], true],
+    ['was replaced while no operator led', reporting(['1'], 'True'), [endpoint('2')], true],
+    ['was removed while no operator led', reporting(['1'], 'True'), [endpoint()], true],
+    ['was withdrawn with its endpoint', reporting(['1'], 'False'), [], true],
+    ['is the first one', reporting([], 'False'), [endpoint('1')], false],
+  ])('that %s is restored at the start of a term', (_what, before, published, expected) => {
+    begin(before, ...published);
+    expect(waits()).toBe(expected);
+  });
+
+  test.each([
+    ['replaced', { put: [endpoint('2')], remove: [] }, true],
+    ['removed', { put: [endpoint()], remove: [] }, true],
+    ['withdrawn with its endpoint', { put: [], remove: [ENDPOINT] }, true],
+    ['joined by another one', { put: [endpoint('2', '1')], remove: [] }, false],
+  ])('that is %s counts until no gateway accepts it', (_what, change, expected) => {
+    const changes = begin(reporting(['1'], 'True'), endpoint('1'));
+    since += 1;
+    changes.translated(change);
+    acknowledge();
+    expect(waits()).toBe(expected);
+    states.gone('lost');
+    expect(waits()).toBe(false);
+  });
+
+  test('does not count after its Endpoint is deleted', () => {
+    const before = reporting(['1'], 'False');
+    begin(before, endpoint('1')).removed(before);
+    expect(waits()).toBe(false);
+  });
 });

@@ -1,4 +1,11 @@
-import { configKey, keyFingerprint, type ConfigKey, type ConfigObject, type ResourceObject } from '@standin/contract';
+import {
+  configKey,
+  isRecord,
+  keyFingerprint,
+  type ConfigKey,
+  type ConfigObject,
+  type ResourceObject,
+} from '@standin/contract';
 import { conditionsIn, readStatus } from '@standin/crds';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
@@ -10,57 +17,95 @@ export interface KeyChangesOptions {
   readonly gateways: Pick<GatewayController, 'revoke' | 'cancelRevocation'>;
 }
 
-/** Revokes the previous key of an Account when the key is replaced or withdrawn, for one leader's term. */
+interface SecretVersion {
+  readonly namespace: string;
+  readonly name: string;
+  readonly key: string;
+  readonly version: string;
+}
+
+/**
+ * Returns the id of a signing secret. It is derived from the place and the version of the secret, never from its value, which may be
+ * short enough to guess.
+ */
+export const secretId = ({ namespace, name, key, version }: SecretVersion): string =>
+  `${namespace}/${name}/${key}@${version}`;
+
+/** Returns what authenticates requests: the digest of an Account's key, or the ids of an Endpoint's signing secrets. */
+const credentialsOf = (object: ConfigObject): readonly string[] => {
+  switch (object.kind) {
+    case 'Account':
+      return object.keySha256 === undefined ? [] : [object.keySha256];
+    case 'Endpoint':
+      return object.credential?.secretIds ?? [];
+    case 'Project':
+      return [];
+  }
+};
+
+/** Revokes the previous key of an Account, or signing secret of an Endpoint, that is replaced or withdrawn, for one leader's term. */
 export class KeyChanges implements Controller {
   readonly name = 'key-changes';
   readonly #options: KeyChangesOptions;
-  /** The last published digests. The value is undefined for an Account without a key. */
-  readonly #digests = new Map<ConfigKey, string | undefined>();
+  /** The last published credentials of objects that have had any in this term. */
+  readonly #credentials = new Map<ConfigKey, readonly string[]>();
 
   constructor(options: KeyChangesOptions) {
     this.#options = options;
   }
 
   /**
-   * Revokes the earlier keys of each Account, unless the status from the previous leader shows that the Account has none or that
-   * the current key is programmed.
+   * Revokes the earlier keys and secrets of each object, unless the status from the previous leader shows that the object has none
+   * or that the current ones are programmed.
    */
   start(): void {
     const { translator, objects, gateways } = this.#options;
-    const put = [...translator.objects()];
-    this.translated({ put });
-    for (const object of put) {
-      if (object.kind === 'Account' && !isSettled(objects.get(object.uid), object.keySha256)) {
-        gateways.revoke(configKey(object));
-      }
+    const put = new Map([...translator.objects()].map((object) => [object.uid, object]));
+    this.translated({ put: [...put.values()], remove: [] });
+    for (const [uid, object] of objects) {
+      const { kind } = object;
+      if (kind !== 'Account' && kind !== 'Endpoint') continue;
+      const published = put.get(uid);
+      if (kind === 'Account' && published === undefined) continue;
+      if (!isSettled(object, published)) gateways.revoke(configKey({ kind, uid }));
     }
   }
 
-  translated({ put }: Pick<Changes, 'put'>): void {
-    for (const object of put) if (object.kind === 'Account') this.#published(object);
+  translated({ put, remove }: Pick<Changes, 'put' | 'remove'>): void {
+    for (const key of remove) this.#published(key, []);
+    for (const object of put) this.#published(configKey(object), credentialsOf(object));
   }
 
   removed({ kind, metadata: { uid } }: ResourceObject): void {
-    if (kind !== 'Account') return;
+    if (kind !== 'Account' && kind !== 'Endpoint') return;
     const key = configKey({ kind, uid });
-    this.#digests.delete(key);
+    this.#credentials.delete(key);
     this.#options.gateways.cancelRevocation(key);
   }
 
-  #published(account: ConfigObject & { readonly kind: 'Account' }): void {
-    const key = configKey(account);
-    const before = this.#digests.get(key);
-    if (before !== undefined && before !== account.keySha256) this.#options.gateways.revoke(key);
-    this.#digests.set(key, account.keySha256);
+  #published(key: ConfigKey, credentials: readonly string[]): void {
+    const before = this.#credentials.get(key) ?? [];
+    if (before.some((one) => !credentials.includes(one))) this.#options.gateways.revoke(key);
+    if (credentials.length > 0) this.#credentials.set(key, credentials);
+    else this.#credentials.delete(key);
   }
 }
 
-const isSettled = (account: ResourceObject | undefined, keySha256: string | undefined): boolean => {
-  const reported = readStatus('Account', account?.status).apiKey?.fingerprint;
-  // According to the status, no key of this Account has been published.
-  if (reported === undefined) return true;
-  const isProgrammed = conditionsIn(account?.status).some(
+const isSettled = (object: ResourceObject, published: ConfigObject | undefined): boolean => {
+  const reported = reportedIn(object);
+  // According to the status, no key or secret of this object has been published.
+  if (reported.length === 0) return true;
+  const isProgrammed = conditionsIn(object.status).some(
     ({ type, status }) => type === 'Programmed' && status === 'True',
   );
-  return isProgrammed && keySha256 !== undefined && reported === keyFingerprint(keySha256);
+  const current = published === undefined ? [] : credentialsOf(published);
+  const shown = object.kind === 'Account' ? current.map(keyFingerprint) : current;
+  return isProgrammed && reported.every((one) => shown.includes(one));
+};
+
+/** Returns the fingerprint of the key, or the ids of the signing secrets, in an object's status. */
+const reportedIn = ({ kind, metadata: { namespace }, status }: ResourceObject): readonly string[] => {
+  if (kind === 'Account') return [readStatus(kind, status).apiKey?.fingerprint ?? []].flat();
+  if (kind !== 'Endpoint' || !isRecord(status) || status['signingSecrets'] === undefined) return [];
+  return (readStatus(kind, status).signingSecrets ?? []).map((secret) => secretId({ namespace, ...secret }));
 };

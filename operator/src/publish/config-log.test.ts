@@ -1,5 +1,5 @@
 import { CONFIG_FEATURES, type ConfigObject, type SupportedFeatures } from '@standin/contract';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigLog, textFor, type Transaction } from './config-log.ts';
 
 const account = (uid: string, name = uid): ConfigObject => ({
@@ -18,10 +18,11 @@ const endpoint = (uid: string, slug: string) =>
 const ALL = [...CONFIG_FEATURES];
 /** Parses what a gateway that supports `features` receives. */
 const messages = (lines: Transaction, features: SupportedFeatures): unknown[] =>
-  lines.map((line) => {
+  lines.flatMap((line) => {
     const text = textFor(line, features);
+    if (text === '') return [];
     expect(text.indexOf('\n')).toBe(text.length - 1);
-    return JSON.parse(text) as unknown;
+    return [JSON.parse(text) as unknown];
   });
 
 test('a delta is one transaction, and removes only existing objects', () => {
@@ -97,5 +98,64 @@ describe('an endpoint that needs a feature', () => {
     log.append({ put: [pattern], remove: [] });
     log.append({ put: [], remove: ['Endpoint/pattern'] });
     expect(log.withheldFrom(undefined)).toEqual([]);
+  });
+});
+
+describe('signing secrets', () => {
+  const signed = (uid: string, ...secretIds: string[]) => ({
+    ...endpoint(uid, `/${uid}`),
+    credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds } as const,
+  });
+  const secret = (id: string) => ({ type: 'secret', id, value: Buffer.from(`value of ${id}`).toString('base64') });
+  const forget = (id: string) => ({ type: 'forget', id });
+  const isAboutSecrets = (message: unknown): boolean =>
+    typeof message === 'object' && message !== null && 'id' in message;
+
+  let log: ConfigLog;
+  let seen: Transaction[];
+  beforeEach(() => {
+    log = new ConfigLog(1, (id) => (id === 'unknown' ? undefined : Buffer.from(`value of ${id}`)));
+    seen = [];
+    log.follow((transaction) => seen.push(transaction));
+  });
+  /** Publishes a change. Returns its messages about secrets, and those of a snapshot. */
+  const after = (put: readonly ConfigObject[], remove: readonly string[] = []): unknown[][] => {
+    log.append({ put, remove });
+    return [seen.at(-1) ?? [], log.snapshot()].map((lines) => messages(lines, ALL).filter(isAboutSecrets));
+  };
+
+  test('are sent with the first endpoint, and deleted with the last one', () => {
+    expect(after([signed('a', '1'), signed('b', '1')])).toEqual([[secret('1')], [secret('1')]]);
+    expect(after([endpoint('a', '/a')])).toEqual([[], [secret('1')]]);
+    expect(after([], ['Endpoint/b'])).toEqual([[forget('1')], []]);
+  });
+
+  test('are replaced in one transaction', () => {
+    after([signed('a', '1')]);
+    expect(after([signed('a', '2', '1')])).toEqual([[secret('2')], [secret('1'), secret('2')]]);
+    expect(after([signed('a', '2')])).toEqual([[forget('1')], [secret('2')]]);
+  });
+
+  test('that move to another endpoint are not sent again', () => {
+    after([signed('a', '1')]);
+    expect(after([signed('b', '1')], ['Endpoint/a'])).toEqual([[], [secret('1')]]);
+  });
+
+  test('without a value are omitted', () => {
+    expect(after([signed('a', 'unknown')])).toEqual([[], []]);
+    expect(after([], ['Endpoint/a'])).toEqual([[], []]);
+  });
+
+  test.each<[string, SupportedFeatures, unknown]>([
+    ['does not support signatures', ['path-parameters'], 'Withheld'],
+    ['reports no features', undefined, undefined],
+  ])('are never sent to a gateway that %s', (_name, features, action) => {
+    log.append({ put: [signed('a', '1')], remove: [] });
+    for (const lines of [seen[0] ?? [], log.snapshot()]) {
+      const [, message, ...rest] = messages(lines, features) as { object?: { action: { kind: string } } }[];
+      expect(message?.object?.action.kind).toBe(action);
+      expect(rest).toMatchObject([{ type: 'commit' }]);
+      expect(JSON.stringify(messages(lines, features))).not.toContain(secret('1').value);
+    }
   });
 });

@@ -13,14 +13,15 @@ import {
   type StreamMessage,
   type SupportedFeatures,
 } from '@standin/contract';
+import { PublishedSecrets } from './published-secrets.ts';
 
-/** A complete NDJSON line, with its line break. */
+/** A complete NDJSON line, with its line break. Contains the value of a signing secret if it is a `secret` message. */
 export interface Line {
   readonly text: string;
   /** What replaces the line for gateways that do not support all of `features`. */
   readonly otherwise?: {
     readonly features: readonly ConfigFeature[];
-    /** For gateways that report their features. They respond with 503 to the object's requests. */
+    /** For gateways that report their features. They respond with 503 to the object's requests. Empty for a secret. */
     readonly withheld: string;
     /** For gateways of earlier versions, which do not report their features. */
     readonly removed: string;
@@ -52,6 +53,11 @@ const putLine = (object: ConfigObject): Line => {
   return { ...put, otherwise: { features, withheld, removed: text({ type: 'remove', key: configKey(object) }) } };
 };
 
+const secretLine = (message: Extract<StreamMessage, { type: 'secret' | 'forget' }>): Line => ({
+  ...line(message),
+  otherwise: { features: ['signatures'], withheld: '', removed: '' },
+});
+
 const missing = (features: readonly ConfigFeature[], supported: SupportedFeatures): readonly ConfigFeature[] =>
   features.filter((feature) => supported?.includes(feature) !== true);
 
@@ -67,11 +73,17 @@ export class ConfigLog {
   readonly #entries = new Map<ConfigKey, Entry>();
   /** The features that objects need and that some gateways may not support, by object. */
   readonly #features = new Map<ConfigKey, readonly ConfigFeature[]>();
+  readonly #valueOf: (secretId: string) => Uint8Array | undefined;
+  readonly #secrets = new PublishedSecrets();
+  /** The published secrets by id. */
+  readonly #secretLines = new Map<string, Line>();
   readonly #followers = new Set<(transaction: Transaction) => void>();
   #number = 0;
 
-  constructor(epoch: number) {
+  /** @param valueOf returns the value of a signing secret that an endpoint refers to */
+  constructor(epoch: number, valueOf: (secretId: string) => Uint8Array | undefined = () => undefined) {
     this.#epoch = epoch;
+    this.#valueOf = valueOf;
   }
 
   get revision(): Revision {
@@ -95,6 +107,7 @@ export class ConfigLog {
     for (const key of changes.remove) {
       if (this.#entries.delete(key)) lines.push(line({ type: 'remove', key }));
       this.#features.delete(key);
+      this.#secrets.set(key, undefined);
     }
     for (const object of changes.put) {
       const key = configKey(object);
@@ -103,6 +116,13 @@ export class ConfigLog {
       if (put.otherwise === undefined) this.#features.delete(key);
       else this.#features.set(key, put.otherwise.features);
       lines.push(put);
+      this.#secrets.set(key, object);
+    }
+    for (const message of this.#secrets.take(this.#valueOf)) {
+      const secret = secretLine(message);
+      lines.push(secret);
+      if (message.type === 'secret') this.#secretLines.set(message.id, secret);
+      else this.#secretLines.delete(message.id);
     }
     lines.push(line({ type: 'commit', revision }));
     for (const follow of this.#followers) follow(lines);
@@ -130,6 +150,7 @@ export class ConfigLog {
     const revision = formatRevision(this.revision);
     return [
       line({ type: 'begin', revision, snapshot: true }),
+      ...this.#secretLines.values(),
       ...Array.from(this.#entries.values(), (entry) => entry.line),
       line({ type: 'commit', revision }),
     ];

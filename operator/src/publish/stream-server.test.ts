@@ -45,6 +45,7 @@ beforeEach(async () => {
   storing = Promise.resolve();
   gateways = new GatewayController({
     ...{ epoch: 1, forgetMs: 1_000, since: (key) => publication.log.since(key), onChange: () => undefined, logger },
+    revision: () => publication.log.revision.number,
     memory: { read: () => Promise.resolve([]), write: () => storing },
     isGone: () => Promise.resolve(true),
   });

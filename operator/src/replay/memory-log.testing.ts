@@ -23,7 +23,7 @@ export const capturedEntry = (projectUid: string, n: number): LogEntry => {
     },
     response: { ...answer, truncated: false },
     ...{ endpointGeneration: 1, keyFingerprint: '', clientAddress: '', upstreamUrl: '', upstreamError: '' },
-    ...{ responseName: '', delayMs: 0, templateError: '' },
+    ...{ responseName: '', delayMs: 0, templateError: '', credential: 'key', deliveryId: '' },
     ...{ requestMs: 0, upstreamFirstByteMs: 0, expiresAt: '2099-01-01T00:00:00.000Z' },
   };
 };

@@ -9,6 +9,7 @@ import {
   type Kind,
   type ObjectRef,
   type ResourceObject,
+  type SigningSecret,
   type SourceEvent,
   type SourceListener,
   type SourceProblem,
@@ -99,6 +100,10 @@ class DirectorySource implements LocatingSource {
 
   readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
     return this.#manifests.readSecret(namespace, name, dataKey);
+  }
+
+  readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
+    return this.#manifests.readSigningSecret(namespace, name);
   }
 
   createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {

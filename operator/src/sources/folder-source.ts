@@ -9,6 +9,7 @@ import {
   type ObjectRef,
   type ResourceObject,
   type ResourceSource,
+  type SigningSecret,
   type SourceEvent,
   type SourceListener,
   type SourceProblem,
@@ -23,6 +24,7 @@ import { ManifestWriter } from './manifest-writer.ts';
 import { canonicalJson, mergePatch } from './merge-patch.ts';
 import { ObjectRecords, uidOf, type ObjectRecord } from './object-records.ts';
 import { foreignSecret, SecretFiles, secretConflict } from './secret-files.ts';
+import { manifestSigningSecret } from './signing-secret.ts';
 
 export interface FolderSourceOptions {
   readonly folder: ManifestFolder;
@@ -185,6 +187,12 @@ export class FolderSource implements LocatingSource {
     await this.#open();
     const manifest = this.#desired.secrets.get(manifestKey({ kind: 'Secret', namespace, name }));
     return manifest === undefined ? this.#secrets.read(namespace, name, dataKey) : manifest.data.get(dataKey);
+  }
+
+  async readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
+    await this.#open();
+    const manifest = this.#desired.secrets.get(manifestKey({ kind: 'Secret', namespace, name }));
+    return manifest && manifestSigningSecret(manifest);
   }
 
   async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {

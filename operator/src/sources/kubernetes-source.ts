@@ -9,6 +9,7 @@ import {
   type ObjectRef,
   type ResourceObject,
   type ResourceSource,
+  type SigningSecret,
   type SourceEvent,
   type SourceListener,
 } from '@standin/contract';
@@ -32,6 +33,7 @@ import type { Registry } from 'prom-client';
 import { reflectorLogger } from '../reflector-logger.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
 import { foreignSecret } from './secret-files.ts';
+import { signingSecret } from './signing-secret.ts';
 
 interface KubernetesSourceOptions {
   readonly client: KubeClient;
@@ -162,6 +164,16 @@ class KubernetesSource implements ResourceSource {
     const read = this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound);
     const value = new Map(Object.entries((await asSourceError(read))?.data ?? {})).get(dataKey);
     return value === undefined ? undefined : Buffer.from(value, 'base64');
+  }
+
+  async readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
+    const secret = await asSourceError(
+      this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound),
+    );
+    if (secret === undefined) return undefined;
+    const { labels, resourceVersion = '' } = secret.metadata;
+    const data = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const);
+    return signingSecret({ labels, data: new Map(data) }, resourceVersion);
   }
 
   async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {

@@ -28,6 +28,7 @@ export interface ManifestObject {
 export interface ManifestSecret {
   readonly key: string;
   readonly where: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
   readonly data: ReadonlyMap<string, Buffer>;
 }
 
@@ -98,7 +99,7 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
     }
     for (const [key, text] of Object.entries(map)) entries.set(key, Buffer.from(text, encoding));
   }
-  return { key: manifestKey({ kind: 'Secret', ...metadata }), where, data: entries };
+  return { key: manifestKey({ kind: 'Secret', ...metadata }), where, labels: metadata.labels, data: entries };
 };
 
 /** The known top-level fields. A status in a manifest is ignored, because it was probably copied from `kubectl get -o yaml`. */

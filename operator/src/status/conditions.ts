@@ -45,6 +45,19 @@ export const programmedFinding = (state: ProgrammedState | undefined, standing?:
   }
 };
 
+/**
+ * Returns the state at the gateways of an object that is not sent to them.
+ *
+ * @param state undefined if no gateway may still use the earlier keys or secrets of the object
+ */
+export const withdrawnFinding = (state: ProgrammedState | undefined): Finding =>
+  state?.kind === 'waiting'
+    ? no(
+        'NotProgrammed',
+        `The object is no longer sent to gateways, but some may still use it: waiting for ${listNames(state.gateways)}.`,
+      )
+    : programmedFinding(state);
+
 const NAMES_MAX = 5;
 const listNames = (names: readonly string[]): string =>
   names.length <= NAMES_MAX
@@ -63,6 +76,7 @@ export const STALLING: ReadonlySet<ConditionReason> = new Set([
   'Conflicted',
   'LimitReached',
   'IdentityInvalid',
+  'NotPermitted',
   'SecretInvalid',
   'Rejected',
 ]);

@@ -1,4 +1,5 @@
 import {
+  configKey,
   type Condition,
   type ConditionType,
   type ConfigKey,
@@ -21,16 +22,17 @@ import {
   isReady,
   programmedFinding,
   STALLING,
+  withdrawnFinding,
   type ConditionContext,
 } from './conditions.ts';
-import { isSameKey } from './status-fields.ts';
+import { isSameKey, keptSecrets } from './status-fields.ts';
 import { StatusWriter, statusFieldsOf, type StatusFields } from './status-writer.ts';
 
 /** The facts that the other parts of the operator know, all of them in memory. */
 interface StatusInputs {
   object(uid: string): ResourceObject | undefined;
   verdict(uid: string): Verdict | undefined;
-  /** Returns the object's state at the gateways, or undefined if the object is not sent to them. */
+  /** See `GatewayController.programmed`. */
   programmed(key: ConfigKey): ProgrammedState | undefined;
   /** Returns the fields of `status` that are neither conditions nor part of the verdict, such as counts. */
   fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
@@ -124,16 +126,19 @@ export class ServedStatus {
   ): { conditions: Condition[]; fields: StatusFields } {
     const { inputs } = this.#options;
     const fields = { ...verdict.status, ...inputs.fields(verdict, before, context.now) };
-    // A different key counts as different content, although the generation is the same.
+    // A different key or secret counts as different content, although the generation is the same.
     const standing = isSameKey(before, fields)
       ? context.before.find(
           ({ type, observedGeneration }) => type === 'Programmed' && observedGeneration === verdict.generation,
         )
       : undefined;
-    const state = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
-    const programmed = programmedFinding(state, standing);
+    const { uid, ref } = verdict;
+    const state = inputs.programmed(configKey({ kind: ref.kind, uid }));
+    const programmed = verdict.configKey === undefined ? withdrawnFinding(state) : programmedFinding(state, standing);
+    const kept = programmed.ok || state === undefined ? {} : keptSecrets(before);
     const quota = this.#quotaConditions(verdict, before, context);
-    return { conditions: [...conditionsOf(verdict, programmed, context.before, context.now), ...quota], fields };
+    const conditions = conditionsOf(verdict, programmed, context.before, context.now);
+    return { conditions: [...conditions, ...quota], fields: { ...fields, ...kept } };
   }
 
   /** Returns the conditions about quotas. The earlier conditions remain while nothing is known in this term. */

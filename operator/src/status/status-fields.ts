@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { keyFingerprint, periodOf } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { LogOwner } from '@standin/logstore';
@@ -86,9 +87,16 @@ const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: str
   return { secretName: known.secretName, fingerprint, issuedAt: issuedAt ?? now };
 };
 
-/** Returns whether two statuses of an Account refer to the same key. Other kinds have no key. */
+/** Returns whether two statuses refer to the same key, for an Account, or to the same signing secrets, for an Endpoint. */
 export const isSameKey = (a: StatusFields, b: StatusFields): boolean =>
-  readStatus('Account', a).apiKey?.fingerprint === readStatus('Account', b).apiKey?.fingerprint;
+  readStatus('Account', a).apiKey?.fingerprint === readStatus('Account', b).apiKey?.fingerprint &&
+  isDeepStrictEqual(readStatus('Endpoint', a).signingSecrets, readStatus('Endpoint', b).signingSecrets);
+
+/** Returns the signing secrets in the status of an Endpoint, which stay there until all gateways have acknowledged a change. */
+export const keptSecrets = (before: StatusFields): StatusFields => {
+  const { signingSecrets } = readStatus('Endpoint', before);
+  return signingSecrets === undefined ? {} : { signingSecrets };
+};
 
 interface Counted {
   readonly parent: string | undefined;

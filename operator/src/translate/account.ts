@@ -47,6 +47,7 @@ export const evaluateAccount = (
     status: { usage: { quota } },
     keySecret,
     quota,
+    allowsSignatures: spec.signatures === 'Allowed',
   };
   return { verdict, config };
 };

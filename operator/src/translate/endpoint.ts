@@ -7,6 +7,7 @@ import {
   parseUrlTemplate,
   type PathPattern,
 } from '@standin/responses';
+import { credentialOf, permissionFault, type SecretStates } from './credential.ts';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import { responseProblems } from './responses.ts';
 import { mockProblems, expressionSizeProblems } from './templates.ts';
@@ -51,18 +52,25 @@ interface EndpointWorld {
   readonly holder: Entry | undefined;
   /** The problem with the Service that the Endpoint forwards to. */
   readonly serviceFault: Finding | undefined;
+  readonly secrets: SecretStates;
 }
 
 export const evaluateEndpoint = (
   entry: Entry,
-  { project, holder, isArrangementAllowed, serviceFault }: EndpointWorld,
+  { project, holder, isArrangementAllowed, serviceFault, secrets }: EndpointWorld,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
   const spec = parsed?.kind === 'Endpoint' ? parsed.spec : undefined;
   const accepted =
-    fault ?? (holder !== entry ? routeConflict(spec, holder) : isArrangementAllowed ? ACCEPTED : TOO_MANY_ARRANGEMENTS);
+    fault ??
+    (holder !== entry
+      ? routeConflict(spec, holder)
+      : isArrangementAllowed
+        ? ((spec && permissionFault(spec, project)) ?? ACCEPTED)
+        : TOO_MANY_ARRANGEMENTS);
   const isWithheld = entry.isWithheld && holder === entry && isArrangementAllowed;
+  const credential = spec !== undefined && accepted.ok ? credentialOf(ref, spec, secrets) : undefined;
   const config: EndpointConfig | undefined =
     spec !== undefined && (accepted.ok || isWithheld) && project?.evaluation?.config !== undefined
       ? {
@@ -82,6 +90,7 @@ export const evaluateEndpoint = (
                 clusterDomain: settings.clusterDomain,
                 isTrusted: serviceFault === undefined,
               }),
+          ...(credential !== undefined && { credential: credential.config }),
         }
       : undefined;
   const projectUrl = project?.evaluation?.verdict.status['url'];
@@ -90,9 +99,14 @@ export const evaluateEndpoint = (
     uid,
     generation,
     accepted,
-    resolvedRefs: spec === undefined ? NOT_CHECKED : refsFinding(spec.projectRef.name, project, serviceFault),
+    resolvedRefs:
+      spec === undefined ? NOT_CHECKED : refsFinding(spec.projectRef.name, project, serviceFault ?? credential?.fault),
     configKey: config && !isWithheld ? configKey(config) : undefined,
-    status: { url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined },
+    status: {
+      url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined,
+      signingSecrets: config === undefined ? undefined : credential?.signingSecrets,
+    },
+    ...(credential !== undefined && { secretNames: credential.secretNames }),
   };
   return { verdict, config };
 };
@@ -122,9 +136,9 @@ const sameShape = (spec: EndpointSpec | undefined, holder: Entry | undefined): s
     : ` with the slug ${other}, which differs only in the names of parameters`;
 };
 
-const refsFinding = (projectName: string, project: Entry | undefined, serviceFault: Finding | undefined): Finding => {
+const refsFinding = (projectName: string, project: Entry | undefined, otherFault: Finding | undefined): Finding => {
   const finding = projectFinding(projectName, project);
-  return finding.ok ? (serviceFault ?? finding) : finding;
+  return finding.ok ? (otherFault ?? finding) : finding;
 };
 
 const projectFinding = (name: string, project: Entry | undefined): Finding => {

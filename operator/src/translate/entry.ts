@@ -1,6 +1,7 @@
 import { isRecord } from '@standin/contract';
 import { parseObject, type Problem } from '@standin/crds';
 import { arrangementOf, hasParameters, parsePathPattern, shapeOf, type PathPattern } from '@standin/responses';
+import { secretNamesOf } from './credential.ts';
 import { endpointProblems } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
 import { projectUri } from './project.ts';
@@ -117,3 +118,7 @@ export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | und
 /** Returns the Service that an Endpoint forwards to, in its own namespace. Ignores a draft next to the active action. */
 export const serviceOf = ({ parsed }: Entry): ServiceRef | undefined =>
   parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.serviceRef : undefined;
+
+/** Returns the names of the Secrets in an Endpoint's credential. */
+export const secretsOf = ({ parsed }: Entry): readonly string[] =>
+  parsed?.kind === 'Endpoint' ? secretNamesOf(parsed.spec) : [];

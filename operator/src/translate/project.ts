@@ -74,6 +74,7 @@ export const evaluateProject = (
     configKey: config && configKey(config),
     // Another project's URL is not shown as this project's.
     status: accepted.ok ? { uri, url: `${settings.gatewayUrl}/${uri}`, retentionDays } : NOTHING_DERIVED,
+    allowsSignatures: account?.evaluation?.verdict.allowsSignatures,
   };
   return { verdict, config };
 };

@@ -6,7 +6,7 @@ import { parseManifest } from '@standin/crds';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { translate, type World } from './translate.ts';
-import type { Finding, KeyState, TranslateSettings } from './types.ts';
+import type { Finding, KeyState, SecretState, TranslateSettings } from './types.ts';
 
 const FOLDER = path.join(import.meta.dirname, 'testdata');
 
@@ -28,19 +28,29 @@ interface Input {
 interface Extras {
   readonly keys?: Record<string, KeyState>;
   readonly services?: readonly ServiceObject[];
+  readonly secrets?: Record<string, SecretInput>;
 }
-const isExtra = (value: object): value is Extras => 'keys' in value || 'services' in value;
+type Found = Extract<SecretState, { kind: 'found' }>;
+type SecretInput =
+  | Exclude<SecretState, Found>
+  | (Omit<Found, 'values'> & {
+      readonly values: Record<string, { readonly id: string } | { readonly problem: string }>;
+    });
+const isExtra = (value: object): value is Extras => 'keys' in value || 'services' in value || 'secrets' in value;
+
+const secretState = (input: SecretInput): SecretState =>
+  input.kind === 'found' ? { ...input, values: new Map(Object.entries(input.values)) } : input;
 
 /**
- * Parses a stream of manifests and fills in their metadata. A `keys` document (account → state) or a `services` document (all
- * Services) may follow at the end.
+ * Parses a stream of manifests and fills in their metadata. A `keys` document (account → state), a `services` document (all
+ * Services) or a `secrets` document (Secret in the namespace `default` → state) may follow at the end.
  */
 const readWorld = (text: string): World => {
   const { documents, problems } = parseManifest(text);
   expect(problems).toEqual([]);
   const values = documents.map(({ value }) => value as Input | Extras);
   const inputs = values.flatMap((value) => (isExtra(value) ? [] : [value]));
-  const { keys = {}, services }: Extras = Object.assign({}, ...values.filter(isExtra)) as Extras;
+  const { keys = {}, services, secrets = {} }: Extras = Object.assign({}, ...values.filter(isExtra)) as Extras;
   const objects = inputs.map(({ apiVersion, kind, metadata, spec }, index) => ({
     apiVersion,
     kind,
@@ -61,6 +71,11 @@ const readWorld = (text: string): World => {
     objects,
     keys: new Map(accounts.map(({ metadata }) => [metadata.uid, keyOf(metadata)])),
     ...(services !== undefined && { services }),
+    secrets: Object.entries(secrets).map(([name, input]) => ({
+      namespace: 'default',
+      name,
+      state: secretState(input),
+    })),
   };
 };
 

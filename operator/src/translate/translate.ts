@@ -1,6 +1,6 @@
 import type { ConfigObject, ResourceObject, ServiceObject } from '@standin/contract';
 import { Translator } from './translator.ts';
-import type { KeyState, TranslateSettings, Verdict } from './types.ts';
+import type { KeyState, SecretState, TranslateSettings, Verdict } from './types.ts';
 
 /** All inputs of a translation. */
 export interface World {
@@ -9,6 +9,8 @@ export interface World {
   readonly keys: ReadonlyMap<string, KeyState>;
   /** All Services. Undefined if they are not watched. */
   readonly services?: Iterable<ServiceObject>;
+  /** The Secrets of credentials. A Secret that is missing here has not been read yet. */
+  readonly secrets?: readonly { readonly namespace: string; readonly name: string; readonly state: SecretState }[];
 }
 
 export interface Translation {
@@ -17,12 +19,16 @@ export interface Translation {
 }
 
 /** Translates all objects at once. `Translator` produces the same result incrementally. */
-export const translate = ({ objects, keys, services }: World, settings: TranslateSettings): Translation => {
+export const translate = (
+  { objects, keys, services, secrets = [] }: World,
+  settings: TranslateSettings,
+): Translation => {
   const translator = new Translator(settings);
   for (const object of objects) translator.put(object);
   for (const [uid, state] of keys) translator.setKey(uid, state);
   if (services !== undefined) translator.servicesIn(undefined, undefined);
   for (const service of services ?? []) translator.putService(service);
+  for (const { namespace, name, state } of secrets) translator.setSecret(namespace, name, state);
   const { put, verdicts } = translator.flush();
   return { objects: put, verdicts };
 };

@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { translate } from './translate.ts';
 import { Translator } from './translator.ts';
 import { account, endpoint, KEY, make, project, refOf, service, SETTINGS, translatorOf } from './translator.testing.ts';
-import type { KeyState, Verdict } from './types.ts';
+import type { KeyState, SecretState, Verdict } from './types.ts';
 
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
@@ -263,6 +263,11 @@ it('the work of a flush does not grow with the number of objects', () => {
   expect([...translator.objects()]).toHaveLength(count + 2);
 });
 
+const signedBy = (...names: string[]) => {
+  const secretRefs = names.map((name) => ({ name, key: 'k' }));
+  return { type: 'Signature', signature: { scheme: 'GitHub', secretRefs } };
+};
+
 describe('for any sequence of changes', () => {
   const NAMES = ['a', 'b'] as const;
   const name = fc.constantFrom(...NAMES);
@@ -273,6 +278,7 @@ describe('for any sequence of changes', () => {
       fc.constant({ plan: 'Pro' }),
       fc.constant({ plan: 'Gold' }),
       fc.constant({ apiKey: { secretName: 's' } }),
+      fc.constant({ signatures: 'Allowed' }),
     ),
     Project: fc.record({
       accountRef: fc.record({ name }),
@@ -291,6 +297,7 @@ describe('for any sequence of changes', () => {
         { serviceRef: { name: 'a', port: 80 } },
         { serviceRef: { name: 'b', port: 80 } },
       ),
+      credential: fc.constantFrom(undefined, signedBy('a'), signedBy('a', 'b')),
     }),
   };
   const key = fc.constantFrom<KeyState>(
@@ -302,7 +309,7 @@ describe('for any sequence of changes', () => {
   );
   interface Step {
     readonly ref: ObjectRef;
-    readonly act: 'put' | 'recreate' | 'remove' | 'key' | 'service' | 'flush';
+    readonly act: 'put' | 'recreate' | 'remove' | 'key' | 'service' | 'secret' | 'flush';
     readonly spec: object;
     readonly key: KeyState;
     readonly second: number;
@@ -310,7 +317,7 @@ describe('for any sequence of changes', () => {
   const step: fc.Arbitrary<Step> = fc.constantFrom<ConfigKind>('Account', 'Project', 'Endpoint').chain((kind) =>
     fc.record({
       ref: fc.record({ kind: fc.constant(kind), namespace: name, name }),
-      act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'service', 'flush'),
+      act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'service', 'secret', 'flush'),
       spec: spec[kind],
       key,
       second,
@@ -325,6 +332,14 @@ describe('for any sequence of changes', () => {
     { ports: [] },
   ];
 
+  /** The possible states of Secrets, by the number in a step. */
+  const SECRETS: readonly SecretState[] = [
+    { kind: 'missing' },
+    { kind: 'found', isLabelled: false, version: '1', values: new Map() },
+    { kind: 'found', isLabelled: true, version: '2', values: new Map([['k', { id: '2' }]]) },
+    { kind: 'found', isLabelled: true, version: '3', values: new Map([['k', { id: '3' }]]) },
+  ];
+
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>
     [...items].sort((x, y) => (x.uid < y.uid ? -1 : 1));
 
@@ -334,6 +349,7 @@ describe('for any sequence of changes', () => {
       const world = new Map<string, ResourceObject>();
       const keys = new Map<string, KeyState>();
       const services = new Map<string, ServiceObject>();
+      const secrets = new Map<string, { namespace: string; name: string; state: SecretState }>();
       translator.servicesIn(undefined, undefined);
       const served = new Map<string, ConfigObject>();
       const reported = new Map<string, Verdict>();
@@ -349,7 +365,10 @@ describe('for any sequence of changes', () => {
           flush();
           continue;
         }
-        const id = act === 'service' ? `${ref.namespace}/${ref.name}` : `${ref.kind} ${ref.namespace}/${ref.name}`;
+        const id =
+          act === 'service' || act === 'secret'
+            ? `${ref.namespace}/${ref.name}`
+            : `${ref.kind} ${ref.namespace}/${ref.name}`;
         const known = world.get(id);
         if (act === 'remove' && known !== undefined) {
           translator.remove(ref, known.metadata.uid);
@@ -379,12 +398,21 @@ describe('for any sequence of changes', () => {
           else translator.putService(found);
           if (!services.delete(id)) services.set(id, found);
         }
+        const secret = SECRETS[age];
+        if (act === 'secret' && secret !== undefined) {
+          const { namespace, name: secretName } = ref;
+          translator.setSecret(namespace, secretName, secret);
+          secrets.set(id, { namespace, name: secretName, state: secret });
+        }
         if (act === 'key' && ref.kind === 'Account' && known !== undefined) {
           keys.set(known.metadata.uid, state);
           translator.setKey(known.metadata.uid, state);
         }
       }
-      const whole = translate({ objects: world.values(), keys, services: services.values() }, SETTINGS);
+      const whole = translate(
+        { objects: world.values(), keys, services: services.values(), secrets: [...secrets.values()] },
+        SETTINGS,
+      );
       expect(byUid(served.values())).toEqual(byUid(whole.objects));
       expect(byUid(translator.objects())).toEqual(byUid(whole.objects));
       expect(byUid(reported.values())).toEqual(byUid(whole.verdicts));

@@ -15,7 +15,7 @@ import { evaluateAccount } from './account.ts';
 import { Arrangements } from './arrangements.ts';
 import { Claims } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
-import { claimOf, parentOf, readEntry, serviceOf } from './entry.ts';
+import { claimOf, parentOf, readEntry, secretsOf, serviceOf } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
 import { Services, type ServiceRef } from './services.ts';
@@ -26,6 +26,7 @@ import type {
   Evaluation,
   Finding,
   KeyState,
+  SecretState,
   TranslateSettings,
   Verdict,
 } from './types.ts';
@@ -35,6 +36,7 @@ const isConfig = (object: ResourceObject): object is ConfigResource => isConfigK
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 const serviceKey = ({ namespace, name }: Pick<ServiceObject, 'namespace' | 'name'>): string =>
   `Service ${namespace}/${name}`;
+const secretKey = (namespace: string, name: string): string => `Secret ${namespace}/${name}`;
 
 /** Returns the keys of the objects that an entry refers to. */
 const referredKeys = (entry: Entry): string[] => {
@@ -44,6 +46,7 @@ const referredKeys = (entry: Entry): string[] => {
   return [
     ...(parent === undefined ? [] : [keyOf(parent)]),
     ...(service === undefined ? [] : [serviceKey({ namespace, name: service.name })]),
+    ...secretsOf(entry).map((name) => secretKey(namespace, name)),
   ];
 };
 
@@ -66,6 +69,8 @@ export class Translator implements ServiceListener {
   readonly #claims = new Claims<Entry>();
   readonly #arrangements = new Arrangements();
   readonly #keys = new Map<string, KeyState>();
+  /** The Secrets of credentials by `secretKey`. */
+  readonly #secrets = new Map<string, SecretState>();
   readonly #dirty: Readonly<Record<ConfigKind, Set<Entry>>> = {
     Account: new Set(),
     Project: new Set(),
@@ -115,6 +120,15 @@ export class Translator implements ServiceListener {
     this.#keys.set(accountUid, state);
     this.#dirty.Account.add(entry);
     this.#claim(entry);
+  }
+
+  /** Sets the state of a Secret that Endpoints refer to. Undefined if it has not been read yet, as before the first call. */
+  setSecret(namespace: string, name: string, state: SecretState | undefined): void {
+    const key = secretKey(namespace, name);
+    if (isDeepStrictEqual(this.#secrets.get(key), state)) return;
+    if (state === undefined) this.#secrets.delete(key);
+    else this.#secrets.set(key, state);
+    this.#touch(this.#children.get(key));
   }
 
   putService(service: ServiceObject): void {
@@ -261,6 +275,7 @@ export class Translator implements ServiceListener {
             holder,
             isArrangementAllowed: this.#arrangements.allows(entry),
             serviceFault: this.#serviceFaultOf(entry),
+            secrets: (namespace, name) => this.#secrets.get(secretKey(namespace, name)),
           },
           this.#settings,
         );
@@ -304,5 +319,6 @@ const looksDifferentBelow = (before: Evaluation | undefined, after: Evaluation):
   before.verdict.uid !== after.verdict.uid ||
   before.verdict.configKey !== after.verdict.configKey ||
   before.verdict.status['url'] !== after.verdict.status['url'] ||
+  before.verdict.allowsSignatures !== after.verdict.allowsSignatures ||
   firstFault(before)?.message !== firstFault(after)?.message ||
   firstFault(before)?.reason !== firstFault(after)?.reason;

@@ -27,6 +27,20 @@ export interface KnownKey {
   readonly key: KeyState;
 }
 
+/**
+ * The state of a Secret that Endpoints refer to as a credential, without the values. For a usable value, `id` stands for the value
+ * (see `CredentialConfig`). `problem` is the rest of a sentence about the value.
+ */
+export type SecretState =
+  | {
+      readonly kind: 'found';
+      readonly isLabelled: boolean;
+      readonly version: string;
+      readonly values: ReadonlyMap<string, { readonly id: string } | { readonly problem: string }>;
+    }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unreadable'; readonly message: string };
+
 export interface TranslateSettings {
   /** Base URL of the gateways, without a trailing slash. */
   readonly gatewayUrl: string;
@@ -66,6 +80,13 @@ export interface Verdict {
   readonly keySecret?: { readonly secretName: string; readonly generated: boolean };
   /** For Accounts, the number of requests that may be accepted in a calendar month. Undefined if unlimited. */
   readonly quota?: number | undefined;
+  /**
+   * For Accounts, and for Projects of an Account, whether Endpoints may have a credential. Undefined if there is no such Account or
+   * its spec is invalid.
+   */
+  readonly allowsSignatures?: boolean | undefined;
+  /** For Endpoints, the names of the Secrets to read for the credential. */
+  readonly secretNames?: readonly string[];
 }
 
 /** The differences from the previous flush. */

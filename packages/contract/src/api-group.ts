@@ -88,6 +88,33 @@ export const DELAY_TYPES = ['Fixed', 'Uniform', 'LogNormal'] as const;
 export const FALLBACK_REASONS = ['Unreachable', 'Timeout', 'InvalidAnswer', 'ServerError'] as const;
 export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 
+/** Whether Endpoints of an Account may accept signed requests without the API key. */
+export const SIGNATURES = ['Allowed', 'Denied'] as const;
+
+/** What authenticates a request to an Endpoint, besides the Account's API key. */
+export const CREDENTIAL_TYPES = ['Signature'] as const;
+
+/** How a sender proves that it knows a secret. The secret of `Token` is a header of the request. */
+export const SIGNATURE_SCHEMES = [
+  'GitHub',
+  'Stripe',
+  'Slack',
+  'Shopify',
+  'StandardWebhooks',
+  'HMAC',
+  'Token',
+] as const;
+export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number];
+
+/** The schemes that sign a timestamp, so that a request can be too old. */
+export const TIMESTAMP_SCHEMES = ['Stripe', 'Slack', 'StandardWebhooks'] as const satisfies readonly SignatureScheme[];
+
+export const HMAC_ALGORITHMS = ['SHA256', 'SHA512'] as const;
+export const HMAC_ENCODINGS = ['Hex', 'Base64'] as const;
+
+/** The label that a Secret must have with the value `true`, so that an Endpoint can use its data as a signing secret. */
+export const SIGNING_SECRET_LABEL = `${API_GROUP}/signing-secret`;
+
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 

@@ -45,6 +45,7 @@ export const CONDITION_REASONS = [
   'Conflicted',
   'IdentityInvalid',
   'IdentityNotRecorded',
+  'NotPermitted',
   // ResolvedRefs
   'ResolvedRefs',
   'AccountNotFound',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { featuresOf, type EndpointConfig, type ResponseConfig } from './config-objects.ts';
+import { featuresOf, withhold, type EndpointConfig, type ResponseConfig } from './config-objects.ts';
 
 const response: ResponseConfig = {
   ...{ name: 'a', pathParams: [], headers: [], queryParams: [] },
@@ -22,6 +22,7 @@ const delay = { kind: 'Fixed', fixedMs: 1 } as const;
 const mock = { status: 200, headers: [], body: '{}' };
 const upstream = { kind: 'Forward', url: 'http://a', timeoutMs: 1, viaService: false } as const;
 const expression = { name: 'a', type: 'RegularExpression', value: 'b' } as const;
+const credential = { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: [] } as const;
 
 test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
   ['nothing', {}, []],
@@ -57,6 +58,14 @@ test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
     { action: { ...upstream, fallback: { on: ['Timeout'], mock: { ...mock, delay } } } },
     ['delays', 'fallback'],
   ],
+  ['a credential', { credential }, ['signatures']],
 ])('an endpoint with %s needs the features for it', (_name, more, features) => {
   expect(featuresOf({ ...endpoint, ...more })).toEqual(features);
+});
+
+test('a withheld endpoint has no credential', () => {
+  expect(withhold({ ...endpoint, credential: { kind: 'Later' } })).toEqual({
+    ...endpoint,
+    action: { kind: 'Withheld' },
+  });
 });

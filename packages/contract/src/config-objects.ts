@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { FALLBACK_REASONS, METHODS, PLANS, VALUE_CONDITIONS } from './api-group.ts';
+import {
+  FALLBACK_REASONS,
+  HMAC_ALGORITHMS,
+  HMAC_ENCODINGS,
+  METHODS,
+  PLANS,
+  TIMESTAMP_SCHEMES,
+  VALUE_CONDITIONS,
+} from './api-group.ts';
 import { LIMITS } from './limits.ts';
 
 /**
@@ -91,6 +99,36 @@ const responseConfig = z.strictObject({
 /** Replaces the action of an endpoint that a gateway or the operator does not support. The gateway responds with 503. */
 const withheldAction = z.strictObject({ kind: z.literal('Withheld') });
 
+/** How a request is signed. Names of headers are lowercase. */
+const signatureConfig = z.discriminatedUnion('scheme', [
+  z.strictObject({ scheme: z.enum(['GitHub', 'Shopify']) }),
+  z.strictObject({
+    scheme: z.enum(TIMESTAMP_SCHEMES),
+    /** How far the timestamp may be from the gateway's clock, in both directions. */
+    toleranceMs: z.number().int().min(LIMITS.signatureToleranceMsMin).max(LIMITS.signatureToleranceMsMax),
+  }),
+  z.strictObject({
+    scheme: z.literal('HMAC'),
+    header: z.string(),
+    algorithm: z.enum(HMAC_ALGORITHMS),
+    encoding: z.enum(HMAC_ENCODINGS),
+    /** The text before the encoded digest. May be empty. */
+    prefix: z.string(),
+  }),
+  z.strictObject({ scheme: z.literal('Token'), header: z.string() }),
+]);
+
+/** Authenticates requests without an API key. */
+const credentialConfig = z.strictObject({
+  kind: z.literal('Signature'),
+  signature: signatureConfig,
+  /**
+   * Refer to `secret` messages (config-stream.ts), any of which may have signed a request. An id never stands for another value
+   * later. Empty if no Secret can be used, so that no signature is valid.
+   */
+  secretIds: z.array(z.string()).max(LIMITS.signingSecretsMax).readonly(),
+});
+
 const endpointConfig = z.strictObject({
   kind: z.literal('Endpoint'),
   uid: z.string(),
@@ -107,10 +145,12 @@ const endpointConfig = z.strictObject({
   /** Tried in order before the action. Absent if there are none. */
   responses: z.array(responseConfig).readonly().optional(),
   action: z.discriminatedUnion('kind', [jsonAction, forwardAction, withheldAction]),
+  /** Absent if requests need the API key. */
+  credential: credentialConfig.optional(),
 });
 
 /** The parts of an endpoint that all versions share. */
-const anyEndpoint = endpointConfig.omit({ responses: true }).extend({ action: z.unknown() }).strip();
+const anyEndpoint = endpointConfig.omit({ responses: true, credential: true }).extend({ action: z.unknown() }).strip();
 
 /**
  * Returns the endpoint with the action `Withheld`, even if this version does not know the action that the endpoint has. Returns
@@ -132,6 +172,8 @@ export type DelayConfig = Readonly<z.infer<typeof delayConfig>>;
 export type ResponseConfig = Readonly<z.infer<typeof responseConfig>>;
 export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
+export type SignatureConfig = Readonly<z.infer<typeof signatureConfig>>;
+export type CredentialConfig = Readonly<z.infer<typeof credentialConfig>>;
 export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
 
 /**
@@ -146,6 +188,7 @@ export const CONFIG_FEATURES = [
   'templates',
   'fallback',
   'expressions',
+  'signatures',
 ] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
@@ -167,6 +210,7 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
     delays: mocksOf(object).some(({ delay }) => delay !== undefined),
     fallback: object.action.kind === 'Forward' && object.action.fallback !== undefined,
     expressions: (object.responses ?? []).some(({ cel }) => cel !== undefined),
+    signatures: object.credential !== undefined,
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);
 };

@@ -15,9 +15,13 @@ import { LIMITS } from './limits.ts';
  *                                                goodbye message from a gateway that is shutting down; the response is 204.
  *                                                `undelivered` means that its disk has requests that are not in ClickHouse
  *
- * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the complete new
- * table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after the revision
- * is on its disk. It writes other revisions to disk within a second. A snapshot replaces everything.
+ * A snapshot or delta is a transaction: `begin`, any number of `put`, `remove`, `secret` and `forget`, `commit`. A gateway builds
+ * the complete new table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after
+ * the revision is on its disk. It writes other revisions to disk within a second. A snapshot replaces everything.
+ *
+ * The values of signing secrets are in `secret` messages, not in objects, so that they are not on a gateway's disk. Endpoints refer
+ * to them by id, in the same transaction or later. A gateway that starts from its disk has no secrets until an operator sends a
+ * snapshot. Only gateways with the feature `signatures` receive `secret` and `forget`.
  *
  * A gateway acknowledges again at every heartbeat. After the first acknowledgement, which may take a minute, an operator that
  * receives no other one for `LIMITS.streamSilenceMsMax` closes the stream. If the acknowledged revision is another leader's, or the
@@ -66,10 +70,19 @@ export const parseRevision = (text: string): Revision => {
 /** Returns a negative number if `a` is older than `b`. */
 export const compareRevisions = (a: Revision, b: Revision): number => a.epoch - b.epoch || a.number - b.number;
 
+const signingSecret = z
+  .base64()
+  .min(1)
+  .max(4 * Math.ceil(LIMITS.signingSecretBytesMax / 3));
+
 export const streamMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('begin'), revision: revisionText, snapshot: z.boolean() }),
   z.strictObject({ type: z.literal('put'), object: configObjectSchema }),
   z.strictObject({ type: z.literal('remove'), key: z.string() }),
+  /** The value of a signing secret, in Base64. Kept in memory only, and never logged. */
+  z.strictObject({ type: z.literal('secret'), id: z.string(), value: signingSecret }),
+  /** Deletes a secret, because no endpoint refers to it. */
+  z.strictObject({ type: z.literal('forget'), id: z.string() }),
   z.strictObject({ type: z.literal('commit'), revision: revisionText }),
   /** Sent every `LIMITS.streamHeartbeatMs` and acknowledged, so that both sides notice a dead connection. */
   z.strictObject({ type: z.literal('heartbeat'), revision: revisionText }),

@@ -29,6 +29,13 @@ export const LIMITS = {
    * new requests get 503.
    */
   inFlightBytesMax: 256 * 1024 * 1024,
+  /**
+   * Bytes of requests that must be received in full before their signature can be verified. Separate from `inFlightBytesMax`, so that
+   * unsigned requests cannot take the place of requests with a key.
+   */
+  unauthenticatedBytesMax: 64 * 1024 * 1024,
+  /** The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. */
+  unauthenticatedRequestsMax: 1_000,
 
   // ── responses ──
   /**
@@ -113,6 +120,20 @@ export const LIMITS = {
   templateExpressionsMax: 100,
   /** A rendered body. The text of a template and the values of a request together. */
   renderedBodyBytesMax: 1024 * 1024,
+  /** One in use, and one that is being replaced. */
+  signingSecretsMax: 2,
+  /** Far longer than any provider's secret. */
+  signingSecretBytesMax: 4_096,
+  /** How far the timestamp of a signed request may be from the gateway's clock, in both directions. */
+  signatureToleranceMsMin: 1_000,
+  signatureToleranceMsMax: 60 * 60 * 1_000,
+  /** The tolerance of Stripe's, Slack's and Standard Webhooks' own libraries. */
+  signatureToleranceMsDefault: 5 * 60 * 1_000,
+  signaturePrefixLengthMax: 64,
+  /** Elements of a header that lists signatures. Senders send one for each of their secrets, and usually have two at most. */
+  signatureElementsMax: 32,
+  /** A delivery id that is longer is not recorded. GitHub's and Shopify's have 36 characters. */
+  deliveryIdLengthMax: 128,
   headerNameLengthMax: 256,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,

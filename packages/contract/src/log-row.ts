@@ -23,6 +23,10 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** What a caller can authenticate with: the key of the account, or the signature that its endpoint asks for. */
+export const CREDENTIALS = ['key', 'signature'] as const;
+export type Credential = (typeof CREDENTIALS)[number];
+
 /**
  * One accepted request: a row in the `log` table. Ids and everything that ClickHouse sorts, partitions or expires by are fixed at
  * acceptance, so that a retried delivery produces the same row.
@@ -59,6 +63,7 @@ export interface LogRow {
 
   /** Address of the TCP peer. */
   readonly clientAddress: string;
+  /** Empty if the credential is a signature. */
   readonly keyFingerprint: string;
 
   readonly method: Method;
@@ -122,6 +127,13 @@ export interface LogRow {
   readonly delayUs: number;
   /** The reason why a template of the response could not be rendered. Otherwise empty. Can quote values of the request. */
   readonly templateError: string;
+  /** What authenticated the request. */
+  readonly credential: Credential;
+  /**
+   * latin1. The id that the provider gives the delivery, which repeats if the provider sends the delivery again. Empty if the scheme
+   * has none, or if the credential is a key.
+   */
+  readonly deliveryId: string;
 }
 
 /**

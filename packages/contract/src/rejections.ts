@@ -82,6 +82,13 @@ export const REJECTIONS = {
     detail: 'Use the key of the account that owns this project.',
     retryable: false,
   },
+  signature_invalid: {
+    status: 401,
+    title: 'The signature is missing or invalid',
+    detail:
+      "Use the same secret and scheme at the sender and in the endpoint's credential. Send the request soon after it is signed, with its body unchanged. Or send the account's API key in the x-api-key header.",
+    retryable: false,
+  },
   project_not_found: {
     status: 404,
     title: 'No project has this URI',

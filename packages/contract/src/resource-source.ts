@@ -114,6 +114,16 @@ export interface ServiceListener {
   servicesIn(namespace: string | undefined, problem: string | undefined): void;
 }
 
+/** A Secret whose data may be signing secrets. */
+export interface SigningSecret {
+  /** Whether the Secret has the label `SIGNING_SECRET_LABEL`. */
+  readonly isLabelled: boolean;
+  /** Changes with every write of the Secret. Does not reveal the data. */
+  readonly version: string;
+  /** The values by data key. Empty without the label. */
+  readonly data: ReadonlyMap<string, Uint8Array>;
+}
+
 /** Reads Services. A directory of manifests has none. */
 export interface ServiceSource {
   /**
@@ -159,6 +169,9 @@ export interface ResourceSource {
 
   /** Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. */
   readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
+
+  /** Resolves with the Secret for an Endpoint's credential, or with `undefined` if the Secret does not exist. */
+  readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined>;
 
   /** Creates a Secret for `owner`. The Secret outlives its owner. Rejects with `Conflict` if a Secret with that name exists. */
   createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;

@@ -38,6 +38,8 @@ const entry: LogEntry = {
   endpointGeneration: 1,
   gateway: 'dev',
   keyFingerprint: '01234567',
+  credential: 'key',
+  deliveryId: '',
   clientAddress: '127.0.0.1',
   upstreamUrl: '',
   upstreamError: '',

@@ -1,4 +1,4 @@
-import type { Action, HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
 
 /**
  * A log entry as users and programs see it, which is one line of `standin logs -o json`. Fields are only added, never removed.
@@ -47,7 +47,12 @@ export interface LogEntry {
   readonly endpointUid: string;
   readonly endpointGeneration: number;
   readonly gateway: string;
+  /** Empty if the credential is a signature. */
   readonly keyFingerprint: string;
+  /** What the caller authenticated with. */
+  readonly credential: Credential;
+  /** The provider's id of the delivery, in latin1. Empty if the credential is a key, or if the scheme has no id. */
+  readonly deliveryId: string;
   readonly clientAddress: string;
   readonly upstreamUrl: string;
   readonly upstreamError: string;
@@ -99,6 +104,8 @@ export interface LogSummary {
   readonly durationMs: number;
   readonly outcome: Outcome;
   readonly responseName: string;
+  readonly credential: Credential;
+  readonly deliveryId: string;
   readonly projectUid: string;
   /** The number of stored bytes of both bodies. */
   readonly bodyBytes: number;
@@ -180,6 +187,8 @@ export const toLogEntry = (row: LogRow): LogEntry => ({
   endpointGeneration: row.endpointGeneration,
   gateway: row.gateway,
   keyFingerprint: row.keyFingerprint,
+  credential: row.credential,
+  deliveryId: row.deliveryId,
   clientAddress: row.clientAddress,
   upstreamUrl: row.upstreamUrl,
   upstreamError: row.upstreamError,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
+import { ACTIONS, CREDENTIALS, METHODS, OUTCOMES } from '@standin/contract';
 import type { LogRow } from '@standin/contract';
 import fc from 'fast-check';
 
@@ -55,6 +55,8 @@ export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
   response: text,
   delayUs: count,
   templateError: text,
+  credential: fc.constantFrom(...CREDENTIALS),
+  deliveryId: latin1,
 });
 
 /** Returns a UUIDv7 for this time. */
@@ -112,6 +114,8 @@ export const newLogRow = (changes: Partial<LogRow> = {}): LogRow => {
     response: '',
     delayUs: 0,
     templateError: '',
+    credential: 'key',
+    deliveryId: '',
     ...changes,
   };
 };

@@ -1,4 +1,4 @@
-import type { Action, LogRow, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, LogRow, Method, Outcome } from '@standin/contract';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 
 /** Decodes a row that `encodeRow` has written. Bodies are views of the reader's buffer. */
@@ -46,4 +46,6 @@ export const decodeRow = (reader: RowBinaryReader): LogRow => ({
   response: reader.text(),
   delayUs: reader.int64(),
   templateError: reader.text(),
+  credential: reader.text() as Credential,
+  deliveryId: reader.latin1(),
 });

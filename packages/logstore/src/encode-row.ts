@@ -49,7 +49,9 @@ export const rowSize = (row: LogRow): number =>
   textSize(row.quotaPeriod) +
   textSize(row.quotaBlock) +
   textSize(row.response) +
-  textSize(row.templateError);
+  textSize(row.templateError) +
+  textSize(row.credential) +
+  latin1Size(row.deliveryId);
 
 /** Encodes one row as RowBinary in a new buffer. See `putRow`. */
 export const encodeRow = (row: LogRow): Buffer => {
@@ -105,5 +107,7 @@ export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {
   at = putUint64(buffer, row.quotaPermit, at);
   at = putText(buffer, row.response, at);
   at = putUint64(buffer, row.delayUs, at);
-  return putText(buffer, row.templateError, at);
+  at = putText(buffer, row.templateError, at);
+  at = putText(buffer, row.credential, at);
+  return putLatin1(buffer, row.deliveryId, at);
 };

@@ -46,4 +46,6 @@ export const LOG_COLUMNS = [
   'response',
   'delay_us',
   'template_error',
+  'credential',
+  'delivery_id',
 ] as const;

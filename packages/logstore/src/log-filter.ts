@@ -65,6 +65,8 @@ const SUMMARY_COLUMNS = [
   'duration_us',
   'outcome',
   'response',
+  'credential',
+  'delivery_id',
   'project_uid',
   'body_bytes',
   'inserted_at',

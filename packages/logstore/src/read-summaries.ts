@@ -1,6 +1,6 @@
 import { TupleParam } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
-import type { Method, Outcome } from '@standin/contract';
+import type { Credential, Method, Outcome } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
 import { formatTime } from '@standin/exchange';
 import type { LogSummary } from '@standin/exchange';
@@ -42,6 +42,8 @@ const decodeSummary = (reader: RowBinaryReader): VersionedSummary => ({
     durationMs: reader.int64() / 1000,
     outcome: reader.text() as Outcome,
     responseName: reader.text(),
+    credential: reader.text() as Credential,
+    deliveryId: reader.latin1(),
     projectUid: reader.text(),
     bodyBytes: reader.int64(),
     insertedAtMs: reader.int64(),

@@ -19,6 +19,8 @@ const summary = (number: number, insertedAtMs: number): LogSummary => ({
   durationMs: 1,
   outcome: 'mocked',
   responseName: '',
+  credential: 'key',
+  deliveryId: '',
   projectUid: 'u',
   bodyBytes: 0,
   insertedAtMs,

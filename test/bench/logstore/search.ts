@@ -41,7 +41,7 @@ const insertRows = (query: Query, { table = 'log', from, count }: { table?: stri
       concat('{"status":"', if(code < 400, 'accepted', 'failed'), '","reference":"', object_id, '","message":"The ', type,
         ' was processed by worker ', toString(r % 64), '","items":[', arrayStringConcat(arrayMap(i ->
         concat('{"sku":"SKU-', toString((r + i) % 10000), '","qty":', toString((r + i) % 7), '}'), range(8)), ','), ']}'),
-      600, 0, '', '', toUInt64(exp(5 + (rand(12) % 10000) / 1200.)), 300, 0, '', '', 0, '', 0, ''
+      600, 0, '', '', toUInt64(exp(5 + (rand(12) % 10000) / 1200.)), 300, 0, '', '', 0, '', 0, '', 'key', ''
     FROM numbers(${count})`);
 
 const show = (what: string, values: readonly number[]): void => {

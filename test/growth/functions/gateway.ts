@@ -167,7 +167,12 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/match/match.ts#match',
     limit: TARGET,
-    run: (text) => match(headOf(text), { holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' }, table),
+    run: (text) =>
+      match(
+        headOf(text),
+        { kind: 'key' as const, holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' },
+        table,
+      ),
     near: {
       'slashes before a mismatch': framed('/', repeated('/'), 'x'),
       'segments that match every arrangement': framed('a', repeated('/a')),

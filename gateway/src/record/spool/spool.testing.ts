@@ -51,6 +51,8 @@ export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   response: '',
   delayUs: 0,
   templateError: '',
+  credential: 'key',
+  deliveryId: '',
   ...more,
 });
 

@@ -145,7 +145,7 @@ describe('HAR', () => {
       responseTruncated: true,
       responseBodyBytes: 100,
       upstreamError: 'refused',
-      ...{ response: 'gold', delayUs: 1_500, templateError: 'no such key' },
+      ...{ response: 'gold', delayUs: 1_500, templateError: 'no such key', deliveryId: 'evt_1' },
     });
     expect(harEntry(toLogEntry(row), { baseUrl: 'https://mocks.example' })).toMatchObject({
       request: {
@@ -156,7 +156,7 @@ describe('HAR', () => {
       },
       response: { content: { comment: 'Captured 8 of 100 bytes.' } },
       _upstreamError: 'refused',
-      ...{ _responseName: 'gold', _delayMs: 1.5, _templateError: 'no such key' },
+      ...{ _responseName: 'gold', _delayMs: 1.5, _templateError: 'no such key', _deliveryId: 'evt_1' },
     });
   });
 

@@ -69,6 +69,7 @@ export interface HarEntry {
   readonly _upstreamUrl?: string;
   readonly _upstreamError?: string;
   readonly _templateError?: string;
+  readonly _deliveryId?: string;
 }
 
 const UNKNOWN_SIZE = -1;
@@ -158,7 +159,7 @@ const responseOf = ({ status, request, response }: LogEntry): HarEntry['response
  */
 export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntry => {
   const { durationMs, requestMs, upstreamFirstByteMs, upstreamUrl, upstreamError, status } = entry;
-  const { responseName, delayMs, templateError } = entry;
+  const { responseName, delayMs, templateError, deliveryId } = entry;
   const send = Math.min(requestMs, durationMs);
   const rest = durationMs - send;
   const wait = upstreamFirstByteMs > 0 ? Math.min(upstreamFirstByteMs, rest) : rest;
@@ -178,6 +179,7 @@ export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntr
     ...(upstreamUrl !== '' && { _upstreamUrl: upstreamUrl }),
     ...(upstreamError !== '' && { _upstreamError: upstreamError }),
     ...(templateError !== '' && { _templateError: templateError }),
+    ...(deliveryId !== '' && { _deliveryId: deliveryId }),
   };
 };
 

@@ -180,6 +180,7 @@ export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry =>
       upstreamUrl: sweep(shown.upstreamUrl),
       upstreamError: redactor.values.sweep(shown.upstreamError, 'utf8'),
       templateError: redactor.values.sweep(shown.templateError, 'utf8'),
+      deliveryId: sweep(entry.deliveryId),
       request: {
         ...request,
         target: sweep(shown.target),

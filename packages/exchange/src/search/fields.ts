@@ -1,4 +1,4 @@
-import type { Action, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, Method, Outcome } from '@standin/contract';
 import type { ContainsField, NumberField, PatternField } from './filter.ts';
 
 /** How a field's value is read. */
@@ -25,9 +25,13 @@ const OUTCOME_VALUES = [
   'response_unknown',
 ] as const satisfies readonly Outcome[];
 const ACTION_VALUES = ['JSON', 'Forward'] as const satisfies readonly Action[];
+const CREDENTIAL_VALUES = ['key', 'signature'] as const satisfies readonly Credential[];
+
+/** Fields that have only a few values. */
+export type ChoiceField = 'method' | 'outcome' | 'action' | 'credential';
 
 /** Fields whose names do not contain a header name. */
-export type PlainField = 'method' | 'outcome' | 'action' | ContainsField | PatternField | NumberField;
+export type PlainField = ChoiceField | ContainsField | PatternField | NumberField;
 
 /** Every field, in the order in which a search box offers them. */
 export const FIELDS: Readonly<Record<PlainField, Field>> = {
@@ -64,6 +68,13 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   upstream: { kind: 'pattern', meaning: 'the requested upstream URL', example: 'upstream:https://api.example.com/*' },
   gateway: { kind: 'pattern', meaning: "the gateway's name", example: 'gateway:gateway-0' },
   key: { kind: 'pattern', meaning: "the key's fingerprint", example: 'key:0123abcd' },
+  credential: {
+    kind: 'choice',
+    meaning: 'what the caller authenticated with',
+    example: 'credential:signature',
+    values: CREDENTIAL_VALUES,
+  },
+  delivery: { kind: 'pattern', meaning: "the provider's id of a signed delivery", example: 'delivery:evt_1a2b' },
   client: { kind: 'pattern', meaning: "the caller's address", example: 'client:10.0.*' },
   id: { kind: 'pattern', meaning: "the request's id, or its beginning followed by *", example: 'id:01931f3e-*' },
 };

@@ -1,4 +1,4 @@
-import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
+import { ACTIONS, CREDENTIALS, METHODS, OUTCOMES } from '@standin/contract';
 import fc from 'fast-check';
 import { FIELDS } from './fields.ts';
 import type { Comparison, Condition, ContainsField, Filter, Pattern, PatternField, Term } from './filter.ts';
@@ -51,6 +51,7 @@ const term: fc.Arbitrary<Term> = fc.oneof(
   fc.constantFrom(...METHODS).map((method): Term => ({ kind: 'method', method })),
   fc.constantFrom(...OUTCOMES).map((outcome): Term => ({ kind: 'outcome', outcome })),
   fc.constantFrom(...ACTIONS).map((action): Term => ({ kind: 'action', action })),
+  fc.constantFrom(...CREDENTIALS).map((credential): Term => ({ kind: 'credential', credential })),
   fc
     .tuple(fc.constantFrom(...comparisons), status)
     .map(([comparison, value]): Term => ({ kind: 'compare', field: 'status', comparison, value })),

@@ -1,4 +1,4 @@
-import type { Action, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, Method, Outcome } from '@standin/contract';
 
 /**
  * A search as a tree. `parseFilter` creates the tree from text, `formatFilter` prints it, and `compileFilter` compiles it for
@@ -31,6 +31,7 @@ export type Term =
   | { readonly kind: 'method'; readonly method: Method }
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
   | { readonly kind: 'action'; readonly action: Action }
+  | { readonly kind: 'credential'; readonly credential: Credential }
   | {
       readonly kind: 'compare';
       readonly field: NumberField;
@@ -68,6 +69,7 @@ export type PatternField =
   | 'account'
   | 'gateway'
   | 'key'
+  | 'delivery'
   | 'client'
   | 'upstream'
   | 'id';

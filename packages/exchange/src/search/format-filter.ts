@@ -41,6 +41,8 @@ const formatTerm = (term: Term): string => {
       return `outcome:${term.outcome}`;
     case 'action':
       return `action:${term.action}`;
+    case 'credential':
+      return `credential:${term.credential}`;
     case 'compare':
       return `${term.field}:${term.comparison === '=' ? '' : term.comparison}${formatNumber(term.field, term.value)}`;
     case 'range':

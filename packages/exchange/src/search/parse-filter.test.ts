@@ -54,6 +54,7 @@ describe('values', () => {
     ['method:post', { kind: 'method', method: 'POST' }],
     ['outcome:Mocked', { kind: 'outcome', outcome: 'mocked' }],
     ['action:forward', { kind: 'action', action: 'Forward' }],
+    ['credential:signature', { kind: 'credential', credential: 'signature' }],
     ['status:404', { kind: 'compare', field: 'status', comparison: '=', value: 404 }],
     ['status:=404', { kind: 'compare', field: 'status', comparison: '=', value: 404 }],
     ['status:>=500', { kind: 'compare', field: 'status', comparison: '>=', value: 500 }],

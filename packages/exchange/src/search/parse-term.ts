@@ -1,7 +1,7 @@
-import type { Action, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, Method, Outcome } from '@standin/contract';
 import { listText } from '@standin/contract/list-text';
 import { FIELDS, HEADER_PREFIXES, headerField, headerNameText, isPlainField, nearest, suggestField } from './fields.ts';
-import type { Field, PlainField } from './fields.ts';
+import type { ChoiceField, Field, PlainField } from './fields.ts';
 import { FILTER_LIMITS } from './filter.ts';
 import type { ContainsField, NumberField, Pattern, PatternField, Term } from './filter.ts';
 import type { Token, ValueToken } from './lexer.ts';
@@ -72,7 +72,7 @@ const parseField = (name: PlainField, value: ValueToken, text: string): Term => 
   const written = textOf(value);
   switch (FIELDS[name].kind) {
     case 'choice':
-      return parseChoice(name as 'method' | 'outcome' | 'action', value);
+      return parseChoice(name as ChoiceField, value);
     case 'status':
       return parseStatusValue(written) ?? refuse(value, statusAdvice(written));
     case 'duration':
@@ -121,7 +121,7 @@ const statusAdvice = (written: string): string => {
   return forms;
 };
 
-const parseChoice = (field: 'method' | 'outcome' | 'action', value: ValueToken): Term => {
+const parseChoice = (field: ChoiceField, value: ValueToken): Term => {
   const written = textOf(value);
   const values = FIELDS[field].values ?? [];
   const found = values.find((choice) => choice.toLowerCase() === written.toLowerCase());
@@ -137,6 +137,8 @@ const parseChoice = (field: 'method' | 'outcome' | 'action', value: ValueToken):
       return { kind: 'outcome', outcome: found as Outcome };
     case 'action':
       return { kind: 'action', action: found as Action };
+    case 'credential':
+      return { kind: 'credential', credential: found as Credential };
   }
 };
 

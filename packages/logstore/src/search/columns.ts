@@ -22,6 +22,7 @@ export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
   account: { sql: 'account', frozen: true },
   gateway: { sql: 'gateway', frozen: true },
   key: { sql: 'key_fingerprint', frozen: true },
+  delivery: { sql: 'delivery_id', frozen: true, latin1: true },
   client: { sql: 'client_address', frozen: true },
   upstream: { sql: 'upstream_url', frozen: false },
   id: { sql: 'toString(id)', frozen: true },

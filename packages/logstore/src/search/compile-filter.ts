@@ -94,6 +94,8 @@ const compileTerm = (term: Term, params: Params): CompiledCondition => {
       return { sql: `(outcome = ${params.text(term.outcome)})`, frozen: false };
     case 'action':
       return { sql: `(action = ${params.text(term.action)})`, frozen: true };
+    case 'credential':
+      return { sql: `(credential = ${params.text(term.credential)})`, frozen: true };
     case 'compare':
     case 'range':
       return number(term, params);

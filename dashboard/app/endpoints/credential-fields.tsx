@@ -1,0 +1,128 @@
+import { HMAC_ALGORITHMS, HMAC_ENCODINGS, SIGNATURE_SCHEMES } from '@standin/contract';
+import { Field } from '../ui/field.tsx';
+import { Input, Select } from '../ui/input.tsx';
+import { RadioCards } from '../ui/radio-cards.tsx';
+import { credentialName, type CredentialField } from './credential-values.ts';
+import type { FieldsProps } from './mock-fields.tsx';
+import { SCHEMES } from './schemes.ts';
+
+const CREDENTIALS = [
+  { value: '', label: 'API key', hint: 'Requests need the account’s key in the x-api-key header.' },
+  {
+    value: 'Signature',
+    label: 'Signature or API key',
+    hint: 'For providers that sign their requests and can’t set headers. The account must allow signatures.',
+  },
+];
+
+/** Includes a type that this version does not know, so that saving the form keeps it. */
+const choicesFor = (type: string) =>
+  CREDENTIALS.some(({ value }) => value === type)
+    ? CREDENTIALS
+    : [...CREDENTIALS, { value: type, label: type, hint: 'Can be edited only in the manifest.' }];
+
+const Choices = ({ options, empty }: { readonly options: readonly string[]; readonly empty: string }) => (
+  <>
+    <option value="">{empty}</option>
+    {options.map((option) => (
+      <option key={option}>{option}</option>
+    ))}
+  </>
+);
+
+/** Fields for what authenticates requests. Only those for the selected scheme are shown, even without scripts. */
+export const CredentialFields = ({ values: { credential }, errorsOf }: FieldsProps) => {
+  const text = (field: CredentialField, placeholder: string) => ({
+    ...{ mono: true, name: credentialName(field), defaultValue: credential[field], placeholder },
+  });
+  const errors = (field: CredentialField) => errorsOf(credentialName(field));
+  return (
+    <>
+      <RadioCards
+        legend="Authentication"
+        name={credentialName('type')}
+        choices={choicesFor(credential.type)}
+        defaultValue={credential.type}
+        errors={[...errors('type'), ...errorsOf('spec.credential'), ...errorsOf('spec.credential.signature')]}
+      />
+      <div data-credential className="flex flex-col gap-4">
+        <Field label="Scheme" errors={errors('signature.scheme')}>
+          <Select name={credentialName('signature.scheme')} defaultValue={credential['signature.scheme']}>
+            {SIGNATURE_SCHEMES.map((scheme) => (
+              <option key={scheme} value={scheme}>
+                {SCHEMES[scheme].label}
+              </option>
+            ))}
+          </Select>
+        </Field>
+        {SIGNATURE_SCHEMES.map((scheme) => (
+          <p key={scheme} data-scheme={scheme} className="text-small text-muted">
+            Where to find the secret: {SCHEMES[scheme].secret}
+          </p>
+        ))}
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field
+            label="Secret"
+            hint="The Kubernetes Secret that contains it. Must have the label standin.dev/signing-secret: “true”."
+            errors={[...errors('signature.secretRefs[0].name'), ...errorsOf('spec.credential.signature.secretRefs')]}
+          >
+            <Input {...text('signature.secretRefs[0].name', 'webhook-secret')} />
+          </Field>
+          <Field label="Data key" errors={errors('signature.secretRefs[0].key')}>
+            <Input {...text('signature.secretRefs[0].key', 'current')} />
+          </Field>
+          <Field
+            label="Second secret"
+            optional
+            hint="Also accepted, while you replace the secret at the provider."
+            errors={errors('signature.secretRefs[1].name')}
+          >
+            <Input {...text('signature.secretRefs[1].name', 'webhook-secret')} />
+          </Field>
+          <Field label="Data key of the second secret" optional errors={errors('signature.secretRefs[1].key')}>
+            <Input {...text('signature.secretRefs[1].key', 'next')} />
+          </Field>
+        </div>
+        <div data-scheme="timed" className="max-w-64">
+          <Field
+            label="Tolerance"
+            optional
+            hint="How old a signature may be, for example 5m."
+            errors={errors('signature.tolerance')}
+          >
+            <Input {...text('signature.tolerance', '5m')} />
+          </Field>
+        </div>
+        <div data-scheme="HMAC" className="grid gap-4 sm:grid-cols-2">
+          <Field label="Header" errors={errors('signature.hmac.header')}>
+            <Input {...text('signature.hmac.header', 'x-signature')} />
+          </Field>
+          <Field label="Prefix" optional errors={errors('signature.hmac.prefix')}>
+            <Input {...text('signature.hmac.prefix', 'sha256=')} />
+          </Field>
+          <Field label="Algorithm" optional errors={errors('signature.hmac.algorithm')}>
+            <Select
+              name={credentialName('signature.hmac.algorithm')}
+              defaultValue={credential['signature.hmac.algorithm']}
+            >
+              <Choices options={HMAC_ALGORITHMS} empty="SHA256 (default)" />
+            </Select>
+          </Field>
+          <Field label="Encoding" optional errors={errors('signature.hmac.encoding')}>
+            <Select
+              name={credentialName('signature.hmac.encoding')}
+              defaultValue={credential['signature.hmac.encoding']}
+            >
+              <Choices options={HMAC_ENCODINGS} empty="Hex (default)" />
+            </Select>
+          </Field>
+        </div>
+        <div data-scheme="Token">
+          <Field label="Header" errors={errors('signature.token.header')}>
+            <Input {...text('signature.token.header', 'x-gitlab-token')} />
+          </Field>
+        </div>
+      </div>
+    </>
+  );
+};

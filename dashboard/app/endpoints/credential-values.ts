@@ -1,0 +1,98 @@
+import { isRecord, LIMITS, TIMESTAMP_SCHEMES } from '@standin/contract';
+import { textOf } from './condition-values.ts';
+import type { FormReader } from './form-reader.ts';
+
+const CREDENTIAL = 'spec.credential';
+
+/** The values of `spec.credential`, as paths in it. All except `type` are in `signature`. */
+const FIELDS = [
+  'type',
+  'signature.scheme',
+  'signature.secretRefs[0].name',
+  'signature.secretRefs[0].key',
+  'signature.secretRefs[1].name',
+  'signature.secretRefs[1].key',
+  'signature.tolerance',
+  'signature.hmac.header',
+  'signature.hmac.algorithm',
+  'signature.hmac.encoding',
+  'signature.hmac.prefix',
+  'signature.token.header',
+] as const;
+export type CredentialField = (typeof FIELDS)[number];
+
+/** The type is empty if requests need the API key. */
+export type CredentialValues = Readonly<Record<CredentialField, string>>;
+
+const fromFields = (read: (field: CredentialField) => string): CredentialValues =>
+  Object.fromEntries(FIELDS.map((field) => [field, read(field)])) as CredentialValues;
+
+export const NO_CREDENTIAL: CredentialValues = { ...fromFields(() => ''), 'signature.scheme': 'GitHub' };
+
+/** Returns the name of a form field. */
+export const credentialName = (field: CredentialField): string => `${CREDENTIAL}.${field}`;
+
+export const readCredential = (reader: FormReader): CredentialValues =>
+  fromFields((field) => {
+    const text = reader.text(credentialName(field));
+    // Spaces can be part of a prefix.
+    return field === 'signature.hmac.prefix' ? text : text.trim();
+  });
+
+/** Returns the paths that errors can be assigned to. */
+export const credentialFields = (): string[] => [
+  CREDENTIAL,
+  `${CREDENTIAL}.signature`,
+  `${CREDENTIAL}.signature.secretRefs`,
+  ...FIELDS.map(credentialName),
+];
+
+const valueAt = (value: unknown, path: string): unknown =>
+  path
+    .split(/[.[\]]+/)
+    .filter((name) => name !== '')
+    .reduce<unknown>((part, name) => {
+      if (Array.isArray(part)) return part[Number(name)] as unknown;
+      return isRecord(part) ? part[name] : undefined;
+    }, value);
+
+/** Converts `credential`, as written, to the values of the form. */
+export const credentialValuesOf = (credential: unknown): CredentialValues =>
+  isRecord(credential) ? fromFields((field) => textOf(valueAt(credential, field))) : NO_CREDENTIAL;
+
+const optional = (name: string, value: string): Readonly<Record<string, string>> =>
+  value === '' ? {} : { [name]: value };
+
+/** Returns the secrets that are filled in. The first one is always included, so that its errors are shown. */
+const secretRefsOf = (values: CredentialValues) =>
+  Array.from({ length: LIMITS.signingSecretsMax }, (_, index) => ({
+    name: values[`signature.secretRefs[${index as 0 | 1}].name`],
+    key: values[`signature.secretRefs[${index as 0 | 1}].key`],
+  })).filter(({ name, key }, index) => index === 0 || name !== '' || key !== '');
+
+/** Returns the `credential` field, or nothing. `saved` is returned if its type is one that the form does not know. */
+export const toCredential = (values: CredentialValues, saved: unknown): { readonly credential?: unknown } => {
+  const { type } = values;
+  if (type === '') return {};
+  if (type !== 'Signature') return { credential: saved };
+  const scheme = values['signature.scheme'];
+  const isTimed = TIMESTAMP_SCHEMES.some((timed) => timed === scheme);
+  const hmac = {
+    header: values['signature.hmac.header'],
+    ...optional('algorithm', values['signature.hmac.algorithm']),
+    ...optional('encoding', values['signature.hmac.encoding']),
+    ...optional('prefix', values['signature.hmac.prefix']),
+  };
+  return {
+    credential: {
+      type,
+      signature: {
+        scheme,
+        secretRefs: secretRefsOf(values),
+        ...(isTimed && optional('tolerance', values['signature.tolerance'])),
+        ...(scheme === 'HMAC' && { hmac }),
+        ...(scheme === 'Token' && { token: { header: values['signature.token.header'] } }),
+      },
+    },
+  };
+};

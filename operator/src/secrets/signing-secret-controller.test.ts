@@ -1,0 +1,191 @@
+import { LIMITS, SourceError, type SigningSecret } from '@standin/contract';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import type { SecretState, Verdict } from '../translate/index.ts';
+import { SigningSecretController } from './signing-secret-controller.ts';
+
+const POLL_MS = 1_000;
+
+let source: MemorySource;
+let verdicts: Verdict[];
+let states: Map<string, SecretState>;
+let flushes: number;
+let reads: string[];
+let secrets: SigningSecretController;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  source = new MemorySource();
+  reads = [];
+  source.disturb = (call, name) => {
+    if (call === 'readSigningSecret') reads.push(name);
+  };
+  verdicts = [];
+  states = new Map();
+  flushes = 0;
+  secrets = new SigningSecretController({
+    ...{ source, pollMs: POLL_MS, logger: pino({ level: 'silent' }) },
+    translator: { verdicts: () => verdicts },
+    desired: {
+      setSecret: (namespace, name, state) => {
+        if (state === undefined) states.delete(`${namespace}/${name}`);
+        else states.set(`${namespace}/${name}`, state);
+      },
+      flush: () => (flushes += 1),
+    },
+  });
+});
+afterEach(async () => {
+  await secrets.stop();
+  vi.useRealTimers();
+});
+
+const secret = (version: string, data: Readonly<Record<string, string>>, isLabelled = true): SigningSecret => ({
+  ...{ version, isLabelled },
+  data: new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value)])),
+});
+const verdict = (uid: string, ...secretNames: string[]): Verdict => ({
+  ...{ ref: { kind: 'Endpoint', namespace: 'team', name: uid }, uid, generation: 1, configKey: undefined, status: {} },
+  accepted: { ok: true, reason: 'Accepted', message: '' },
+  resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: '' },
+  ...(secretNames.length > 0 && { secretNames }),
+});
+const textOf = (id: string): string | undefined => {
+  const value = secrets.valueOf(id);
+  return value && Buffer.from(value).toString();
+};
+const lead = async (): Promise<void> => {
+  await secrets.prepare(new AbortController().signal);
+  secrets.start();
+};
+const poll = () => vi.advanceTimersByTimeAsync(POLL_MS);
+
+describe('the values of a Secret', () => {
+  const read = async (data: Readonly<Record<string, string>>): Promise<SecretState | undefined> => {
+    source.signingSecrets.set('gh', secret('7', data));
+    verdicts = [verdict('a', 'gh')];
+    await lead();
+    return states.get('team/gh');
+  };
+
+  test('are known by id, and their state does not contain them', async () => {
+    const state = await read({ current: 'sesame', previous: 'open' });
+    expect(state).toEqual({
+      ...{ kind: 'found', isLabelled: true, version: '7' },
+      values: new Map([
+        ['current', { id: 'team/gh/current@7' }],
+        ['previous', { id: 'team/gh/previous@7' }],
+      ]),
+    });
+    expect([textOf('team/gh/current@7'), textOf('team/gh/previous@7'), textOf('team/gh/current@6')]).toEqual([
+      'sesame',
+      'open',
+      undefined,
+    ]);
+  });
+
+  test.each([
+    ['an empty value', '', 'is empty'],
+    ['the longest value', 'x'.repeat(LIMITS.signingSecretBytesMax), undefined],
+    [
+      'a value that is too long',
+      'x'.repeat(LIMITS.signingSecretBytesMax + 1),
+      'has 4097 bytes, more than the maximum of 4096',
+    ],
+    ['text with a line break at its end', 'sesame\n', 'ends with a line break'],
+    ['text with a line break inside', 'open\nsesame', undefined],
+    ['bytes that end like a line break', '\u0001\n', undefined],
+  ])('are judged: %s', async (_what, value, problem) => {
+    const state = await read({ current: value });
+    const judged = state?.kind === 'found' ? state.values.get('current') : undefined;
+    expect(judged).toEqual(problem === undefined ? { id: 'team/gh/current@7' } : { problem });
+    expect(textOf('team/gh/current@7')).toBe(problem === undefined ? value : undefined);
+  });
+});
+
+describe('a term', () => {
+  beforeEach(() => {
+    source.signingSecrets.set('gh', secret('1', { k: 'one' }));
+    verdicts = [verdict('a', 'gh'), verdict('b', 'gh', 'other'), verdict('c')];
+  });
+
+  test('begins when each Secret has been read once', async () => {
+    await lead();
+    expect(reads.sort()).toEqual(['gh', 'other']);
+    expect([flushes, secrets.isComplete()]).toEqual([1, true]);
+    expect(states.get('team/other')).toEqual({ kind: 'missing' });
+  });
+
+  test('does not begin while the API server is unavailable', async () => {
+    source.disturb = () => {
+      throw new SourceError('Unavailable', 'try later');
+    };
+    await expect(lead()).rejects.toThrow('try later');
+  });
+
+  test('begins although a permission is missing, and reports it', async () => {
+    source.disturb = () => {
+      throw new SourceError('Forbidden', 'no verb get');
+    };
+    await lead();
+    expect(states.get('team/gh')).toEqual({
+      kind: 'unreadable',
+      message: 'the operator lacks a permission (no verb get)',
+    });
+  });
+
+  test('follows a Secret that changes, loses its label, and is deleted', async () => {
+    await lead();
+    source.signingSecrets.set('gh', secret('2', { k: 'two' }));
+    await poll();
+    expect([textOf('team/gh/k@1'), textOf('team/gh/k@2')]).toEqual([undefined, 'two']);
+    source.signingSecrets.set('gh', secret('3', {}, false));
+    await poll();
+    expect(states.get('team/gh')).toMatchObject({ isLabelled: false });
+    expect(textOf('team/gh/k@2')).toBeUndefined();
+    source.signingSecrets.delete('gh');
+    await poll();
+    expect(states.get('team/gh')).toEqual({ kind: 'missing' });
+  });
+
+  test('keeps a Secret while a permission is missing', async () => {
+    await lead();
+    source.disturb = () => {
+      throw new SourceError('Forbidden', 'no verb get');
+    };
+    await poll();
+    expect(textOf('team/gh/k@1')).toBe('one');
+    expect(states.get('team/gh')).toMatchObject({ kind: 'found' });
+  });
+
+  test('reads the Secret of a new Endpoint at once, and is not complete before', async () => {
+    await lead();
+    secrets.translated({ verdicts: [verdict('d', 'new')] });
+    expect(secrets.isComplete()).toBe(false);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(secrets.isComplete()).toBe(true);
+  });
+
+  test('forgets a Secret when no Endpoint refers to it', async () => {
+    await lead();
+    secrets.translated({ verdicts: [verdict('a')] });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(textOf('team/gh/k@1')).toBe('one');
+    secrets.removed({
+      ...source.put('Endpoint', 'b', {}),
+      metadata: { ...source.object('Endpoint', 'b').metadata, uid: 'b' },
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect([textOf('team/gh/k@1'), states.size]).toEqual([undefined, 0]);
+    reads = [];
+    await poll();
+    expect(reads).toEqual([]);
+  });
+
+  test('forgets all Secrets at its end', async () => {
+    await lead();
+    await secrets.stop();
+    expect([textOf('team/gh/k@1'), states.size]).toEqual([undefined, 0]);
+  });
+});

@@ -1,0 +1,35 @@
+import { LIMITS, type SigningSecret } from '@standin/contract';
+import { secretId } from '../keys/key-changes.ts';
+import type { SecretState } from '../translate/index.ts';
+
+/** A Secret as it was read: what `translate` may know about it, and the values. */
+export interface ReadSecret {
+  readonly state: SecretState;
+  /** The usable values by id. */
+  readonly values: ReadonlyMap<string, Uint8Array>;
+}
+
+/** Judges the values of a Secret. */
+export const readValues = (namespace: string, name: string, secret: SigningSecret | undefined): ReadSecret => {
+  if (secret === undefined) return { state: { kind: 'missing' }, values: new Map() };
+  const { isLabelled, version, data } = secret;
+  const judged = new Map<string, { readonly id: string } | { readonly problem: string }>();
+  const values = new Map<string, Uint8Array>();
+  for (const [key, value] of data) {
+    const problem = problemOf(value);
+    const id = secretId({ namespace, name, key, version });
+    judged.set(key, problem === undefined ? { id } : { problem });
+    if (problem === undefined) values.set(id, value);
+  }
+  return { state: { kind: 'found', isLabelled, version, values: judged }, values };
+};
+
+const ENDS_WITH_LINE_BREAK = /^[\x20-\x7e]*[\r\n]+$/;
+
+/** Returns why a value cannot be a signing secret, or undefined if it can. Only text can end with a line break by mistake. */
+const problemOf = (value: Uint8Array): string | undefined => {
+  const { signingSecretBytesMax: max } = LIMITS;
+  if (value.length === 0) return 'is empty';
+  if (value.length > max) return `has ${value.length} bytes, more than the maximum of ${max}`;
+  return ENDS_WITH_LINE_BREAK.test(Buffer.from(value).toString('latin1')) ? 'ends with a line break' : undefined;
+};

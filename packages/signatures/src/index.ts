@@ -1,0 +1,3 @@
+export * from './secret-headers.ts';
+export * from './signing-key.ts';
+export * from './verify.ts';
