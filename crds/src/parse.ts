@@ -34,7 +34,13 @@ export interface Specs {
 export type ParsedObject = { readonly [K in Kind]: { readonly kind: K; readonly spec: Specs[K] } }[Kind];
 
 export type ParseResult =
-  { readonly ok: true; readonly value: ParsedObject } | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: true; readonly value: ParsedObject }
+  | {
+      readonly ok: false;
+      readonly problems: readonly Problem[];
+      /** Whether the spec has an unknown field, or an unknown value of an enumeration, as an object of a later version may have. */
+      readonly isMaybeLater: boolean;
+    };
 
 /**
  * Checks an object as the API server would with `--validate=strict`. Ignores `status`, which belongs to the operator, and the
@@ -51,7 +57,7 @@ export const parseObject = (object: unknown): ParseResult => {
   });
   // This is not `push(...)`, because a malformed object can have more problems than a call can have arguments.
   const problems = spec.success ? own : own.concat(spec.error.issues.flatMap(problemsOf));
-  if (!spec.success || problems.length > 0) return failed(problems);
+  if (!spec.success || problems.length > 0) return failed(problems, spec.error?.issues.some(isUnknown));
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
 };
 
@@ -73,7 +79,14 @@ const withoutNulls = (value: unknown, depth = 0): unknown => {
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, depth + 1)]));
 };
 
-const failed = (problems: readonly Problem[]): ParseResult => ({ ok: false, problems });
+const failed = (problems: readonly Problem[], isMaybeLater = false): ParseResult => ({
+  ok: false,
+  problems,
+  isMaybeLater,
+});
+
+const isUnknown = (issue: Issue): boolean =>
+  issue.code === 'unrecognized_keys' || (issue.code === 'invalid_value' && issue.message !== REQUIRED);
 
 const kindOf = ({ apiVersion, kind }: Record<string, unknown>): Kind | Problem => {
   if (apiVersion !== GROUP_VERSION) {
@@ -134,10 +147,10 @@ const messageOf = (issue: RawIssue): string | undefined => {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined
-        ? 'Required value'
+        ? REQUIRED
         : `must be of type ${TYPE_NAMES[issue.expected] ?? issue.expected}: "${typeName(issue.input)}"`;
     case 'invalid_value':
-      return issue.input === undefined ? 'Required value' : unsupported(issue.input, issue.values);
+      return issue.input === undefined ? REQUIRED : unsupported(issue.input, issue.values);
     case 'too_big':
       return issue.origin === 'array'
         ? `Too many: ${(issue.input as unknown[]).length}: must have at most ${issue.maximum} items`
@@ -149,6 +162,7 @@ const messageOf = (issue: RawIssue): string | undefined => {
       return undefined;
   }
 };
+const REQUIRED = 'Required value';
 const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };
 
 /** Returns the type's name in JSON Schema. */

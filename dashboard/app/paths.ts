@@ -70,7 +70,9 @@ export const paths = {
   purges: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'settings', 'purges'), query),
   apiKeyValue: (params: ProjectName) => project(params, 'api-key'),
   navigation: (current?: ProjectName) => withQuery('/navigation', { ...current }),
-  previewEndpoint: (params: ProjectName) => project(params, 'preview'),
+  /** `endpoint` selects whose requests a preview can be made for. */
+  previewEndpoint: (params: ProjectName, query: { readonly endpoint?: string } = {}) =>
+    withQuery(project(params, 'preview'), query),
   events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
   preferences: () => '/preferences',
   /** `to` is the path to open after the user has signed in. `reason` is a key of the notices in `routes/login.tsx`. */

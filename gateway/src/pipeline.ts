@@ -210,6 +210,8 @@ export class Pipeline {
       if (body instanceof Refusal || body === GONE) return body;
     }
     const requestUs = exchange.elapsedUs();
+    const preparing = route.endpoint.preparation.finish();
+    if (preparing !== undefined) await preparing;
     const admitting = this.#admit(authenticated, route);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     if (admitted instanceof Refusal) {

@@ -4,9 +4,11 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from '../cluster/run-command.ts';
 import { startBrowser, type WatchedPage } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { endpoint } from './dev-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
@@ -320,6 +322,19 @@ describe('changes from outside the dashboard', () => {
       expect(sent.status()).toBe(403);
     });
     expect(await manifest('managed.yaml')).toBe(owned);
+  });
+});
+
+test('the copied curl command calls an endpoint whose slug has parameters', async () => {
+  const json = { template: 'CEL', body: '{"found": "${path.id}"}' };
+  const file = path.join(run.manifests, 'find-order.yaml');
+  await writeFile(file, endpoint('find-order', { slug: '/found/{id}', method: 'GET', action: 'JSON', json }));
+  await expect.poll(async () => (await call('GET', '/found/7')).status).toBe(200);
+  await onPage(`${SHOP}/endpoints/find-order`, async (page) => {
+    await page.getByRole('button', { name: 'Copy curl command with API key' }).click();
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    await expect.poll(copied).toMatch(/^curl /);
+    expect((await runCommand('bash', ['-c', await copied()])).stdout).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"found": "1"/);
   });
 });
 

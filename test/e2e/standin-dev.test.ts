@@ -300,6 +300,8 @@ describe('standin dev', () => {
 describe('standin dev with text output', () => {
   test('the printed curl command works, and its request appears in the output', async () => {
     const { manifests, data } = await newFolders();
+    const file = path.join(manifests, 'create-order.yaml');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('slug: /v1/orders', 'slug: /v1/orders/{id}'));
     const dev = startProcess({
       name: 'standin dev',
       main: 'cli/src/main.ts',
@@ -311,13 +313,13 @@ describe('standin dev with text output', () => {
     expect(stdout).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
     const line = await dev.waitForLine('the request', (candidate) => candidate.includes('default/create-order'));
     expect(line).toMatch(
-      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}201 {2}\/v1\/orders +[\d.]+ ms {2}default\/create-order$/,
+      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}201 {2}\/v1\/orders\/1 +[\d.]+ ms {2}default\/create-order$/,
     );
     expect((await standin(['logs', '--data', data])).stdout).toBe(`${line}\n`);
     await runCommand('bash', ['-c', curl.replace(/x-api-key: \w+/, 'x-api-key: mistyped')]);
     const refused = await dev.waitForLine('the rejected request', (candidate) => candidate.includes('api_key_invalid'));
     expect(refused).toMatch(
-      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders +rejected: api_key_invalid$/,
+      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders\/1 +rejected: api_key_invalid$/,
     );
 
     expect(await dev.kill('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -337,11 +339,11 @@ describe('standin dev with text output', () => {
         '  Account default/default  x-api-key: KEY',
         '  Project default/shop     http://URL',
         '    GET     /v1/orders       list-orders',
-        '    POST    /v1/orders       create-order',
+        '    POST    /v1/orders/{id}  create-order',
         '    DELETE  /v1/orders/1001  cancel-order',
         '',
         'Try it:',
-        `  curl -i -X POST -H 'x-api-key: KEY' -d '{"try": true}' 'http://URL/v1/orders'`,
+        `  curl -i -X POST -H 'x-api-key: KEY' -d '{"try": true}' 'http://URL/v1/orders/1'`,
         '',
         'Endpoints can forward to localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.',
         `Changes to resources apply immediately. Requests appear below; npx standin logs --data ${data} lists them. Press Ctrl-C to stop.`,

@@ -31,7 +31,9 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
     .filter(({ kind }) => kind === 'Project')
     .map(({ namespace, name, uid }) => ({ namespace, name, url: String(translator.verdict(uid)?.status.url) }))
     .sort((a, b) => a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name));
-  const endpoints = served.filter((object) => object.kind === 'Endpoint');
+  const endpoints = served
+    .filter((object) => object.kind === 'Endpoint')
+    .filter(({ action }) => action.kind !== 'Withheld');
   const example = endpoints
     .toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
     .map(({ uid, method, projectUid }) => {

@@ -1,4 +1,4 @@
-import { shellQuote } from '@standin/exchange/formats';
+import { exampleUrl, shellQuote } from '@standin/exchange/formats';
 import { formatRejectedLine, formatSummaryLine } from '../logs/format-entry.ts';
 import { styled, type Line, type Output } from '../terminal.ts';
 import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';
@@ -102,5 +102,5 @@ const atMost = (lines: readonly string[]): string[] =>
 const curlOf = ({ method, url, apiKey }: NonNullable<Ready['example']>): string => {
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -d '{"try": true}'`;
   // Keys and slugs are untrusted, and both may contain quotes.
-  return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(url)}`;
+  return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(exampleUrl(url))}`;
 };

@@ -96,6 +96,20 @@ describe('the text of an explanation', () => {
   });
 });
 
+test('the text has the delay and the error of a template', async () => {
+  const delay = { type: 'Uniform', uniform: { min: '1s', max: '2s' } };
+  const json = { body: '"${request.query.a}"', template: 'CEL', delay };
+  await write('template.yaml', endpoint('template', '/template', { json }));
+  expect((await explained('/template')).slice(1)).toEqual([
+    'response  the mock in spec.json; the endpoint has no responses',
+    'template  fails for this request, so the response is a 500: body: ${request.query.a} at line 1, column 2: there is no field a',
+  ]);
+  const [, , template, shown] = await explained('/template?a=1');
+  expect(template).toBe('template  CEL: all expressions have values for this request');
+  expect(shown).toMatch(/^delay {5}[12]\.\d s \(Uniform: each request has its own\)$/);
+  await rm(path.join(folder, 'template.yaml'));
+});
+
 test('a second project has to be chosen, by name or by the URI in the path', async () => {
   await write(
     'other.yaml',

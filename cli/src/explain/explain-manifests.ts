@@ -1,12 +1,6 @@
 import type { EndpointConfig, ProjectConfig } from '@standin/contract';
 import { operatorSettings, translateManifests, translateSettings } from '@standin/operator';
-import {
-  compileConditions,
-  explain,
-  type Candidate,
-  type ExplainedRequest,
-  type Explanation,
-} from '@standin/responses';
+import { compileRules, explain, type Candidate, type ExplainedRequest, type Explanation } from '@standin/responses';
 import { PlainError } from '../plain-error.ts';
 import { missingProject, type ProjectChoice } from '../server/projects.ts';
 import { readManifests } from '../validate/read-manifests.ts';
@@ -50,7 +44,7 @@ const candidateOf = (config: EndpointConfig): Candidate[] => {
   return [
     {
       endpoint: { namespace, name, method, slug, action: action.kind },
-      responses: () => responses.map((one) => ({ name: one.name, conditions: compileConditions(one) })),
+      rules: () => compileRules(responses, action.kind === 'JSON' ? action : undefined),
     },
   ];
 };

@@ -1,4 +1,5 @@
 import type { Explanation, OtherEndpoint } from '@standin/responses';
+import { formatDuration } from '../logs/format-entry.ts';
 import { styled, type Line } from '../terminal.ts';
 
 const ACTIONS = { JSON: 'the mock in spec.json', Forward: 'the upstream in spec.forward' } as const;
@@ -13,8 +14,16 @@ const REASONS: Readonly<Record<OtherEndpoint['reason'], string>> = {
 };
 
 /** An explanation, as far as it is shown. Later versions of a server may know other conditions. */
-export interface ShownExplanation extends Omit<Explanation, 'unmatched'> {
+export interface ShownExplanation extends Omit<Explanation, 'unmatched' | 'answer'> {
   readonly unmatched: readonly { readonly name: string; readonly unmet: readonly { readonly message: string }[] }[];
+  /** Absent if the server has an earlier version. */
+  readonly answer?:
+    | {
+        readonly isTemplate: boolean;
+        readonly delay?: { readonly type: string; readonly ms: number } | undefined;
+        readonly templateError?: string | undefined;
+      }
+    | undefined;
 }
 
 /** Describes what a request gets, and why it does not get something else. */
@@ -28,6 +37,7 @@ export const formatExplanation = (explanation: ShownExplanation): readonly Line[
           field('endpoint', `${endpoint.namespace}/${endpoint.name} (${endpoint.method} ${endpoint.slug})`),
           field('response', responseText(explanation)),
         ]),
+    ...contentLines(explanation),
     ...unmatched.flatMap(({ name, unmet }) => [
       field('not', [styled('bold', name), ': ', `${unmet.length} unmet condition${unmet.length === 1 ? '' : 's'}`]),
       ...unmet.map(({ message }) => field('', message)),
@@ -35,6 +45,20 @@ export const formatExplanation = (explanation: ShownExplanation): readonly Line[
     ...otherEndpoints.map(({ namespace, name, method, slug, reason }) =>
       field('other', `${namespace}/${name} (${method} ${slug}) ${REASONS[reason]}`),
     ),
+  ];
+};
+
+const contentLines = ({ answer }: ShownExplanation): readonly Line[] => {
+  if (answer === undefined) return [];
+  const { isTemplate, templateError, delay } = answer;
+  const state =
+    templateError === undefined
+      ? 'CEL: all expressions have values for this request'
+      : `fails for this request, so the response is a 500: ${templateError}`;
+  const note = delay?.type === 'Fixed' ? '' : ` (${delay?.type}: each request has its own)`;
+  return [
+    ...(isTemplate ? [field('template', state)] : []),
+    ...(delay === undefined ? [] : [field('delay', `${formatDuration(delay.ms)}${note}`)]),
   ];
 };
 

@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from 'react';
+import { useCallback, useRef, useState, type ReactNode } from 'react';
 import type { FormErrors } from '../ui/form-errors.ts';
 import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
@@ -6,6 +6,7 @@ import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
+import { AnswerPreviewPanel } from './answer-preview-panel.tsx';
 import { CredentialFields } from './credential-fields.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
 import { ForwardFields } from './forward-fields.tsx';
@@ -23,7 +24,12 @@ export interface EndpointFormProps {
   readonly previewUrl: string;
   /** The URL of the project, which all URLs of its endpoints start with. Undefined if the operator has not accepted the project. */
   readonly projectUrl: string | undefined;
-  readonly existing?: { readonly endpoint: string; readonly generation: number };
+  readonly existing?: {
+    readonly endpoint: string;
+    readonly generation: number;
+    /** The URL of its latest requests. */
+    readonly requestsUrl: string;
+  };
   readonly isSaving: boolean;
   /** Content next to the submit button. */
   readonly children: ReactNode;
@@ -51,21 +57,30 @@ const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched
   return { errorsOf, hasErrorsIn };
 };
 
+const isTemplateSwitch = (target: EventTarget): target is HTMLInputElement =>
+  target instanceof HTMLInputElement && target.name.endsWith('.template');
+
 /** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
 export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
-  const { preview, touched, onInput } = useEndpointPreview(previewUrl, yaml, errors);
+  const form = useRef<HTMLFormElement>(null);
+  const { preview, touched, onInput, onFocus, refresh } = useEndpointPreview(previewUrl, yaml, errors);
   const { errorsOf, hasErrorsIn } = useFieldErrors(errors, preview.errors, touched);
   const [slug, setSlug] = useState(values['spec.slug']);
+  const [isPreviewOpen, setPreviewOpen] = useState(values['spec.json.template'] !== '' || values.responses.length > 0);
+  const refreshForm = useCallback(() => form.current && refresh(form.current), [refresh]);
   return (
     <Form
+      ref={form}
       method="post"
       noValidate
       onInput={({ currentTarget, target }) => {
         const { name, value } = target as HTMLInputElement;
         if (name === 'spec.slug') setSlug(value);
+        if (isTemplateSwitch(target) && target.checked) setPreviewOpen(true);
         onInput(currentTarget, name);
       }}
+      onFocus={({ currentTarget }) => onFocus(currentTarget)}
       className="grid grid-cols-1 gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,26rem)] xl:grid-cols-[minmax(0,1fr)_minmax(0,34rem)]"
     >
       {/* Enter in a field clicks the first submit button of a form, which would otherwise be one that changes a list. */}
@@ -98,13 +113,23 @@ export const EndpointForm = (props: EndpointFormProps) => {
           {children}
         </div>
       </div>
-      <section aria-label="Manifest" className="min-w-0 lg:sticky lg:top-14 lg:self-start">
-        <div className="mb-1 flex items-center justify-between">
-          <h2 className="font-medium">Manifest</h2>
-          <CopyButton text={preview.yaml} label="Copy manifest" />
-        </div>
-        <CodeView label="Manifest" language="yaml" text={preview.yaml} />
-      </section>
+      <div className="flex min-w-0 flex-col gap-4 lg:sticky lg:top-14 lg:max-h-[calc(100vh-4.5rem)] lg:self-start lg:overflow-y-auto">
+        <AnswerPreviewPanel
+          answer={preview.answer}
+          requestsUrl={existing?.requestsUrl}
+          slug={slug}
+          isOpen={isPreviewOpen}
+          onToggle={setPreviewOpen}
+          refresh={refreshForm}
+        />
+        <section aria-label="Manifest" className="min-w-0">
+          <div className="mb-1 flex items-center justify-between">
+            <h2 className="font-medium">Manifest</h2>
+            <CopyButton text={preview.yaml} label="Copy manifest" />
+          </div>
+          <CodeView label="Manifest" language="yaml" text={preview.yaml} />
+        </section>
+      </div>
     </Form>
   );
 };

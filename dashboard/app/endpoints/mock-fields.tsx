@@ -18,7 +18,7 @@ export interface FieldsProps {
 export const MockFields = ({ values, errorsOf }: FieldsProps) => {
   const [isTemplate, setIsTemplate] = useState(values['spec.json.template'] !== '');
   return (
-    <div data-shows="JSON" className="flex flex-col gap-4">
+    <div data-shows="JSON" data-response="default" className="flex flex-col gap-4">
       <Field label="Status" optional errors={errorsOf('spec.json.status')} className="max-w-32">
         <Input
           name="spec.json.status"

@@ -53,7 +53,7 @@ export const ResponseCard = (props: ResponseCardProps) => {
     return current;
   };
   return (
-    <li className="relative rounded border border-line">
+    <li data-response={index} className="relative rounded border border-line">
       <details
         open={opened !== undefined}
         onToggle={({ currentTarget }) => {

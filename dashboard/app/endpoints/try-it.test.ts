@@ -24,6 +24,11 @@ it('the command quotes the URL and the key', () => {
   ]);
 });
 
+it('path parameters have example values, because curl reads braces as alternatives', () => {
+  const url = 'http://127.0.0.1:8080/uri/{tenant}/files/{path...}';
+  expect(tryCommand({ method: 'GET', url }, 'k')).toContain(" 'http://127.0.0.1:8080/uri/1/files/1'");
+});
+
 it('a key with control characters is rejected', () => {
   expect(() => tryCommand({ method: 'GET', url: URL }, 'k\u0003\ntouch pwned\n')).toThrow('control characters');
 });

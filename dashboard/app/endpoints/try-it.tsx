@@ -1,5 +1,5 @@
 import { hasControls } from '@standin/contract';
-import { shellQuote } from '@standin/exchange/formats';
+import { exampleUrl, shellQuote } from '@standin/exchange/formats';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
@@ -10,13 +10,13 @@ interface Tried {
 }
 
 /**
- * Returns a curl command that calls an endpoint. Quotes the key and the URL, because other users may have chosen the key and the
+ * Returns a curl command that calls an endpoint, with an example value for each path parameter. Quotes the key and the URL, because other users may have chosen the key and the
  * path. Throws if the key contains control characters.
  */
 export const tryCommand = ({ method, url }: Tried, apiKey: string): string => {
   if (hasControls(apiKey)) throw new Error('the API key contains control characters');
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;
-  return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(url)}`;
+  return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(exampleUrl(url))}`;
 };
 
 export interface TryItProps extends Tried {

@@ -1,10 +1,14 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
+import type { AnswerPreview } from '../../src/endpoints/preview-answer.ts';
 import { NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
+import { PREVIEW_FIELDS } from './preview-fields.ts';
 
-/** The manifest that the server generates from a form, and the errors in the form. */
+/** What the server makes of a form: the manifest, the errors in the form, and the response to the selected request. */
 export interface EndpointPreview {
   readonly yaml: string;
   readonly errors: FormErrors;
+  /** Undefined if the form selects no request. */
+  readonly answer?: AnswerPreview | { readonly unavailable: string } | undefined;
 }
 
 const PAUSE_MS = 150;
@@ -24,12 +28,13 @@ export const useEndpointPreview = (url: string, yaml: string, errors: FormErrors
     setLast(errors);
     // The response to a submission is newer than the preview, so it replaces the preview.
     if (errors !== undefined) {
-      setPreview({ yaml, errors });
+      setPreview((before) => ({ ...before, yaml, errors }));
       setTouched(NONE);
     }
   }
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const asking = useRef<AbortController>(undefined);
+  const edited = useRef('');
 
   useEffect(
     () => () => {
@@ -46,17 +51,18 @@ export const useEndpointPreview = (url: string, yaml: string, errors: FormErrors
       asking.current = controller;
       const body = new URLSearchParams();
       for (const [name, value] of new FormData(form)) if (typeof value === 'string') body.append(name, value);
+      body.append(PREVIEW_FIELDS.edited, edited.current);
       const response = await fetch(url, { method: 'POST', body, signal: controller.signal });
       if (response.ok) setPreview((await response.json()) as EndpointPreview);
     },
     [url],
   );
 
-  const onInput = useCallback(
-    (form: HTMLFormElement, field: string): void => {
-      setTouched((before) => (before.has(field) ? before : new Set([...before, field])));
+  const refresh = useCallback(
+    (form: HTMLFormElement): void => {
       clearTimeout(timer.current);
       timer.current = setTimeout(() => {
+        edited.current = editedIn(form) ?? edited.current;
         // Keep the current preview. If the server is unavailable, the user sees an error when saving.
         ask(form).catch(() => undefined);
       }, PAUSE_MS);
@@ -64,5 +70,29 @@ export const useEndpointPreview = (url: string, yaml: string, errors: FormErrors
     [ask],
   );
 
-  return { preview, touched, onInput };
+  const onInput = useCallback(
+    (form: HTMLFormElement, field: string): void => {
+      setTouched((before) => (before.has(field) ? before : new Set([...before, field])));
+      refresh(form);
+    },
+    [refresh],
+  );
+
+  /** Updates the preview if the focus has moved to another response. */
+  const onFocus = useCallback(
+    (form: HTMLFormElement): void => {
+      const now = editedIn(form);
+      if (now !== undefined && now !== edited.current) refresh(form);
+    },
+    [refresh],
+  );
+
+  return { preview, touched, onInput, onFocus, refresh };
+};
+
+/** Returns the index of the response that has the focus, or `default`. Returns undefined if none has it. */
+const editedIn = (form: HTMLFormElement): string | undefined => {
+  const { activeElement } = document;
+  const response = activeElement?.closest<HTMLElement>('[data-response]');
+  return response && form.contains(response) ? response.dataset['response'] : undefined;
 };

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { RequestExplanation } from '../../src/requests/explain-request.ts';
 import type { RequestName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { Link, useFetcher } from '../remix.ts';
 import { MethodName } from '../ui/badge.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -52,6 +53,7 @@ const Contents = ({ explanation, exchange }: ExplanationProps) => {
           </dd>
           <dt>Response</dt>
           <dd className="min-w-0 break-words">{responseText(explanation)}</dd>
+          <Content answer={explanation.answer} />
         </dl>
       )}
       {unmatched.length > 0 && (
@@ -89,6 +91,35 @@ const Contents = ({ explanation, exchange }: ExplanationProps) => {
     </>
   );
 };
+
+/** The template and the delay of the response. */
+const Content = ({ answer }: Pick<RequestExplanation, 'answer'>) => (
+  <>
+    {answer?.isTemplate === true && (
+      <>
+        <dt>Template</dt>
+        <dd className="min-w-0 [overflow-wrap:anywhere]">
+          {answer.templateError === undefined ? (
+            'All expressions have values for this request.'
+          ) : (
+            <>
+              Fails for this request, so the response is a 500: <bdi>{answer.templateError}</bdi>
+            </>
+          )}
+        </dd>
+      </>
+    )}
+    {answer?.delay !== undefined && (
+      <>
+        <dt>Delay</dt>
+        <dd className="tabular-nums">
+          {formatDuration(answer.delay.ms)}
+          {answer.delay.type !== 'Fixed' && ` (${answer.delay.type}: each request has its own)`}
+        </dd>
+      </>
+    )}
+  </>
+);
 
 interface EndpointLineProps extends Pick<ExplanationProps, 'exchange'> {
   readonly endpoint: NonNullable<RequestExplanation['endpoint']>;

@@ -68,7 +68,11 @@ const EditEndpoint = () => {
         yaml={refused?.yaml ?? opened.yaml}
         previewUrl={paths.previewEndpoint(params)}
         projectUrl={loaded.projectUrl}
-        existing={{ endpoint: params.endpoint, generation: opened.generation }}
+        existing={{
+          endpoint: params.endpoint,
+          generation: opened.generation,
+          requestsUrl: paths.previewEndpoint(params, { endpoint: params.endpoint }),
+        }}
         isSaving={isSaving}
       >
         <Link to={paths.endpoint(params)} className={buttonClass('ghost')}>

@@ -1,19 +1,40 @@
-import type { ActionFunctionArgs } from '@remix-run/node';
+import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { openLog } from '../../src/projects/projects.ts';
+import { previewOf } from '../endpoints/preview-answer.server.ts';
 import type { EndpointPreview } from '../endpoints/use-endpoint-preview.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
+import { toTrafficRow } from '../requests/traffic-row.ts';
 import { projectParams } from './params.server.ts';
 
-/** Returns the manifest for a form and the problems that the API server reports. Writes nothing. */
-export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+/** The number of requests to choose from. */
+const REQUESTS_MAX = 20;
+
+/** Returns the latest captured requests of `?endpoint=NAME`, for the preview of its responses. */
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+  const endpoint = new URL(request.url).searchParams.get('endpoint') ?? '';
+  const reading = openLog(backend, projectParams(params)).then(async (log) => ({
+    requests: (await log.summaries({ endpoint, limit: REQUESTS_MAX })).map(toTrafficRow),
+  }));
+  return respondOrUnavailable(reading.catch((error: unknown) => ({ unavailable: refusalOf(error) })));
+};
+
+/** Returns the manifest for a form, the problems that the API server reports, and the response to a request. Writes nothing. */
+export const action = async ({ request, params, context }: ActionFunctionArgs) => {
+  const { backend } = context;
   const names = projectParams(params);
   const form = await request.formData();
   const endpoint = form.get('endpoint');
   const before =
     typeof endpoint === 'string' && endpoint !== '' ? await getEndpoint(backend, { ...names, endpoint }) : undefined;
   const draft = draftOf(form, names, before);
-  const { errors } = await applyDraft(backend, draft, before, true);
-  const preview: EndpointPreview = { yaml: manifestYaml(draft.object, backend.mode), errors };
+  const [{ errors }, answer] = await Promise.all([
+    applyDraft(backend, draft, before, true),
+    previewOf(context, names, form, draft),
+  ]);
+  const preview: EndpointPreview = { yaml: manifestYaml(draft.object, backend.mode), errors, answer };
   return Response.json(preview);
 };

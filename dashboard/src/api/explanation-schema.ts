@@ -32,6 +32,23 @@ export const explanationSchema = z
       .string()
       .optional()
       .describe('Name of the response that would be returned now. Absent if the action of the endpoint would respond.'),
+    answer: z
+      .object({
+        isTemplate: z.boolean().describe('Whether expressions in the body and in headers are evaluated.'),
+        delay: z
+          .object({
+            type: z.string().describe('Fixed, Uniform or LogNormal.'),
+            ms: z.number().nonnegative().describe('The delay for this request, in milliseconds.'),
+          })
+          .optional()
+          .describe('Absent if the response is not delayed.'),
+        templateError: z
+          .string()
+          .optional()
+          .describe('Why the template cannot be rendered for this request. The response would be a 500.'),
+      })
+      .optional()
+      .describe('How the content of the response would be made. Absent if an upstream would respond.'),
     unmatched: z
       .array(
         z.object({

@@ -1,6 +1,6 @@
 import { ACTIONS, isRecord, METHODS, type LogRow, type ResourceObject } from '@standin/contract';
-import { conditionsOf, parseObject } from '@standin/crds';
-import { compileConditions, explain, type Candidate, type Explanation } from '@standin/responses';
+import { jsonMockOf, parseObject, responsesOf } from '@standin/crds';
+import { compileRules, explain, type Candidate, type CandidateRules, type Explanation } from '@standin/responses';
 import type { Backend } from '../backend.ts';
 import { conditionsOf as statusConditionsOf } from '../resources/resource-view.ts';
 
@@ -49,19 +49,20 @@ const candidateOf = (object: ResourceObject, project: string): Candidate[] => {
   return [
     {
       endpoint: { namespace, name, generation, method, slug, action },
-      responses: () => responsesOf(object),
+      rules: () => rulesOf(object),
     },
   ];
 };
 
-/** Returns no responses if the spec is not valid, which means that the operator has not evaluated it yet. */
-const responsesOf = (object: ResourceObject): ReturnType<Candidate['responses']> => {
+/** Returns no rules if the spec is not valid, which means that the operator has not evaluated it yet. */
+const rulesOf = (object: ResourceObject): CandidateRules => {
   const parsed = parseObject(object);
-  const { responses = [] } = parsed.ok && parsed.value.kind === 'Endpoint' ? parsed.value.spec : {};
+  if (!parsed.ok || parsed.value.kind !== 'Endpoint') return { responses: [] };
+  const { spec } = parsed.value;
   try {
-    return responses.map(({ name, when }) => ({ name, conditions: compileConditions(conditionsOf(when)) }));
+    return compileRules(responsesOf(spec), spec.action === 'JSON' ? jsonMockOf(spec) : undefined);
   } catch {
-    return [];
+    return { responses: [] };
   }
 };
 

@@ -11,6 +11,7 @@ import {
 import { secretHeaders } from '@standin/signatures';
 import type { TableEntry } from '../match/routing-table.ts';
 import type { ConditionalMock, Endpoint, MockSource, SignatureCredential } from '../request/route.ts';
+import { Preparation } from '../request/preparation.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
 import { MockRenderer } from '../respond/mock-renderer.ts';
 
@@ -36,11 +37,12 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
   const credential = config.credential && credentialOf(config.credential);
   switch (action.kind) {
     case 'Withheld':
-      return { kind: 'Withheld', config, credential, pattern: anyPatternOf(slug), responses: [] };
+      return { kind: 'Withheld', config, credential, pattern: anyPatternOf(slug), responses: [], preparation: NOTHING };
     case 'JSON': {
       const pattern = patternOf(slug);
-      const responses = responsesOf(config, pattern);
-      return { kind: 'JSON', config, credential, pattern, responses, mock: mockSource(action, pattern) };
+      const [responses, mock] = [responsesOf(config), mockSource(action)];
+      const preparation = preparationOf(responses, mock, pattern);
+      return { kind: 'JSON', config, credential, pattern, responses, mock, preparation };
     }
     case 'Forward': {
       const url = URL.parse(action.url);
@@ -49,13 +51,15 @@ const compileEndpoint = (config: EndpointConfig): Endpoint => {
       }
       const pattern = patternOf(slug);
       const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
-      const fallback = action.fallback && { on: action.fallback.on, mock: mockSource(action.fallback.mock, pattern) };
+      const fallback = action.fallback && { on: action.fallback.on, mock: mockSource(action.fallback.mock) };
+      const responses = responsesOf(config);
       return {
         kind: 'Forward',
         config,
         credential,
         pattern,
-        responses: responsesOf(config, pattern),
+        responses,
+        preparation: preparationOf(responses, fallback?.mock, pattern),
         forward: action,
         urlTemplate,
         fallback,
@@ -69,21 +73,34 @@ const credentialOf = ({ signature, secretIds }: CredentialConfig): SignatureCred
   secretHeaders: secretHeaders(signature),
 });
 
-const responsesOf = (
-  { responses = [] }: EndpointConfig,
-  pattern: PathPattern | undefined,
-): readonly ConditionalMock[] =>
+const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMock[] =>
   responses.map(({ name, mock, ...conditions }) => ({
     kind: 'JSON',
     name,
     conditions: compileConditions(conditions),
-    mock: mockSource(mock, pattern),
+    mock: mockSource(mock),
   }));
 
-const mockSource = (mock: ConstructorParameters<typeof MockAnswer>[0], pattern: PathPattern | undefined): MockSource =>
-  mock.template === undefined
-    ? new MockAnswer(mock)
-    : new MockRenderer(mock, pattern === undefined ? [] : parameterNames(pattern));
+const mockSource = (mock: ConstructorParameters<typeof MockAnswer>[0]): MockSource =>
+  mock.template === undefined ? new MockAnswer(mock) : new MockRenderer(mock);
+
+/** For the many endpoints without expressions. */
+const NOTHING = new Preparation([], []);
+
+const preparationOf = (
+  responses: readonly ConditionalMock[],
+  action: MockSource | undefined,
+  pattern: PathPattern | undefined,
+): Preparation => {
+  const expressions = [
+    ...responses.flatMap(({ conditions }) => conditions.filter((condition) => condition.on === 'cel')),
+    ...[...responses.map(({ mock }) => mock), ...(action === undefined ? [] : [action])].flatMap(
+      (mock) => mock.expressions,
+    ),
+  ];
+  if (expressions.length === 0) return NOTHING;
+  return new Preparation(expressions, pattern === undefined ? [] : parameterNames(pattern));
+};
 
 /**
  * Returns the pattern of a slug that only a newer version may be able to parse, so that no less specific endpoint responds: every

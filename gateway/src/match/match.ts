@@ -8,7 +8,7 @@ import type { RoutingTable } from './routing-table.ts';
 
 const PROJECT_NOT_FOUND = new Refusal('project_not_found');
 const WITHHELD = retryLater('not_ready', {
-  detail: 'Try again later. This gateway must be updated to a newer version before it can serve the endpoint.',
+  detail: 'Try again later. The endpoint uses a feature that this version of Standin does not support.',
 });
 const NO_PARAMETERS: PathParameters = new Map();
 const OTHER_ACCOUNT = new Refusal('api_key_other_account');

@@ -10,11 +10,13 @@ import type {
 } from '@standin/contract';
 import type {
   CompiledCondition,
+  LazyExpression,
   PathParameters,
   PathPattern,
   RequestExpressions,
   UrlTemplate,
 } from '@standin/responses';
+import type { Preparation } from './preparation.ts';
 
 /** A mock response to a request. */
 export interface Mock {
@@ -33,6 +35,7 @@ export interface Mock {
 
 /** Makes the mock for each request. Checked when the configuration arrived. */
 export interface MockSource {
+  readonly expressions: readonly LazyExpression[];
   /** Returns the mock for a request. Calls `expressions` only if the mock has any. Never throws. */
   mockFor(expressions: () => RequestExpressions): Mock;
 }
@@ -67,6 +70,8 @@ interface CompiledEndpoint {
   readonly pattern: PathPattern | undefined;
   /** Tried in order before the action. */
   readonly responses: readonly ConditionalMock[];
+  /** Must be finished before conditions are checked and mocks are made. */
+  readonly preparation: Preparation;
 }
 
 /** An endpoint that is ready to serve requests. */

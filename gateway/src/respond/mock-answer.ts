@@ -28,6 +28,7 @@ const BODYLESS_STATUSES = new Set([204, 304]);
 const ONE_WRITE_BYTES_MAX = 16 * 1024;
 
 const NOTHING = Buffer.alloc(0);
+const NO_EXPRESSIONS: MockSource['expressions'] = [];
 
 const isDate = ([name]: HeaderPair): boolean => name.toLowerCase() === 'date';
 
@@ -40,6 +41,7 @@ type MockConfig = JsonMockConfig & Partial<Pick<ResponseConfig['mock'], 'bodyEnc
 export class MockAnswer implements Mock, MockSource {
   readonly outcome = 'mocked';
   readonly templateError = '';
+  readonly expressions = NO_EXPRESSIONS;
   readonly status: number;
   readonly delay: DelayConfig | undefined;
   readonly #text: string;

@@ -1,10 +1,12 @@
 import type { JsonMockConfig } from '@standin/contract';
 import {
   ExpressionError,
+  expressionsIn,
   isJsonContent,
   parseMockTemplate,
   renderMock,
   type MockTemplate,
+  type LazyExpression,
   type RequestExpressions,
 } from '@standin/responses';
 import { failureProblem } from '../request/problem.ts';
@@ -12,21 +14,22 @@ import type { Mock, MockSource } from '../request/route.ts';
 import { checkHeader, MockAnswer } from './mock-answer.ts';
 
 /**
- * Makes a mock for each request, from templates. Throws an error with a readable message if a template has a mistake, or if HTTP cannot
- * carry the mock.
+ * Makes a mock for each request, from templates. Throws an error with a readable message if a template is not valid, or if HTTP cannot
+ * carry the mock. The operator has checked the expressions.
  */
 export class MockRenderer implements MockSource {
   readonly #config: JsonMockConfig;
   readonly #template: MockTemplate;
+  readonly expressions: readonly LazyExpression[];
 
-  /** @param parameters the names of the parameters in the slug */
-  constructor(config: JsonMockConfig, parameters: readonly string[]) {
-    const parsed = parseMockTemplate(config, parameters);
+  constructor(config: JsonMockConfig) {
+    const parsed = parseMockTemplate(config);
     if (!parsed.ok) throw new Error(parsed.problems.map(({ field, message }) => `${field}: ${message}`).join('; '));
     if (config.body !== '' && isJsonContent(config.headers)) JSON.parse(parsed.template.body.skeleton);
     for (const { name, value } of parsed.template.headers) checkHeader(name, value.texts.join(''));
     this.#config = config;
     this.#template = parsed.template;
+    this.expressions = expressionsIn(parsed.template);
   }
 
   mockFor(expressions: () => RequestExpressions): Mock {

@@ -7,7 +7,7 @@ import type {
   ValueCondition,
 } from '@standin/contract';
 import { configKey } from '@standin/contract';
-import { compileConditions, explain } from '@standin/responses';
+import { compileRules, explainContent } from '@standin/responses';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compile } from '../config/compile.ts';
@@ -33,16 +33,24 @@ const cel = fc.constantFrom(
   'random(0, 1) == 1',
 );
 const conditionsOf = { pathParams: conditions, headers: conditions, queryParams: conditions };
-const mock = { status: 200, headers: [], body: '', bodyEncoding: 'utf8' as const };
+const verbatim = { status: 200, headers: [], body: '{"a": "${uuid()}"}', bodyEncoding: 'utf8' as const };
+const template = (body: string, status = 200) => ({ ...verbatim, status, body, template: 'CEL' as const });
+const mock: fc.Arbitrary<ResponseConfig['mock']> = fc.constantFrom(
+  verbatim,
+  template('["${uuid()}", "${fake(\'person.fullName\')}", ${random(1, 1000000)}]', 201),
+  template('{"a": "${request.query.a}"}'),
+  template('"${now} ${requestId} ${endpoint} ${project}"', 204),
+);
 const responses: fc.Arbitrary<ResponseConfig[]> = fc
-  .array(fc.record({ ...conditionsOf, cel }, { requiredKeys: ['pathParams', 'headers', 'queryParams'] }), {
-    maxLength: 4,
-  })
-  .map((items) => items.map((item, index) => ({ ...item, name: `r${index}`, mock })));
+  .array(
+    fc.record({ ...conditionsOf, mock, cel }, { requiredKeys: ['pathParams', 'headers', 'queryParams', 'mock'] }),
+    { maxLength: 4 },
+  )
+  .map((items) => items.map((item, index) => ({ ...item, name: `r${index}` })));
 
 const method = fc.constantFrom<Method>('GET', 'POST');
 const slug = fc.constantFrom('/a', '/1/2', '/{a}', '/{b...}', '/{a}/2', '/1/{b}', '/{a}/{b}', '/A/');
-const endpoints = fc.uniqueArray(fc.tuple(method, slug, responses), {
+const endpoints = fc.uniqueArray(fc.tuple(method, slug, responses, mock), {
   selector: ([m, s]) => `${m} ${s}`,
   maxLength: 8,
 });
@@ -69,7 +77,7 @@ interface Asked {
 
 const RECEIVED = { id: 'request', receivedAtUs: 0, body: Buffer.from('{"total": 11}') };
 
-/** Returns the endpoint and the response that a gateway chooses, or the code of its refusal. */
+/** Returns the endpoint and the response that a gateway chooses, and its content, or the code of its refusal. */
 const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   const table = tableOf([...BASIC_OBJECTS.filter(({ kind }) => kind !== 'Endpoint'), ...configs]);
   const head = { ...asked, projectUri: URI } as unknown as RequestHead;
@@ -81,24 +89,38 @@ const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   if (route instanceof Refusal) return route.code;
   const { receivedAtUs, ...received } = RECEIVED;
   const responder = chooseResponder({ ...received, exchange: { receivedAtUs }, head, route });
-  return [route.endpoint.config.name, responseNameOf(responder) || undefined];
+  if (responder.kind !== 'JSON') throw new Error('there are no upstreams');
+  const { status, bytes, templateError } = responder.mock;
+  const content = templateError === '' ? `${status} ${bytes.toString()}` : templateError;
+  return [route.endpoint.config.name, responseNameOf(responder) || undefined, content];
 };
 
 const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   const candidates = configs.map((config) => ({
     endpoint: { ...config, action: 'JSON' as const },
-    responses: () =>
-      (config.responses ?? []).map((response) => ({ name: response.name, conditions: compileConditions(response) })),
+    rules: () => compileRules(config.responses ?? [], config.action.kind === 'JSON' ? config.action : undefined),
   }));
-  const explanation = explain(candidates, { ...asked, ...RECEIVED, project: 'shop' });
-  return explanation.rejection ?? [explanation.endpoint?.name, explanation.response];
+  const request = { ...asked, ...RECEIVED, project: 'shop' };
+  const { rejection, endpoint: found, response, content } = explainContent(candidates, request);
+  if (rejection !== undefined) return rejection;
+  return [
+    found?.name,
+    response,
+    content?.kind === 'Mock' ? `${content.status} ${content.body}` : (content?.reason ?? 'no content'),
+  ];
 };
 
-test('an explanation names the endpoint and the response that a gateway chooses', () => {
+test('an explanation names the endpoint and the response that a gateway chooses, and has the same content', () => {
   const seen = { rejected: 0, response: 0, action: 0 };
   fc.assert(
     fc.property(endpoints, request, (items, asked) => {
-      const configs = items.map(([one, path, list]) => endpoint(path, {}, { method: one, responses: list }));
+      const configs = items.map(([one, path, list, { status, body, template: language }]) =>
+        endpoint(
+          path,
+          { status, body, ...(language !== undefined && { template: language }) },
+          { method: one, responses: list },
+        ),
+      );
       const expected = chosen(configs, asked);
       seen[
         typeof expected === 'string' ? 'rejected' : (expected as unknown[])[1] === undefined ? 'action' : 'response'

@@ -1,5 +1,5 @@
 import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig } from '@standin/contract';
-import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
+import { durationMs, jsonMockOf, responsesOf, type EndpointSpec, type Problem } from '@standin/crds';
 import {
   hasParameters,
   parameterNames,
@@ -9,7 +9,7 @@ import {
 } from '@standin/responses';
 import { credentialOf, permissionFault, type SecretStates } from './credential.ts';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
-import { jsonMockOf, responseProblems, responsesOf } from './responses.ts';
+import { responseProblems } from './responses.ts';
 import { mockProblems, expressionSizeProblems } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
@@ -69,9 +69,10 @@ export const evaluateEndpoint = (
       : isArrangementAllowed
         ? ((spec && permissionFault(spec, project)) ?? ACCEPTED)
         : TOO_MANY_ARRANGEMENTS);
+  const isWithheld = entry.isWithheld && holder === entry && isArrangementAllowed;
   const credential = spec !== undefined && accepted.ok ? credentialOf(ref, spec, secrets) : undefined;
   const config: EndpointConfig | undefined =
-    spec !== undefined && accepted.ok && project?.evaluation?.config !== undefined
+    spec !== undefined && (accepted.ok || isWithheld) && project?.evaluation?.config !== undefined
       ? {
           kind: 'Endpoint',
           uid,
@@ -82,11 +83,13 @@ export const evaluateEndpoint = (
           slug: spec.slug,
           method: spec.method,
           ...(spec.responses !== undefined && { responses: responsesOf(spec) }),
-          action: actionOf(spec, {
-            namespace: ref.namespace,
-            clusterDomain: settings.clusterDomain,
-            isTrusted: serviceFault === undefined,
-          }),
+          action: isWithheld
+            ? { kind: 'Withheld' }
+            : actionOf(spec, {
+                namespace: ref.namespace,
+                clusterDomain: settings.clusterDomain,
+                isTrusted: serviceFault === undefined,
+              }),
           ...(credential !== undefined && { credential: credential.config }),
         }
       : undefined;
@@ -98,7 +101,7 @@ export const evaluateEndpoint = (
     accepted,
     resolvedRefs:
       spec === undefined ? NOT_CHECKED : refsFinding(spec.projectRef.name, project, serviceFault ?? credential?.fault),
-    configKey: config && configKey(config),
+    configKey: config && !isWithheld ? configKey(config) : undefined,
     status: {
       url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined,
       signingSecrets: config === undefined ? undefined : credential?.signingSecrets,

@@ -1,3 +1,4 @@
+import { isRecord } from '@standin/contract';
 import { parseObject, type Problem } from '@standin/crds';
 import { arrangementOf, hasParameters, parsePathPattern, shapeOf, type PathPattern } from '@standin/responses';
 import { secretNamesOf } from './credential.ts';
@@ -10,7 +11,7 @@ import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, Translat
 /** Parses an object. Never throws. */
 export const readEntry = (object: ConfigResource, settings: TranslateSettings): Entry => {
   const { kind, metadata, identityFault } = object;
-  const { parsed, fault: specFault } = readSpec(object, settings);
+  const { parsed, fault: specFault, isWithheld } = readSpec(object, settings);
   const { namespace, name, uid, generation } = metadata;
   const { creationTimestamp } = metadata;
   const ref: ConfigRef = { kind, namespace, name };
@@ -23,7 +24,9 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
     parsed,
     fault: identityFault === undefined ? specFault : fails(identityFault.reason, identityFault.message),
     claim: undefined,
-    arrangement: specFault === undefined && parsed !== undefined ? arrangementIn(ref, parsed) : undefined,
+    isWithheld,
+    arrangement:
+      (specFault === undefined || isWithheld) && parsed !== undefined ? arrangementIn(ref, parsed) : undefined,
     evaluation: undefined,
   };
 };
@@ -46,25 +49,47 @@ const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['a
   return { group: `${namespace}/${parsed.spec.projectRef.name} ${size}`, letters };
 };
 
-const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Entry, 'parsed' | 'fault'> => {
+type ReadSpec = Pick<Entry, 'parsed' | 'fault' | 'isWithheld'>;
+
+const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec => {
   try {
     const result = parseObject(object);
-    if (!result.ok) return { parsed: undefined, fault: invalid(result.problems) };
+    if (!result.ok) {
+      const parsed = result.isMaybeLater ? routeOf(object, settings) : undefined;
+      const isWithheld = parsed !== undefined;
+      return { parsed, fault: invalid(result.problems, isWithheld ? LATER : ''), isWithheld };
+    }
     const parsed = result.value as ParsedConfig;
     const problems = semanticProblems(parsed, settings);
-    return { parsed, fault: problems.length > 0 ? invalid(problems) : undefined };
+    return { parsed, fault: problems.length > 0 ? invalid(problems) : undefined, isWithheld: false };
   } catch (error) {
     const message = `the operator cannot parse it (${String(error)}): this is a bug in Standin, please report it`;
-    return { parsed: undefined, fault: invalid([{ path: 'spec', message }]) };
+    return { parsed: undefined, fault: invalid([{ path: 'spec', message }]), isWithheld: false };
   }
+};
+
+const LATER =
+  ' Requests get 503 until the Endpoint is corrected. If it is written for a newer version of Standin, upgrade the operator.';
+
+/**
+ * Returns the path, the method and the Project of an Endpoint as a spec of this version, or undefined if they are not valid. Without
+ * the path, a less specific Endpoint would respond to requests that belong to this one.
+ */
+const routeOf = (object: ConfigResource, settings: TranslateSettings): ParsedConfig | undefined => {
+  if (object.kind !== 'Endpoint' || !isRecord(object.spec)) return undefined;
+  const { projectRef, slug, method } = object.spec;
+  const spec = { projectRef, slug, method, displayName: object.metadata.name, action: 'JSON', json: { status: 204 } };
+  const result = parseObject({ ...object, spec });
+  if (!result.ok || result.value.kind !== 'Endpoint') return undefined;
+  return endpointProblems(result.value.spec, settings).length === 0 ? result.value : undefined;
 };
 
 const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
 /** Returns the claim to something unique: an API key, a project URI, or a method and path in a project. */
-export const claimOf = ({ ref, uid, parsed, fault }: Entry, key: KeyState): string | undefined => {
-  if (parsed === undefined || fault !== undefined) return undefined;
+export const claimOf = ({ ref, uid, parsed, fault, isWithheld }: Entry, key: KeyState): string | undefined => {
+  if (parsed === undefined || (fault !== undefined && !isWithheld)) return undefined;
   switch (parsed.kind) {
     case 'Account':
       return key.kind === 'key' ? `key ${key.sha256}` : undefined;

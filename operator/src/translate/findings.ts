@@ -21,9 +21,13 @@ export const ACCEPTED = holds('Accepted', 'The object is valid.');
 /** The references of an invalid object are not checked, because they may be the problem. */
 export const NOT_CHECKED = fails('Invalid', 'Not checked, because the object is not valid: see Accepted.');
 
-/** Returns all problems of an object in one message, which begins with the field of the first problem. */
-export const invalid = (problems: readonly Problem[]): Finding =>
-  fails('Invalid', `${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`, problems[0]?.path);
+/** Returns all problems of an object in one message, which begins with the field of the first problem and ends with `more`. */
+export const invalid = (problems: readonly Problem[], more = ''): Finding =>
+  fails(
+    'Invalid',
+    `${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}.${more}`,
+    problems[0]?.path,
+  );
 
 /** Returns the evaluation of an object whose translation threw an error. */
 export const defective = ({ ref, uid, generation }: Entry, error: unknown): Evaluation => ({

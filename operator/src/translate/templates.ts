@@ -1,6 +1,12 @@
 import { LIMITS } from '@standin/contract';
 import type { EndpointSpec, Problem } from '@standin/crds';
-import { isJsonContent, parseMockTemplate, parseTemplateText, type Template } from '@standin/responses';
+import {
+  isJsonContent,
+  mockTemplateMistakes,
+  parseMockTemplate,
+  parseTemplateText,
+  type Template,
+} from '@standin/responses';
 import { jsonFault, type JsonFault } from './json-document.ts';
 
 type Mock = Pick<NonNullable<EndpointSpec['json']>, 'headers' | 'body' | 'template'>;
@@ -14,9 +20,11 @@ export const mockProblems = (
   const pairs = headers.map(({ name, value }) => [name, value] as const);
   const isJson = body !== '' && isJsonContent(pairs);
   if (template === undefined) return isJson ? jsonProblems(`${path}.body`, body) : [];
-  const parsed = parseMockTemplate({ headers: pairs, body }, parameters);
-  if (parsed.ok) return isJson ? jsonProblems(`${path}.body`, parsed.template.body.skeleton, parsed.template.body) : [];
-  return parsed.problems.map(({ field, message }) => ({
+  const parsed = parseMockTemplate({ headers: pairs, body });
+  const problems = parsed.ok ? mockTemplateMistakes(parsed.template, parameters) : parsed.problems;
+  if (parsed.ok && problems.length === 0)
+    return isJson ? jsonProblems(`${path}.body`, parsed.template.body.skeleton, parsed.template.body) : [];
+  return problems.map(({ field, message }) => ({
     path: field === 'body' ? `${path}.body` : `${path}.headers[${field}].value`,
     message,
   }));

@@ -72,7 +72,7 @@ export interface Verdict {
   readonly generation: number;
   readonly accepted: Finding;
   readonly resolvedRefs: Finding;
-  /** The key of the object that the gateways receive. Undefined if they receive nothing. */
+  /** The key of the object that the gateways receive. Undefined if they receive nothing, or withhold the object. */
   readonly configKey: ConfigKey | undefined;
   /** The derived fields of the object's status, without the conditions. A value of undefined removes the field. */
   readonly status: Readonly<Record<string, unknown>>;
@@ -115,9 +115,14 @@ export interface Entry extends Claimant {
   readonly parsed: ParsedConfig | undefined;
   /** The problem with the object itself, regardless of other objects. */
   readonly fault: Finding | undefined;
-  /** What the object claims (see `claimOf`). Only a valid object claims anything. */
+  /**
+   * Whether this is an Endpoint that only a later version can serve, because it has fields or values that this version does not
+   * know. `parsed` has its path, method and Project. Gateways respond to its requests with 503.
+   */
+  readonly isWithheld: boolean;
+  /** What the object claims (see `claimOf`). Only a valid or a withheld object claims anything. */
   claim: string | undefined;
-  /** The arrangement of a valid Endpoint whose slug has parameters. */
+  /** The arrangement of a valid or withheld Endpoint whose slug has parameters. */
   readonly arrangement: { readonly group: string; readonly letters: string } | undefined;
   /** The result of the last flush. */
   evaluation: Evaluation | undefined;

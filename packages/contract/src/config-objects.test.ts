@@ -51,6 +51,7 @@ test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
     { responses: [response, { ...response, mock: { ...response.mock, delay } }] },
     ['responses', 'delays'],
   ],
+  ['the action Withheld', { action: { kind: 'Withheld' } }, ['path-parameters']],
   ['a fallback', { action: { ...upstream, fallback: { on: ['Timeout'], mock } } }, ['fallback']],
   [
     'a delay of a fallback',

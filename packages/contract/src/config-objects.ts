@@ -96,7 +96,7 @@ const responseConfig = z.strictObject({
   mock: jsonMock.extend({ bodyEncoding: z.enum(['utf8', 'base64']) }),
 });
 
-/** Replaces the action of an endpoint that a gateway does not support. The gateway responds with 503. */
+/** Replaces the action of an endpoint that a gateway or the operator does not support. The gateway responds with 503. */
 const withheldAction = z.strictObject({ kind: z.literal('Withheld') });
 
 /** How a request is signed. Names of headers are lowercase. */
@@ -202,7 +202,8 @@ const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockC
 export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
   if (object.kind !== 'Endpoint') return [];
   const needed: Readonly<Record<ConfigFeature, boolean>> = {
-    'path-parameters': object.slug.includes('{'),
+    // Gateways from before this feature do not know the action `Withheld` either.
+    'path-parameters': object.slug.includes('{') || object.action.kind === 'Withheld',
     responses: object.responses !== undefined,
     'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
     templates: mocksOf(object).some(({ template }) => template !== undefined),

@@ -94,9 +94,11 @@ export const LIMITS = {
   explainedEndpointsMax: 5,
   conditionValueLengthMax: 1_024,
   /**
-   * The estimated instructions of all regular expressions of an Endpoint together. Each character of a value costs up to 20 ns for each
-   * instruction, so a request takes at most 40 ms.
+   * To find and make the response to one request: conditions, the JSON of the body, expressions and templates. One unit is about 10 ns,
+   * so this takes about 15 ms.
    */
+  responseUnitsMax: 1_500_000,
+  /** The estimated instructions of all regular expressions of an Endpoint together. To compile them takes up to 20 ms. */
   regularExpressionsSizeMax: 2_000,
   /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
   matchedValuesLengthMax: 1_024,
@@ -105,8 +107,6 @@ export const LIMITS = {
   expressionsLengthMax: 8_192,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
   expressionNestingMax: 32,
-  /** For all expressions that are evaluated for one request. One unit is about 10 ns, so they take about 10 ms together. */
-  expressionUnitsMax: 1_000_000,
   /** Items of a list that an expression makes. */
   expressionItemsMax: 10_000,
   /** Characters of a string, or bytes, that an expression reads or makes. */

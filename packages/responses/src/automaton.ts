@@ -1,4 +1,5 @@
 import type { RE2JS } from '@bufbuild/re2';
+import type { Budget } from './budget.ts';
 
 type Program = ReturnType<RE2JS['re2']>['prog'];
 type Instructions = Program['inst'];
@@ -20,6 +21,14 @@ const END_TEXT = 8;
 const WORD_BOUNDARY = 16;
 const NO_WORD_BOUNDARY = 32;
 
+// What a match charges to the budget of a request: to start, to read a character, to compare it with an instruction, and to reach one.
+const START_UNITS = 12;
+const CHARACTER_UNITS = 2;
+const COMPARISON_UNITS = 1;
+const VISIT_UNITS = 0.5;
+/** Instructions whose working memory is cleared in the time of one unit. */
+const INSTRUCTIONS_PER_UNIT = 32;
+
 const NEWLINE = 10;
 /** In place of the character before the first one, and after the last one. */
 const NONE = -1;
@@ -31,12 +40,15 @@ interface Scratch {
   readonly pending: Int32Array;
   current: Int32Array;
   next: Int32Array;
+  /** The instructions that were reached since the last charge. */
+  visits: number;
 }
 const scratchOf = (instructions: number): Scratch => ({
   reachedAt: new Int32Array(instructions),
   pending: new Int32Array(instructions),
   current: new Int32Array(instructions),
   next: new Int32Array(instructions),
+  visits: 0,
 });
 let scratch = scratchOf(256);
 
@@ -61,18 +73,21 @@ export class Automaton {
     if (inst.length > scratch.reachedAt.length) scratch = scratchOf(inst.length);
   }
 
-  /** Returns whether the program matches the whole text. */
-  matches(text: string): boolean {
+  /** Returns whether the program matches the whole text. Throws `BudgetExhausted`. */
+  matches(text: string, budget: Budget): boolean {
+    budget.charge(START_UNITS + this.#instructions.length / INSTRUCTIONS_PER_UNIT);
     scratch.reachedAt.fill(NONE, 0, this.#instructions.length);
     let position = 0;
     let following = characterAt(text, position);
     let count = this.#follow(this.#start, 0, position, contextOf(NONE, following));
+    chargeVisits(budget);
     swap();
     while (following !== NONE && count > 0) {
       const character = following;
       position += character > 0xffff ? 2 : 1;
       following = characterAt(text, position);
       const context = contextOf(character, following);
+      budget.charge(CHARACTER_UNITS + count * COMPARISON_UNITS);
       let reached = 0;
       for (let index = 0; index < count; index++) {
         const at = scratch.current[index] ?? 0;
@@ -80,6 +95,7 @@ export class Automaton {
           reached = this.#follow(this.#outs[at] ?? 0, reached, position, context);
       }
       count = reached;
+      chargeVisits(budget);
       swap();
     }
     return scratch.current.subarray(0, count).some((at) => this.#operations[at] === MATCH);
@@ -92,6 +108,7 @@ export class Automaton {
     for (let at = first; ; at = pending[--waiting] ?? 0) {
       while (reachedAt[at] !== position) {
         reachedAt[at] = position;
+        scratch.visits += 1;
         const operation = this.#operations[at] ?? 0;
         const out = this.#outs[at] ?? 0;
         if (operation === ALT || operation === ALT_MATCH) pending[waiting++] = this.#args[at] ?? 0;
@@ -106,6 +123,12 @@ export class Automaton {
     }
   }
 }
+
+const chargeVisits = (budget: Budget): void => {
+  const units = scratch.visits * VISIT_UNITS;
+  scratch.visits = 0;
+  budget.charge(units);
+};
 
 const swap = (): void => {
   const { current, next } = scratch;

@@ -1,4 +1,4 @@
-import type { HeaderPair, ValueCondition } from '@standin/contract';
+import { LIMITS, type HeaderPair, type ValueCondition } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
 import { compileConditions, meetsConditions, unmetConditions } from './conditions.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
@@ -190,4 +190,18 @@ describe('an expression', () => {
       { condition: { on: 'cel' }, error: undefined },
     ]);
   });
+});
+
+test('conditions for which the budget is exhausted are not met, and the reason is returned', () => {
+  const conditions = compileConditions({
+    ...{ pathParams: [], headers: [] },
+    queryParams: Array.from({ length: LIMITS.conditionsMax }, () => regex('a', 'y')),
+  });
+  const expressions = expressionsFor({ query: `${'a=x&'.repeat(1_000)}a=y` });
+  const met = Array.from({ length: LIMITS.responsesMax }, () => meetsConditions(expressions, conditions));
+  expect([met[0], met.at(-1)]).toEqual([true, false]);
+  expect(unmetConditions(expressions, conditions)[0]).toMatchObject({ isOutOfBudget: true });
+  expect(
+    meetsConditions(expressions, compileConditions({ pathParams: [], headers: [], queryParams: [present('a')] })),
+  ).toBe(true);
 });

@@ -1,5 +1,6 @@
 import { LIMITS, type ResponseConfig, type ValueCondition } from '@standin/contract';
 import { parseRegularExpression, type RegularExpression } from './regular-expression.ts';
+import { Budget, BudgetExhausted } from './budget.ts';
 import { CelCondition } from './cel-condition.ts';
 import type { RequestExpressions } from './request-expressions.ts';
 import type { RequestFacts } from './request-facts.ts';
@@ -22,6 +23,8 @@ export type UnmetCondition =
       readonly condition: CompiledValueCondition;
       /** Empty if the request has no value. Text from headers is latin1, and all other text is decoded. */
       readonly seen: readonly string[];
+      /** Whether the budget of the request was exhausted, so that the values were not compared. */
+      readonly isOutOfBudget: boolean;
     }
   | {
       readonly condition: CelCondition;
@@ -45,30 +48,43 @@ const compileCondition = (condition: CompiledValueCondition): CompiledValueCondi
   return { ...condition, expression: parsed.expression };
 };
 
-/** Returns whether a request meets all conditions of a response. */
+/** Returns whether a request meets all conditions of a response. A condition for which the budget is exhausted is not met. */
 export const meetsConditions = (request: RequestExpressions, conditions: readonly CompiledCondition[]): boolean =>
-  conditions.every((condition) => unmetCondition(request, condition) === undefined);
+  conditions.every((condition) => unmetCondition(request, condition, request.budget) === undefined);
 
 /**
  * Returns the conditions that a request does not meet, in order. There are none exactly if `meetsConditions` returns true. An expression is
  * evaluated only if the request meets all other conditions, as `meetsConditions` does.
+ *
+ * @param spare the budget for conditions that `meetsConditions` does not reach. Charging the request's would change the responses to it.
  */
 export const unmetConditions = (
   request: RequestExpressions,
   conditions: readonly CompiledCondition[],
+  spare = new Budget(),
 ): UnmetCondition[] => {
   const unmet: UnmetCondition[] = [];
   for (const condition of conditions) {
-    const found = condition.on === 'cel' && unmet.length > 0 ? undefined : unmetCondition(request, condition);
+    if (condition.on === 'cel' && unmet.length > 0) continue;
+    const found = unmetCondition(request, condition, unmet.length > 0 ? spare : request.budget);
     if (found !== undefined) unmet.push(found);
   }
   return unmet;
 };
 
-const unmetCondition = (request: RequestExpressions, condition: CompiledCondition): UnmetCondition | undefined => {
+const unmetCondition = (
+  request: RequestExpressions,
+  condition: CompiledCondition,
+  budget: Budget,
+): UnmetCondition | undefined => {
   if (condition.on === 'cel') return condition.unmet(request);
   const seen = valuesOf(request.facts, condition);
-  return holds(condition, seen) ? undefined : { condition, seen };
+  try {
+    return holds(condition, seen, budget) ? undefined : { condition, seen, isOutOfBudget: false };
+  } catch (error) {
+    if (error instanceof BudgetExhausted) return { condition, seen, isOutOfBudget: true };
+    throw error;
+  }
 };
 
 const valuesOf = (facts: RequestFacts, { on, name }: CompiledValueCondition): readonly string[] => {
@@ -82,13 +98,18 @@ const valuesOf = (facts: RequestFacts, { on, name }: CompiledValueCondition): re
   }
 };
 
-/** If there are several values, one that is the same, or that matches, is enough. */
-const holds = ({ type, value, expression }: CompiledValueCondition, values: readonly string[]): boolean => {
+/** If there are several values, one that is the same, or that matches, is enough. Only regular expressions charge the budget. */
+const holds = (
+  { type, value, expression }: CompiledValueCondition,
+  values: readonly string[],
+  budget: Budget,
+): boolean => {
   switch (type) {
     case 'Exact':
       return values.includes(value ?? '');
     case 'RegularExpression':
-      return areMatchable(values) && values.some((one) => expression?.automaton.matches(one));
+      budget.charge(values.length);
+      return areMatchable(values) && values.some((one) => expression?.automaton.matches(one, budget));
     case 'Present':
       return values.length > 0;
     case 'Absent':

@@ -1,4 +1,5 @@
 import { LIMITS, listText, printable, printableJson } from '@standin/contract';
+import { OUT_OF_BUDGET } from './cel/expression-error.ts';
 import type { CompiledValueCondition } from './conditions.ts';
 
 interface Described extends CompiledValueCondition {
@@ -6,6 +7,8 @@ interface Described extends CompiledValueCondition {
   readonly seenCount: number;
   /** Whether the values are too long for regular expressions. */
   readonly isTooLong: boolean;
+  /** See `UnmetCondition`. */
+  readonly isOutOfBudget: boolean;
 }
 
 const WHAT = { pathParams: 'path parameter', headers: 'header', queryParams: 'query parameter' } as const;
@@ -16,8 +19,18 @@ const WHAT = { pathParams: 'path parameter', headers: 'header', queryParams: 'qu
  *
  * @param seen the first of `seenCount` values of the request
  */
-export const describeUnmet = ({ on, name, type, value, seen, seenCount, isTooLong }: Described): string => {
+export const describeUnmet = ({
+  on,
+  name,
+  type,
+  value,
+  seen,
+  seenCount,
+  isTooLong,
+  isOutOfBudget,
+}: Described): string => {
   const what = `The ${WHAT[on]} ${name}`;
+  if (isOutOfBudget) return `${what} was not compared: ${OUT_OF_BUDGET.message}.`;
   const more = seenCount > seen.length ? [`${seenCount - seen.length} more`] : [];
   const values = listText([...seen.map(quoted), ...more]);
   const isMany = seenCount > 1;

@@ -1,22 +1,40 @@
 import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
 import { compileConditions, type ConditionsConfig } from './conditions.ts';
-import { explain, type Candidate, type ExplainedRequest, type Explanation } from './explain.ts';
+import {
+  contentOf,
+  explain,
+  explainContent,
+  type Candidate,
+  type ExplainedRequest,
+  type Explanation,
+} from './explain.ts';
+import type { MockConfig } from './planned-answer.ts';
 
 interface Given extends Partial<ConditionsConfig> {
   readonly name: string;
+  readonly mock?: Partial<MockConfig>;
 }
 
-const candidate = (method: Method, slug: string, responses: readonly Given[] = []): Candidate => ({
+const mockOf = (mock: Partial<MockConfig> = {}): MockConfig => ({ status: 200, headers: [], body: '', ...mock });
+const candidate = (
+  method: Method,
+  slug: string,
+  responses: readonly Given[] = [],
+  action: Partial<MockConfig> = {},
+): Candidate => ({
   endpoint: {
     ...{ namespace: 'default', name: `${method} ${slug}` },
     ...{ method, slug, action: 'JSON' },
   },
-  responses: () =>
-    responses.map(({ name, ...when }) => ({
+  rules: () => ({
+    responses: responses.map(({ name, mock, ...when }) => ({
       name,
       conditions: compileConditions({ pathParams: [], headers: [], queryParams: [], ...when }),
+      mock: mockOf(mock),
     })),
+    mock: mockOf(action),
+  }),
 });
 const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedRequest => ({
   ...{ method: 'GET', path, query: '', headers: [], body: new Uint8Array() },
@@ -133,11 +151,28 @@ describe('a condition that is not met is explained with the values that the requ
     expect(unmet?.message).toContain('which is too long for a regular expression.');
   });
 
+  test('and says that the budget is exhausted', () => {
+    const slow = Array.from({ length: 1_000 }, () => ({ name: 'q', type: 'RegularExpression' as const, value: 'b*' }));
+    const [unmet] = unmetOf({ queryParams: slow }, { query: 'q&'.repeat(4_000) });
+    expect(unmet?.message).toBe(
+      'The query parameter q was not compared: the conditions and templates of the endpoint take too long for this request.',
+    );
+  });
+
   test('without half of a character at the end', () => {
     const query = `q=${encodeURIComponent(`${'a'.repeat(LIMITS.explainedValueLengthMax - 2)}😀😀`)}`;
     const [unmet] = unmetOf({ queryParams: [{ name: 'q', type: 'Exact', value: 'x' }] }, { query });
     expect(unmet?.seen[0]?.isWellFormed()).toBe(true);
   });
+});
+
+test('conditions that a gateway does not reach do not use up the budget of those that it reaches', () => {
+  const slow = Array.from({ length: 1_000 }, () => ({ name: 'q', type: 'RegularExpression' as const, value: 'b*' }));
+  const endpoint = candidate('GET', '/a', [
+    { name: 'slow', headers: [{ name: 'x-plan', type: 'Present' }], queryParams: slow },
+    { name: 'first', queryParams: slow.slice(0, 1) },
+  ]);
+  expect(explain([endpoint], asked('/a', { query: 'q&'.repeat(4_000) }))).toMatchObject({ response: 'first' });
 });
 
 describe('the responses of an endpoint', () => {
@@ -163,6 +198,72 @@ describe('the responses of an endpoint', () => {
 
   test('after the one that is returned are not listed', () => {
     expect(answered([['a', '1']])).toEqual(['one', ['two']]);
+  });
+});
+
+describe('the content', () => {
+  const gold = { name: 'gold', headers: [{ name: 'x-plan', type: 'Exact' as const, value: 'gold' }] };
+  const JSON_TYPE: HeaderPair = ['content-type', 'application/json'];
+  const template = { template: 'CEL' as const, headers: [JSON_TYPE] };
+  const answered = (mock: Partial<MockConfig>, more: Partial<ExplainedRequest> = {}) => {
+    const candidates = [candidate('GET', '/orders/{id}', [gold], mock)];
+    const request = asked('/orders/42', { body: Buffer.from('{"n": 1}'), ...more });
+    return { ...explainContent(candidates, request).content, ...explain(candidates, request).answer };
+  };
+
+  test('is rendered, with the delay for the request', () => {
+    const delay = { kind: 'Fixed', fixedMs: 300 } as const;
+    const body = '{"id": "${path.id}", "n": ${request.json.n}}';
+    expect(answered({ ...template, body, delay, status: 201 })).toEqual({
+      ...{ kind: 'Mock', isTemplate: true, status: 201, headers: [JSON_TYPE], bodyEncoding: 'utf8' },
+      ...{ body: '{"id": "42", "n": 1}', delay: { type: 'Fixed', ms: 300 } },
+    });
+  });
+
+  test('is the body itself without a template, and empty if the status has none', () => {
+    expect(answered({ body: '"${path.id}"' })).toMatchObject({ isTemplate: false, body: '"${path.id}"' });
+    expect(answered({ body: '1', status: 204 })).toMatchObject({ body: '' });
+  });
+
+  test('has the same random values as an expression that was evaluated before would leave to it', () => {
+    const random = { ...template, body: '${random(1, 1000000)}' };
+    const after = candidate('GET', '/', [{ name: 'a', cel: 'random(1, 2) > 5' }], random);
+    const contentOfOne = (one: Candidate) => explainContent([one], asked('/')).content;
+    expect(contentOfOne(after)).toEqual(contentOfOne(after));
+    expect(contentOfOne(after)).not.toEqual(contentOfOne(candidate('GET', '/', [], random)));
+  });
+
+  test('of a template that fails is the reason, without a delay', () => {
+    const delay = { kind: 'Fixed', fixedMs: 300 } as const;
+    expect(answered({ ...template, body: '{"a":\n ${request.json.other}}', delay })).toEqual({
+      ...{ isTemplate: true, kind: 'TemplateFailed' },
+      reason: 'body: ${request.json.other} at line 2, column 2: there is no field other',
+      templateError: 'body: ${request.json.other} at line 2, column 2: there is no field other',
+    });
+  });
+
+  test.each<[Partial<MockConfig>, string]>([
+    [{ ...template, body: '{"a": ${nothing}}' }, 'body has a mistake in ${nothing} at line 1, column 9: '],
+    [{ ...template, headers: [JSON_TYPE, ['x-a', '${1 +}']], body: '1' }, 'header x-a has a mistake in ${1 +} at '],
+    [{ ...template, body: '{"a": ${path.id}' }, 'body is not a JSON document: SyntaxError: '],
+    [{ body: '{' }, 'body is not a JSON document: SyntaxError: '],
+    [
+      { ...template, body: `[${`"\${path.id == '${'a'.repeat(900)}'}",`.repeat(10)} 1]` },
+      'the expressions have more than 8192 characters together',
+    ],
+  ])('of a mock with a mistake is the mistake: %#', (mock, reason) => {
+    expect(answered(mock)).toMatchObject({ kind: 'Invalid', reason: expect.stringContaining(reason) as string });
+  });
+
+  test('is absent if an upstream responds', () => {
+    const forward: Candidate = { ...candidate('GET', '/'), rules: () => ({ responses: [] }) };
+    expect(explain([forward], asked('/'))).not.toHaveProperty('answer');
+  });
+
+  test('of a response can be made although another one responds', () => {
+    const one = candidate('GET', '/orders/{id}', [gold]);
+    const mock = mockOf({ ...template, body: '"${path.id}"' });
+    expect(contentOf(one, asked('/orders/7'), mock)).toMatchObject({ kind: 'Mock', body: '"7"' });
   });
 });
 

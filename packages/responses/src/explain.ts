@@ -1,10 +1,32 @@
-import { LIMITS, type Action, type HeaderPair, type Method, type ValueCondition } from '@standin/contract';
-import { areMatchable, unmetConditions, type CompiledCondition, type UnmetCondition } from './conditions.ts';
+import {
+  LIMITS,
+  printable,
+  type Action,
+  type HeaderPair,
+  type Method,
+  type ResponseConfig,
+  type ValueCondition,
+} from '@standin/contract';
+import { Budget } from './budget.ts';
+import {
+  areMatchable,
+  compileConditions,
+  unmetConditions,
+  type CompiledCondition,
+  type UnmetCondition,
+} from './conditions.ts';
 import { describeExpression, describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
 import { PathTable, type Place } from './path-table.ts';
 import { parametersOf } from './pattern-table.ts';
+import {
+  planAnswer,
+  type MockConfig,
+  type PlannedAnswer,
+  type PlannedDelay,
+  type PlanOptions,
+} from './planned-answer.ts';
 import { RequestExpressions } from './request-expressions.ts';
 import { RequestFacts } from './request-facts.ts';
 
@@ -33,11 +55,33 @@ export interface ExplainedEndpoint {
   readonly action: Action;
 }
 
-/** An endpoint that gateways serve. `responses` is called only for the endpoint that responds. */
+/** An endpoint that gateways serve. `rules` is called only for the endpoint that responds. */
 export interface Candidate {
   readonly endpoint: ExplainedEndpoint;
-  responses(): readonly { readonly name: string; readonly conditions: readonly CompiledCondition[] }[];
+  rules(): CandidateRules;
 }
+
+export interface CandidateRules {
+  readonly responses: readonly CandidateResponse[];
+  /** The mock of the action `JSON`. */
+  readonly mock?: MockConfig | undefined;
+}
+
+interface CandidateResponse {
+  readonly name: string;
+  readonly conditions: readonly CompiledCondition[];
+  readonly mock: MockConfig;
+}
+
+/** Prepares the rules of an endpoint. Throws an error with a readable message if a regular expression is not valid. */
+export const compileRules = (responses: readonly ResponseConfig[], mock: MockConfig | undefined): CandidateRules => ({
+  responses: responses.map(({ name, mock: own, ...conditions }) => ({
+    name,
+    conditions: compileConditions(conditions),
+    mock: own,
+  })),
+  mock,
+});
 
 /** A condition that the request does not meet. Values are shortened to `LIMITS.explainedValueLengthMax` characters. */
 export interface ExplainedCondition {
@@ -69,6 +113,15 @@ export interface OtherEndpoint extends ExplainedEndpoint {
   readonly reason: 'Method' | 'Precedence' | 'Path';
 }
 
+/** How the content of a response is made. */
+export interface ExplainedAnswer {
+  readonly isTemplate: boolean;
+  /** The delay for this request's id. Absent if there is none. */
+  readonly delay?: PlannedDelay;
+  /** Why the template cannot be rendered for this request. The gateway responds with the error `template_failed`. */
+  readonly templateError?: string;
+}
+
 /** Which endpoint responds to a request, with what, and why not with something else. */
 export interface Explanation {
   /** Absent if the gateway rejects the request. */
@@ -76,6 +129,8 @@ export interface Explanation {
   readonly rejection?: 'endpoint_not_found' | 'method_not_allowed' | undefined;
   /** The name of the response that is returned. Absent if the endpoint's action decides. */
   readonly response?: string | undefined;
+  /** Absent if an upstream responds. */
+  readonly answer?: ExplainedAnswer | undefined;
   /** The earlier responses. Those with the fewest unmet conditions come first. */
   readonly unmatched: readonly UnmatchedResponse[];
   /** At most `LIMITS.explainedEndpointsMax`. */
@@ -86,12 +141,30 @@ interface Entry extends Place {
   readonly candidate: Candidate;
 }
 
+/** An explanation with the content of the response. */
+export interface ContentExplanation extends Omit<Explanation, 'answer'> {
+  /** Absent if an upstream responds. */
+  readonly content?: PlannedAnswer;
+}
+
 /**
  * Explains the response to a request, with the code by which gateways choose it.
  *
  * @param candidates the endpoints of one project
  */
 export const explain = (candidates: readonly Candidate[], request: ExplainedRequest): Explanation => {
+  const { content, ...explanation } = explainContent(candidates, request);
+  return content === undefined ? explanation : { ...explanation, answer: withoutContent(content) };
+};
+
+const withoutContent = (content: PlannedAnswer): ExplainedAnswer => {
+  const { isTemplate } = content;
+  if (content.kind !== 'Mock') return { isTemplate, templateError: printable(content.reason) };
+  return { isTemplate, ...(content.delay !== undefined && { delay: content.delay }) };
+};
+
+/** Explains the response to a request as `explain` does, and returns its content, too. */
+export const explainContent = (candidates: readonly Candidate[], request: ExplainedRequest): ContentExplanation => {
   const { method, path } = request;
   const entries = candidates.flatMap(entryOf);
   const table = new PathTable<Entry>();
@@ -127,20 +200,41 @@ const other = ({ candidate: { endpoint } }: Entry, reason: OtherEndpoint['reason
 const firstOf = <T>(items: readonly T[]): readonly T[] => items.slice(0, LIMITS.explainedEndpointsMax);
 
 const explainResponses = (
-  { candidate, pattern }: Entry,
+  entry: Entry,
   request: ExplainedRequest,
-): Pick<Explanation, 'response' | 'unmatched'> => {
+): Pick<ContentExplanation, 'response' | 'content' | 'unmatched'> => {
+  const options = planOptions(entry, request);
+  const { responses, mock } = entry.candidate.rules();
+  const spare = new Budget();
+  const unmatched: UnmatchedResponse[] = [];
+  for (const { name, conditions, mock: own } of responses) {
+    const unmet = unmetConditions(options.expressions, conditions, spare);
+    if (unmet.length === 0)
+      return { response: name, content: planAnswer(own, options), unmatched: nearMissesFirst(unmatched) };
+    unmatched.push({ name, unmet: unmet.map(shorten) });
+  }
+  return {
+    ...(mock !== undefined && { content: planAnswer(mock, options) }),
+    unmatched: nearMissesFirst(unmatched),
+  };
+};
+
+const planOptions = ({ candidate, pattern }: Entry, request: ExplainedRequest): PlanOptions => {
   const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, request.path);
   const facts = new RequestFacts({ ...request, parameters });
   const expressions = new RequestExpressions(facts, { ...request, endpoint: candidate.endpoint.name });
-  const unmatched: UnmatchedResponse[] = [];
-  for (const { name, conditions } of candidate.responses()) {
-    const unmet = unmetConditions(expressions, conditions);
-    if (unmet.length === 0) return { response: name, unmatched: nearMissesFirst(unmatched) };
-    unmatched.push({ name, unmet: unmet.map(shorten) });
-  }
-  return { unmatched: nearMissesFirst(unmatched) };
+  return { requestId: request.id, parameters: [...parameters.keys()], expressions };
 };
+
+/** Returns what a mock of an endpoint would respond with to a request that the endpoint gets, whatever the conditions are. */
+export const contentOf = (
+  candidate: Candidate,
+  request: ExplainedRequest,
+  mock: MockConfig,
+): PlannedAnswer | undefined =>
+  entryOf(candidate)
+    .map((entry) => planAnswer(mock, planOptions(entry, request)))
+    .at(0);
 
 const nearMissesFirst = (responses: readonly UnmatchedResponse[]): readonly UnmatchedResponse[] =>
   responses.toSorted((a, b) => a.unmet.length - b.unmet.length);
@@ -152,7 +246,7 @@ const shorten = (unmet: UnmetCondition): ExplainedCondition => {
     const message = describeExpression(value, unmet.error);
     return { on, name: '', type: 'CEL', value, seen: [], seenCount: 0, message };
   }
-  const { condition, seen } = unmet;
+  const { condition, seen, isOutOfBudget } = unmet;
   const { on, name, type, value } = condition;
   const short = {
     ...{ on, name: shortText(name), type },
@@ -160,7 +254,7 @@ const shorten = (unmet: UnmetCondition): ExplainedCondition => {
     seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
     seenCount: seen.length,
   };
-  return { ...short, message: describeUnmet({ ...short, isTooLong: !areMatchable(seen) }) };
+  return { ...short, message: describeUnmet({ ...short, isTooLong: !areMatchable(seen), isOutOfBudget }) };
 };
 
 const shortText = (text: string): string =>

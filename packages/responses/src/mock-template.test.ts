@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HeaderPair } from '@standin/contract';
 import { ExpressionError } from './cel/expression-error.ts';
-import { parseMockTemplate, renderMock, type RenderedMock } from './mock-template.ts';
+import { mockTemplateMistakes, parseMockTemplate, renderMock, type RenderedMock } from './mock-template.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
 import type { RequestExpressions } from './request-expressions.ts';
 
@@ -14,8 +14,10 @@ type Mock = Partial<Parameters<typeof parseMockTemplate>[0]>;
 
 /** Returns a function that renders a mock. It returns a text if there is a mistake or an error. */
 const renderer = (mock: Mock): ((expressions: RequestExpressions) => RenderedMock | string) => {
-  const parsed = parseMockTemplate({ headers: [], body: '', ...mock }, ['id']);
-  if (!parsed.ok) return () => parsed.problems.map(({ field, message }) => `${field} ${message}`).join('; ');
+  const parsed = parseMockTemplate({ headers: [], body: '', ...mock });
+  const problems = parsed.ok ? mockTemplateMistakes(parsed.template, ['id']) : parsed.problems;
+  if (!parsed.ok || problems.length > 0)
+    return () => problems.map(({ field, message }) => `${field} ${message}`).join('; ');
   return (expressions) => {
     const rendered = renderMock(parsed.template, expressions);
     return rendered instanceof ExpressionError ? rendered.message : rendered;
@@ -137,7 +139,7 @@ test('values that are written many times use up the budget', () => {
   const json = JSON.stringify(Array.from({ length: 9_000 }, (_, index) => index));
   expect(bodyOf(`[${'${request.json},'.repeat(3)} 1]`, request({ json }))).toMatch(/^\[\[0,/);
   expect(bodyOf(`[${'${request.json},'.repeat(20)} 1]`, request({ json }))).toMatch(
-    /^body: \$\{request\.json\} at line 1, column \d+: the expressions of the response take too long for this request$/,
+    /^body: \$\{request\.json\} at line 1, column \d+: the conditions and templates of the endpoint take too long for this request$/,
   );
 });
 
@@ -162,7 +164,7 @@ describe('rendering', () => {
   test('fake data uses up the budget', () => {
     const many = (count: number) => bodyOf(`\${[${'0,'.repeat(count)}0].map(i, fake("word.noun")).size()}`);
     expect(many(100)).toBe('101');
-    expect(many(200)).toContain('the expressions of the response take too long for this request');
+    expect(many(400)).toContain('the conditions and templates of the endpoint take too long for this request');
   });
 
   const TEMPLATE = '{"s": "x${request.json.s}", "n": ${request.json.n}, "o": ${request.json}, "p": ${request.json.s}}';

@@ -1,7 +1,8 @@
 import { LIMITS, type HeaderPair } from '@standin/contract';
 import { ExpressionError } from './cel/expression-error.ts';
 import type { RequestExpressions } from './request-expressions.ts';
-import { parseTemplate, renderTemplate, type Template } from './template.ts';
+import type { LazyExpression } from './lazy-expression.ts';
+import { parseTemplate, renderTemplate, templateMistake, type Template } from './template.ts';
 
 /** A mock with expressions in its body and in the values of its headers. */
 export interface MockTemplate {
@@ -26,14 +27,17 @@ export const isJsonContent = (headers: readonly HeaderPair[]): boolean =>
 
 const JSON_TYPE = /^[^;]*[/+]json[ \t]*(;|$)/i;
 
-/** Parses the templates of a mock of an endpoint whose slug has these parameters. */
-export const parseMockTemplate = (
-  { headers, body }: { readonly headers: readonly HeaderPair[]; readonly body: string },
-  parameters: readonly string[],
-): ParsedMockTemplate => {
+/** Finds the expressions in the templates of a mock, without checking them. */
+export const parseMockTemplate = ({
+  headers,
+  body,
+}: {
+  readonly headers: readonly HeaderPair[];
+  readonly body: string;
+}): ParsedMockTemplate => {
   const problems: MockTemplateProblem[] = [];
   const parse = (source: string, kind: Template['kind'], field: MockTemplateProblem['field']): Template => {
-    const parsed = parseTemplate(source, kind, parameters);
+    const parsed = parseTemplate(source, kind);
     if (parsed.ok) return parsed.template;
     problems.push({ field, message: parsed.message });
     return { kind, source, texts: [], slots: [], skeleton: '' };
@@ -45,6 +49,21 @@ export const parseMockTemplate = (
   const template = parse(body, isJsonContent(headers) ? 'json' : 'text', 'body');
   return problems.length > 0 ? { ok: false, problems } : { ok: true, template: { headers: values, body: template } };
 };
+
+/** Returns the mistakes in the expressions of a mock of an endpoint whose slug has these parameters. */
+export const mockTemplateMistakes = (
+  { headers, body }: MockTemplate,
+  parameters: readonly string[],
+): MockTemplateProblem[] => {
+  const templates = [...headers.map(({ value }, index) => [index, value] as const), ['body', body] as const];
+  return templates.flatMap(([field, template]) => {
+    const message = templateMistake(template, parameters);
+    return message === undefined ? [] : [{ field, message }];
+  });
+};
+
+export const expressionsIn = ({ headers, body }: MockTemplate): readonly LazyExpression[] =>
+  [...headers.map(({ value }) => value), body].flatMap(({ slots }) => slots.map(({ expression }) => expression));
 
 /** The parts of a mock that depend on the request. */
 export interface RenderedMock {

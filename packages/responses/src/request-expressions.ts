@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { celMap, CelScalar, listType, mapType, objectType, type CelType, type CelValue } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
-import { Budget } from './cel/budget.ts';
+import { Budget } from './budget.ts';
 import { compileExpression, evaluate, type Expression } from './cel/compile-expression.ts';
 import { ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
 import { convert } from './cel/functions.ts';
@@ -132,10 +132,11 @@ export class RequestExpressions implements Run {
       case 'request.queryAll':
         return celMap(this.facts.queries());
       case 'request.body':
+        this.budget.chargeText(input.body.length);
         return textOf(input.body);
       case 'request.json': {
         const text = this.variable('request.body');
-        return typeof text === 'string' ? readJson(text) : text;
+        return typeof text === 'string' ? readJson(text, this.budget) : text;
       }
       case 'request.form':
         return this.#form();
@@ -159,12 +160,23 @@ export class RequestExpressions implements Run {
     if (!/^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i.test(type))
       return new ExpressionError('request.form is absent: the content-type is not application/x-www-form-urlencoded');
     if (body.length > max) return new ExpressionError(`request.form is absent: the body has more than ${max} bytes`);
+    this.budget.charge(formUnits(body));
     return firstOf(formValues(Buffer.from(body).toString('latin1')));
   }
 }
 
 const firstOf = (values: ReadonlyMap<string, readonly string[]>): CelValue =>
   celMap(new Map([...values].map(([name, [first = '']]) => [name, first])));
+
+const AMPERSAND = 0x26;
+// What decoding a form charges: for a value, for a byte that is not ASCII, and for another byte.
+const [FIELD_UNITS, HIGH_BYTE_UNITS, BYTE_UNITS] = [50, 15, 1];
+
+const formUnits = (body: Uint8Array): number => {
+  let units = FIELD_UNITS;
+  for (const byte of body) units += byte === AMPERSAND ? FIELD_UNITS : byte > 0x7f ? HIGH_BYTE_UNITS : BYTE_UNITS;
+  return units;
+};
 
 const textOf = (body: Uint8Array): string | ExpressionError => {
   const max = LIMITS.expressionTextLengthMax;

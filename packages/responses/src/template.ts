@@ -1,8 +1,8 @@
 import { LIMITS } from '@standin/contract';
-import { celToJson, celToText } from './cel/value-text.ts';
+import { celToJson, celToText, jsonContents } from './cel/value-text.ts';
 import { ExpressionError } from './cel/expression-error.ts';
-import type { Expression } from './cel/compile-expression.ts';
-import { parseExpression, type RequestExpressions } from './request-expressions.ts';
+import { LazyExpression } from './lazy-expression.ts';
+import type { RequestExpressions } from './request-expressions.ts';
 import { parseTemplateText, positionIn, type Slot } from './template-text.ts';
 
 /**
@@ -11,17 +11,17 @@ import { parseTemplateText, positionIn, type Slot } from './template-text.ts';
  */
 export type TemplateKind = 'json' | 'text' | 'header';
 
-interface CompiledSlot extends Slot {
-  readonly expression: Expression;
+interface ExpressionSlot extends Slot {
+  readonly expression: LazyExpression;
 }
 
-/** A template that was checked. It can be rendered many times. */
+/** A template that can be rendered many times. */
 export interface Template {
   readonly kind: TemplateKind;
   readonly source: string;
   /** One more than there are slots. */
   readonly texts: readonly string[];
-  readonly slots: readonly CompiledSlot[];
+  readonly slots: readonly ExpressionSlot[];
   /** See `TemplateText`. */
   readonly skeleton: string;
 }
@@ -31,20 +31,23 @@ export type ParsedTemplate =
   /** What to change, as a phrase that begins in lower case and has no full stop. */
   | { readonly ok: false; readonly message: string };
 
-/** Parses a template and the expressions in it. Does not check that the skeleton of a JSON template is JSON. */
-export const parseTemplate = (source: string, kind: TemplateKind, parameters: readonly string[]): ParsedTemplate => {
+/** Finds the expressions of a template, without checking them. Does not check that the skeleton of a JSON template is JSON. */
+export const parseTemplate = (source: string, kind: TemplateKind): ParsedTemplate => {
   const parsed = parseTemplateText(source);
   if (!parsed.ok) return parsed;
-  const slots: CompiledSlot[] = [];
-  for (const slot of parsed.template.slots) {
-    const expression = parseExpression(slot.source, parameters);
-    if (!expression.ok) {
-      const place = positionIn(source, slot.index + expression.offset);
-      return { ok: false, message: `has a mistake in ${quoted(slot)} at ${place}: ${expression.message}` };
-    }
-    slots.push({ ...slot, expression: expression.expression });
-  }
+  const slots = parsed.template.slots.map((slot) => ({ ...slot, expression: new LazyExpression(slot.source) }));
   return { ok: true, template: { ...parsed.template, kind, source, slots } };
+};
+
+/** Returns the first mistake in the expressions of a template for a slug with these parameters, and what to change. See `ParsedTemplate`. */
+export const templateMistake = ({ source, slots }: Template, parameters: readonly string[]): string | undefined => {
+  for (const slot of slots) {
+    const parsed = slot.expression.compile(parameters);
+    if (parsed.ok) continue;
+    const place = positionIn(source, slot.index + parsed.offset);
+    return `has a mistake in ${quoted(slot)} at ${place}: ${parsed.message}`;
+  }
+  return undefined;
 };
 
 const QUOTED_LENGTH_MAX = 100;
@@ -59,7 +62,7 @@ export const renderTemplate = (
 ): string | ExpressionError => {
   let [text = ''] = texts;
   for (const [index, slot] of slots.entries()) {
-    const value = expressions.evaluate(slot.expression);
+    const value = slot.expression.valueFor(expressions);
     const encoded = value instanceof ExpressionError ? value : encode(value, kind, slot.isInString, expressions.budget);
     if (encoded instanceof ExpressionError)
       return new ExpressionError(
@@ -83,7 +86,7 @@ const encode = (
   if (value === null) return IS_NULL;
   const text = celToText(value, budget);
   if (text instanceof ExpressionError) return text;
-  if (kind === 'json') return JSON.stringify(text).slice(1, -1);
+  if (kind === 'json') return jsonContents(text, budget);
   if (kind === 'text') return text.isWellFormed() ? text : NOT_UTF8;
   return HEADER_VALUE.test(text) ? text : NOT_A_HEADER;
 };

@@ -1,5 +1,6 @@
 import { LIMITS } from '@standin/contract';
-import { parseMockTemplate } from '../../../packages/responses/src/mock-template.ts';
+import { Budget } from '../../../packages/responses/src/budget.ts';
+import { mockTemplateMistakes, parseMockTemplate } from '../../../packages/responses/src/mock-template.ts';
 import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
 import { parseRegularExpression } from '../../../packages/responses/src/regular-expression.ts';
 import { readJson } from '../../../packages/responses/src/cel/read-json.ts';
@@ -33,7 +34,7 @@ export const RESPONSES: readonly GrowthEntry[] = [
   {
     of: 'packages/responses/src/cel/read-json.ts#readJson',
     limit: LIMITS.expressionTextLengthMax,
-    run: readJson,
+    run: (text) => readJson(text, new Budget()),
     near: {
       brackets: nested('[', ']', '1'),
       numbers: framed('[', repeated('1,'), '1]'),
@@ -88,7 +89,10 @@ export const RESPONSES: readonly GrowthEntry[] = [
   {
     of: 'packages/responses/src/mock-template.ts#parseMockTemplate',
     limit: LIMITS.expressionsLengthMax,
-    run: (body) => parseMockTemplate({ headers: [], body }, ['x']),
+    run: (body) => {
+      const parsed = parseMockTemplate({ headers: [], body });
+      return parsed.ok ? mockTemplateMistakes(parsed.template, ['x']) : parsed;
+    },
     near: {
       expressions: repeated('${path.x == "a" ? request.json : [1]}'),
       'long lists': repeated(`\${[${'1,'.repeat(500)}1]}`),

@@ -4,6 +4,7 @@ export type { EncodedBody, WireText } from './wire-bytes.ts';
 export { requestHead, requestMessage } from './request-message.ts';
 export type { RequestEntry } from './request-message.ts';
 export { curlCommand } from './curl-command.ts';
+export { exampleUrl } from './example-url.ts';
 export { fetchSnippet } from './fetch-snippet.ts';
 export { har, harEntry, HAR_BEGIN, HAR_END } from './har.ts';
 export type { Har, HarEntry, HarPair } from './har.ts';

@@ -10,7 +10,7 @@ import {
 } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
 import { parseRegularExpression, type RegularExpression } from '../regular-expression.ts';
-import type { Budget } from './budget.ts';
+import type { Budget } from '../budget.ts';
 import { compileAppend } from './compile-macro.ts';
 import { ExpressionError } from './expression-error.ts';
 import { fakeNames, fakeValue, isFakeName } from './fake.ts';
@@ -224,9 +224,6 @@ const NUMBERS: readonly string[] = ['int', 'uint', 'double'];
 const areComparable = (one: CelType, other: CelType): boolean =>
   areSame(one, other) || (NUMBERS.includes(one.name) && NUMBERS.includes(other.name));
 
-/** A character costs up to 20 ns for each instruction of a regular expression. */
-const MATCH_UNITS = 2;
-
 /** The pattern must be a literal, because to compile one takes long. */
 const compileMatches = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scope): Compiled => {
   const [text, pattern, ...others] = target === undefined ? args : [target, ...args];
@@ -235,15 +232,14 @@ const compileMatches = (expr: Expr, { target, args }: Part<'callExpr'>, scope: S
     throw problemAt(scope, expr, 'matches() needs one regular expression in quotes, such as "^[a-z]+$"');
   const { type, step } = scope.compile(text, scope);
   if (!areSame(type, STRING)) throw problemAt(scope, expr, mismatch('matches', [type, STRING]));
-  const { size, automaton } = compilePattern(source, pattern ?? expr, scope);
+  const { automaton } = compilePattern(source, pattern ?? expr, scope);
   return {
     type: BOOL,
     step: (frame) => {
       const value = step(frame);
       if (value instanceof ExpressionError) return value;
       if (typeof value !== 'string') return new ExpressionError(mismatch('matches', [celType(value), STRING]));
-      frame.run.budget.charge(MATCH_UNITS * size * (value.length + 1));
-      return automaton.matches(value);
+      return automaton.matches(value, frame.run.budget);
     },
   };
 };

@@ -1,6 +1,6 @@
 import { parse, type CelType } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
-import { BudgetExhausted } from './budget.ts';
+import { BudgetExhausted } from '../budget.ts';
 import { compile } from './compile.ts';
 import { ExpressionError, ExpressionProblem, OUT_OF_BUDGET } from './expression-error.ts';
 import { STEP_UNITS, type Result, type Step } from './program.ts';

@@ -2,7 +2,7 @@ import { celList, celMap, CelScalar, celUint, isCelList, isCelMap, isCelUint, ty
 import type { IncrementalTest, IncrementalTestSuite } from '@bufbuild/cel-spec/testdata/tests.js';
 import { getConformanceSuite } from '@bufbuild/cel-spec/testdata/tests.js';
 import { describe, expect, test } from 'vitest';
-import { Budget } from './budget.ts';
+import { Budget } from '../budget.ts';
 import { compileExpression, evaluate } from './compile-expression.ts';
 import { ExpressionError, ExpressionProblem } from './expression-error.ts';
 import { RandomSequence } from './random-sequence.ts';

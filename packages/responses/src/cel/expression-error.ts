@@ -11,7 +11,9 @@ export class ExpressionError {
   }
 }
 
-export const OUT_OF_BUDGET = new ExpressionError('the expressions of the response take too long for this request');
+export const OUT_OF_BUDGET = new ExpressionError(
+  'the conditions and templates of the endpoint take too long for this request',
+);
 
 /** Thrown if an expression cannot be compiled. The message says what is wrong and what to change, as a phrase without a full stop. */
 export class ExpressionProblem extends Error {

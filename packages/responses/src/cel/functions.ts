@@ -1,7 +1,7 @@
 import { celEnv, celType, isCelError, type CelFunc, type CelType, type CelValue } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import { LIMITS } from '@standin/contract';
-import type { Budget } from './budget.ts';
+import type { Budget } from '../budget.ts';
 import { ExpressionError } from './expression-error.ts';
 import type { Run } from './run.ts';
 import { STRING_FUNCTIONS, TOO_LONG } from './string-functions.ts';

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Budget } from '../budget.ts';
 import { ExpressionError } from './expression-error.ts';
 import { readJson } from './read-json.ts';
 import { celToJson } from './value-text.ts';
 
 /** Returns the text of the value that a document has, or the error. */
 const echo = (text: string): string => {
-  const value = readJson(text);
+  const value = readJson(text, new Budget());
   const json = value instanceof ExpressionError ? value : celToJson(value);
   return json instanceof ExpressionError ? `error: ${json.message}` : json;
 };
@@ -101,7 +102,7 @@ describe('a JSON document', () => {
             return false;
           }
         })();
-        expect(!(readJson(text) instanceof ExpressionError)).toBe(isJson);
+        expect(!(readJson(text, new Budget()) instanceof ExpressionError)).toBe(isJson);
       }),
       { numRuns: 2_000 },
     );

@@ -1,5 +1,6 @@
 import { celList, celMap, celUint, type CelValue } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
+import type { Budget } from '../budget.ts';
 import { ExpressionError } from './expression-error.ts';
 
 const SPACE = /[ \t\n\r]*/y;
@@ -8,6 +9,12 @@ const ESCAPED_STRING = /"(?:[ !#-[\]-\uffff]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const WORD = /true|false|null/y;
 const WORDS: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
+
+// What a document charges in addition to its length: for a value, for the name of a member, and for a string with escapes.
+const VALUE_UNITS = 25;
+const MEMBER_UNITS = 50;
+const ESCAPED_UNITS = 20;
+const ESCAPED_CHARACTERS_PER_UNIT = 2;
 
 /** The digits of the largest integer of 64 bits, and a sign. */
 const INTEGER_LENGTH_MAX = 20;
@@ -18,10 +25,11 @@ const TOO_DEEP = new ExpressionError(`the body has more than ${LIMITS.expression
 
 /**
  * Returns the value of a JSON document (RFC 8259), or why it has none. `JSON.parse` would round integers of 64 bits, sort keys that
- * are numbers, and not end early. Of members with the same name, the last one counts.
+ * are numbers, and not end early. Of members with the same name, the last one counts. Throws `BudgetExhausted`.
  */
-export const readJson = (text: string): CelValue | ExpressionError => {
-  const reader = new JsonReader(text);
+export const readJson = (text: string, budget: Budget): CelValue | ExpressionError => {
+  budget.chargeText(text.length);
+  const reader = new JsonReader(text, budget);
   try {
     return reader.document();
   } catch (error) {
@@ -41,11 +49,13 @@ class Fault extends Error {
 
 class JsonReader {
   readonly #text: string;
+  readonly #budget: Budget;
   #at = 0;
   #nodes = 0;
 
-  constructor(text: string) {
+  constructor(text: string, budget: Budget) {
     this.#text = text;
+    this.#budget = budget;
   }
 
   document(): CelValue {
@@ -78,6 +88,7 @@ class JsonReader {
   #value(depth: number): CelValue {
     if (++this.#nodes > LIMITS.expressionJsonNodesMax) throw new Fault(TOO_MANY);
     if (depth > LIMITS.expressionJsonNestingMax) throw new Fault(TOO_DEEP);
+    this.#budget.charge(VALUE_UNITS);
     if (this.#take('{')) return this.#object(depth + 1);
     if (this.#take('[')) return this.#array(depth + 1);
     if (this.#text[this.#at] === '"') return this.#string();
@@ -92,6 +103,7 @@ class JsonReader {
     const members = new Map<string, CelValue>();
     if (this.#take('}')) return celMap(members);
     do {
+      this.#budget.charge(MEMBER_UNITS);
       this.#skip(SPACE);
       const name = this.#string();
       this.#demand(':');
@@ -115,6 +127,7 @@ class JsonReader {
     if (plain !== null) return plain[1] ?? '';
     const escaped = this.#skip(ESCAPED_STRING);
     if (escaped === null) throw new Fault(NOT_JSON);
+    this.#budget.charge(ESCAPED_UNITS + escaped[0].length / ESCAPED_CHARACTERS_PER_UNIT);
     return JSON.parse(escaped[0]) as string;
   }
 }

@@ -1,5 +1,5 @@
 import { celEnv, isCelError, parse, plan, type CelValue } from '@bufbuild/cel';
-import type { Budget } from './budget.ts';
+import type { Budget } from '../budget.ts';
 import type { ExpressionError } from './expression-error.ts';
 import type { RandomSequence } from './random-sequence.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Budget } from './budget.ts';
+import { Budget } from '../budget.ts';
 import { TextSearch } from './text-search.ts';
 
 const letters = (maxLength: number, minLength = 0) =>

@@ -1,4 +1,4 @@
-import type { Budget } from './budget.ts';
+import type { Budget } from '../budget.ts';
 
 /** Characters that are compared between two charges. */
 const BATCH = 4_096;

@@ -14,7 +14,7 @@ import {
   type CelMap,
   type CelValue,
 } from '@bufbuild/cel';
-import type { Budget } from './budget.ts';
+import type { Budget } from '../budget.ts';
 import { currentRun } from './run.ts';
 import { checkItems } from './string-functions.ts';
 

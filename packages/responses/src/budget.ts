@@ -7,11 +7,11 @@ const CHARACTERS_PER_UNIT = 16;
 export class BudgetExhausted extends Error {}
 
 /**
- * Bounds the CPU time of expressions. One unit is about 10 ns. Work is charged before it is done, except by loops that charge as
- * they run.
+ * Bounds the CPU time that one request takes to find and make its response: conditions, the JSON of the body, expressions and templates. One
+ * unit is about 10 ns. Work is charged before it is done, except by loops that charge as they run.
  */
 export class Budget {
-  #units: number = LIMITS.expressionUnitsMax;
+  #units: number = LIMITS.responseUnitsMax;
 
   /** Throws `BudgetExhausted` if there are fewer units left. It then throws every time. */
   charge(units: number): void {

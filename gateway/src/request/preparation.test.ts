@@ -1,0 +1,47 @@
+import { LazyExpression } from '@standin/responses';
+import { expect, test } from 'vitest';
+import { Preparation } from './preparation.ts';
+
+/** An expression that counts how often it is compiled. */
+class CountedExpression extends LazyExpression {
+  compiled = 0;
+
+  override compile(parameters: readonly string[]) {
+    this.compiled += 1;
+    return super.compile(parameters);
+  }
+}
+
+const expressions = (count: number, source: string): CountedExpression[] =>
+  Array.from({ length: count }, () => new CountedExpression(source));
+
+/** Returns how many expressions were compiled at the end of each turn of the event loop until all are. */
+const countsByTurn = async (all: readonly CountedExpression[]): Promise<number[]> => {
+  const counts: number[] = [];
+  let isDone = false;
+  const watch = () => {
+    counts.push(all.reduce((sum, { compiled }) => sum + compiled, 0));
+    if (!isDone) setImmediate(watch);
+  };
+  const preparation = new Preparation(all, ['id']);
+  const finishing = [preparation.finish() ?? Promise.resolve(), preparation.finish() ?? Promise.resolve()];
+  watch();
+  await Promise.all(finishing);
+  isDone = true;
+  expect(preparation.finish()).toBeUndefined();
+  return counts;
+};
+
+test('compiles each long expression in a turn of its own, once for all requests', async () => {
+  const counts = await countsByTurn(expressions(5, `path.id == "${'a'.repeat(1_000)}"`));
+  expect([...new Set(counts)]).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
+test('compiles short expressions together', async () => {
+  const counts = await countsByTurn(expressions(100, '1'));
+  expect([...new Set(counts)]).toEqual([0, 100]);
+});
+
+test('has nothing to do without expressions', () => {
+  expect(new Preparation([], []).finish()).toBeUndefined();
+});

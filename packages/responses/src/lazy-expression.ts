@@ -1,0 +1,27 @@
+import { ExpressionError } from './cel/expression-error.ts';
+import { parseExpression, type ParsedExpression, type RequestExpressions } from './request-expressions.ts';
+
+/**
+ * An expression that is compiled when a request first needs it, which takes up to 10 ms for `LIMITS.expressionLengthMax` characters. A
+ * gateway has many expressions and gets requests for few of them, and the operator has checked all of them.
+ */
+export class LazyExpression {
+  readonly source: string;
+  #parsed: ParsedExpression | undefined;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+
+  /** Compiles the expression if it is not compiled yet. The parameters of the endpoint's slug must be the same in all calls. */
+  compile(parameters: readonly string[]): ParsedExpression {
+    this.#parsed ??= parseExpression(this.source, parameters);
+    return this.#parsed;
+  }
+
+  /** Returns the value for a request, or why there is none. */
+  valueFor(request: RequestExpressions): ReturnType<RequestExpressions['evaluate']> {
+    const parsed = this.#parsed ?? this.compile(request.facts.parameterNames());
+    return parsed.ok ? request.evaluate(parsed.expression) : new ExpressionError(parsed.message);
+  }
+}
