@@ -30,24 +30,30 @@ const Choices = ({ options, empty }: { readonly options: readonly string[]; read
   </>
 );
 
-/** Fields for what authenticates requests. Only those for the selected scheme are shown, even without scripts. */
-export const CredentialFields = ({ values: { credential }, errorsOf }: FieldsProps) => {
-  const text = (field: CredentialField, placeholder: string) => ({
+/** Returns the properties of the input for a field, and the errors of the field. */
+const bind = ({ values: { credential }, errorsOf }: FieldsProps) => ({
+  text: (field: CredentialField, placeholder: string) => ({
     ...{ mono: true, name: credentialName(field), defaultValue: credential[field], placeholder },
-  });
-  const errors = (field: CredentialField) => errorsOf(credentialName(field));
+  }),
+  errors: (field: CredentialField) => errorsOf(credentialName(field)),
+});
+
+/** Fields for what authenticates requests. Only those for the selected scheme are shown, even without scripts. */
+export const CredentialFields = (props: FieldsProps) => {
+  const { values, errorsOf } = props;
+  const { text, errors } = bind(props);
   return (
     <>
       <RadioCards
         legend="Authentication"
         name={credentialName('type')}
-        choices={choicesFor(credential.type)}
-        defaultValue={credential.type}
+        choices={choicesFor(values.credential.type)}
+        defaultValue={values.credential.type}
         errors={[...errors('type'), ...errorsOf('spec.credential'), ...errorsOf('spec.credential.signature')]}
       />
       <div data-credential className="flex flex-col gap-4">
         <Field label="Scheme" errors={errors('signature.scheme')}>
-          <Select name={credentialName('signature.scheme')} defaultValue={credential['signature.scheme']}>
+          <Select name={credentialName('signature.scheme')} defaultValue={values.credential['signature.scheme']}>
             {SIGNATURE_SCHEMES.map((scheme) => (
               <option key={scheme} value={scheme}>
                 {SCHEMES[scheme].label}
@@ -60,63 +66,18 @@ export const CredentialFields = ({ values: { credential }, errorsOf }: FieldsPro
             Where to find the secret: {SCHEMES[scheme].secret}
           </p>
         ))}
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field
-            label="Secret"
-            hint="The Kubernetes Secret that contains it. Must have the label standin.dev/signing-secret: “true”."
-            errors={[...errors('signature.secretRefs[0].name'), ...errorsOf('spec.credential.signature.secretRefs')]}
-          >
-            <Input {...text('signature.secretRefs[0].name', 'webhook-secret')} />
-          </Field>
-          <Field label="Data key" errors={errors('signature.secretRefs[0].key')}>
-            <Input {...text('signature.secretRefs[0].key', 'current')} />
-          </Field>
-          <Field
-            label="Second secret"
-            optional
-            hint="Also accepted, while you replace the secret at the provider."
-            errors={errors('signature.secretRefs[1].name')}
-          >
-            <Input {...text('signature.secretRefs[1].name', 'webhook-secret')} />
-          </Field>
-          <Field label="Data key of the second secret" optional errors={errors('signature.secretRefs[1].key')}>
-            <Input {...text('signature.secretRefs[1].key', 'next')} />
-          </Field>
-        </div>
+        <SecretFields {...props} />
         <div data-scheme="timed" className="max-w-64">
           <Field
             label="Tolerance"
             optional
-            hint="How old a signature may be, for example 5m."
+            hint="How far the time of the signature may differ from the gateway’s clock, for example 5m."
             errors={errors('signature.tolerance')}
           >
             <Input {...text('signature.tolerance', '5m')} />
           </Field>
         </div>
-        <div data-scheme="HMAC" className="grid gap-4 sm:grid-cols-2">
-          <Field label="Header" errors={errors('signature.hmac.header')}>
-            <Input {...text('signature.hmac.header', 'x-signature')} />
-          </Field>
-          <Field label="Prefix" optional errors={errors('signature.hmac.prefix')}>
-            <Input {...text('signature.hmac.prefix', 'sha256=')} />
-          </Field>
-          <Field label="Algorithm" optional errors={errors('signature.hmac.algorithm')}>
-            <Select
-              name={credentialName('signature.hmac.algorithm')}
-              defaultValue={credential['signature.hmac.algorithm']}
-            >
-              <Choices options={HMAC_ALGORITHMS} empty="SHA256 (default)" />
-            </Select>
-          </Field>
-          <Field label="Encoding" optional errors={errors('signature.hmac.encoding')}>
-            <Select
-              name={credentialName('signature.hmac.encoding')}
-              defaultValue={credential['signature.hmac.encoding']}
-            >
-              <Choices options={HMAC_ENCODINGS} empty="Hex (default)" />
-            </Select>
-          </Field>
-        </div>
+        <HmacFields {...props} />
         <div data-scheme="Token">
           <Field label="Header" errors={errors('signature.token.header')}>
             <Input {...text('signature.token.header', 'x-gitlab-token')} />
@@ -124,5 +85,59 @@ export const CredentialFields = ({ values: { credential }, errorsOf }: FieldsPro
         </div>
       </div>
     </>
+  );
+};
+
+const SecretFields = (props: FieldsProps) => {
+  const { text, errors } = bind(props);
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <Field
+        label="Secret"
+        hint="The Kubernetes Secret that contains it. Must have the label standin.dev/signing-secret: “true”."
+        errors={[...errors('signature.secretRefs[0].name'), ...props.errorsOf('spec.credential.signature.secretRefs')]}
+      >
+        <Input {...text('signature.secretRefs[0].name', 'webhook-secret')} />
+      </Field>
+      <Field label="Data key" errors={errors('signature.secretRefs[0].key')}>
+        <Input {...text('signature.secretRefs[0].key', 'current')} />
+      </Field>
+      <Field
+        label="Second secret"
+        optional
+        hint="Also accepted, while you replace the secret at the provider."
+        errors={errors('signature.secretRefs[1].name')}
+      >
+        <Input {...text('signature.secretRefs[1].name', 'webhook-secret')} />
+      </Field>
+      <Field label="Data key of the second secret" optional errors={errors('signature.secretRefs[1].key')}>
+        <Input {...text('signature.secretRefs[1].key', 'next')} />
+      </Field>
+    </div>
+  );
+};
+
+const HmacFields = (props: FieldsProps) => {
+  const { text, errors } = bind(props);
+  const { credential } = props.values;
+  return (
+    <div data-scheme="HMAC" className="grid gap-4 sm:grid-cols-2">
+      <Field label="Header" errors={errors('signature.hmac.header')}>
+        <Input {...text('signature.hmac.header', 'x-signature')} />
+      </Field>
+      <Field label="Prefix" optional errors={errors('signature.hmac.prefix')}>
+        <Input {...text('signature.hmac.prefix', 'sha256=')} />
+      </Field>
+      <Field label="Algorithm" optional errors={errors('signature.hmac.algorithm')}>
+        <Select name={credentialName('signature.hmac.algorithm')} defaultValue={credential['signature.hmac.algorithm']}>
+          <Choices options={HMAC_ALGORITHMS} empty="SHA256 (default)" />
+        </Select>
+      </Field>
+      <Field label="Encoding" optional errors={errors('signature.hmac.encoding')}>
+        <Select name={credentialName('signature.hmac.encoding')} defaultValue={credential['signature.hmac.encoding']}>
+          <Choices options={HMAC_ENCODINGS} empty="Hex (default)" />
+        </Select>
+      </Field>
+    </div>
   );
 };

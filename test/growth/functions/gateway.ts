@@ -9,7 +9,7 @@ import {
   upstreamHeaders,
 } from '../../../gateway/src/forward/upstream-headers.ts';
 import { compile } from '../../../gateway/src/config/compile.ts';
-import { match } from '../../../gateway/src/match/match.ts';
+import { match, matchSigned } from '../../../gateway/src/match/match.ts';
 import { RoutingTable } from '../../../gateway/src/match/routing-table.ts';
 import { BodySkipper } from '../../../gateway/src/receive/body-skipper.ts';
 import { HeadScanner } from '../../../gateway/src/receive/head-scanner.ts';
@@ -84,6 +84,13 @@ for (let index = 0; index < LIMITS.arrangementsMax; index += 1) {
     table.put(`Endpoint/${slug}`, compile({ kind: 'Endpoint', namespace: 'a', name: 'a', generation: 1, ...config }));
   }
 }
+
+/** Paths that are expensive to match. */
+const PATHS = {
+  'slashes before a mismatch': framed('/', repeated('/'), 'x'),
+  'segments that match every arrangement': framed('a', repeated('/a')),
+  'escapes in segments that match every arrangement': framed('a/a/a/a/a', repeated('/%41')),
+};
 
 export const GATEWAY: readonly GrowthEntry[] = [
   {
@@ -173,11 +180,13 @@ export const GATEWAY: readonly GrowthEntry[] = [
         { kind: 'key' as const, holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' },
         table,
       ),
-    near: {
-      'slashes before a mismatch': framed('/', repeated('/'), 'x'),
-      'segments that match every arrangement': framed('a', repeated('/a')),
-      'escapes in segments that match every arrangement': framed('a/a/a/a/a', repeated('/%41')),
-    },
+    near: PATHS,
+  },
+  {
+    of: 'gateway/src/match/match.ts#matchSigned',
+    limit: TARGET,
+    run: (text) => matchSigned(headOf(text), table),
+    near: PATHS,
   },
   {
     of: 'packages/responses/src/pattern-table.ts#parametersOf',
