@@ -162,32 +162,7 @@ it.each([
   ]);
 });
 
-const CREDENTIAL = [
-  ACCOUNT.replace('spec: {}', 'spec: {signatures: Allowed}'),
-  PROJECT,
-  endpoint(`${MOCK}  credential: {type: Signature, signature: {scheme: GitHub, secretRefs: [{name: s, key: k}]}}\n`),
-].join('---\n');
-const LABEL = 'labels: {standin.dev/signing-secret: "true"}';
-
-it.each([
-  ['is not in the files', undefined, []],
-  ['can be used', `metadata: {name: s, ${LABEL}}\nstringData: {k: a}`, []],
-  ['has no label', 'metadata: {name: s}\nstringData: {k: a}', ['does not have the label']],
-  ['has another data key', `metadata: {name: s, ${LABEL}}\nstringData: {other: a}`, ['does not exist']],
-  ['ends with a line break', `metadata: {name: s, ${LABEL}}\ndata: {k: YQo=}`, ['ends with a line break']],
-  ['has no metadata', 'stringData: {k: a}', []],
-])('a signing secret that %s is reported for its Endpoint', (_, secret, messages) => {
-  const text = secret === undefined ? CREDENTIAL : `${CREDENTIAL}---\napiVersion: v1\nkind: Secret\n${secret}\n`;
-  expect(validateManifests([{ name: 'a.yaml', text }], SETTINGS)).toMatchObject(
-    messages.map((message) => ({
-      object: 'Endpoint default/orders',
-      path: expect.stringContaining('spec.credential.signature.secretRefs[0]') as string,
-      message: expect.stringContaining(message) as string,
-    })),
-  );
-});
-
-it.each([['signatures'], ['quickstart'], ['quickstart', 'forward'], ['own-key'], ['acts']])(
+it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['acts']])(
   'the examples are valid: %s %s',
   (...folders) => {
     const files = folders.flatMap((folder) =>

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   API_GROUP,
+  API_KEY_DATA_KEY,
   RESOURCES,
   type ConditionReason,
   type ConfigObject,
@@ -9,8 +10,8 @@ import {
 } from '@standin/contract';
 import { parseManifest, parseObject, type ManifestDocument } from '@standin/crds';
 import { z } from 'zod';
+import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
 import { translate, type Finding, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
-import { keyIn, signingSecretIn, type SecretManifest } from './manifest-secrets.ts';
 
 export interface ManifestFile {
   /** The file's name in the findings. */
@@ -58,14 +59,11 @@ export const translateManifests = (
 ): { readonly findings: ManifestFinding[]; readonly configs: readonly ConfigObject[] } => {
   const findings: ManifestFinding[] = [];
   const seen = new Map<string, LocatedObject>();
-  const secrets = new Map<string, SecretManifest>();
-  for (const located of readFiles(files, findings)) collect(located, { seen, secrets, findings });
+  const keys = new Map<string, KeyState>();
+  for (const located of readFiles(files, findings)) collect(located, { seen, keys, findings });
 
   const objects = [...seen.values()].map(({ object }) => object);
-  const { verdicts, objects: configs } = translate(
-    { objects, keys: keysOf(objects, secrets), secrets: [...secrets.values()].map(signingSecretIn) },
-    settings,
-  );
+  const { verdicts, objects: configs } = translate({ objects, keys: keysOf(objects, keys) }, settings);
   for (const verdict of verdicts) {
     const located = seen.get(verdict.uid);
     if (located !== undefined) findings.push(...verdictFindings(verdict, located, missingReferences));
@@ -90,8 +88,8 @@ interface LocatedObject extends Located {
 interface Collected {
   /** Objects by title, such as `Endpoint default/create-order`. The title also serves as the uid. */
   readonly seen: Map<string, LocatedObject>;
-  /** Secrets in the files, by namespace and name. */
-  readonly secrets: Map<string, SecretManifest>;
+  /** Keys from Secrets in the files, by namespace and name. */
+  readonly keys: Map<string, KeyState>;
   readonly findings: ManifestFinding[];
 }
 
@@ -114,7 +112,7 @@ const header = z.looseObject({
 });
 type Header = z.infer<typeof header>;
 
-const collect = (located: Located, { seen, secrets, findings }: Collected): void => {
+const collect = (located: Located, { seen, keys, findings }: Collected): void => {
   const { file, document } = located;
   const read = header.safeParse(document.value);
   const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
@@ -122,9 +120,7 @@ const collect = (located: Located, { seen, secrets, findings }: Collected): void
     findings.push({ file, line: document.lineOf(steps(path)), object, path, message, severity });
   };
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
-    const namespace = namespaceOf(read.data);
-    const { name } = read.data.metadata;
-    secrets.set(secretId(namespace, name), { namespace, name, manifest: document.value });
+    keys.set(secretId(namespaceOf(read.data), read.data.metadata.name), keyIn(read.data));
     return;
   }
   if (read.success && read.data.apiVersion !== '' && !read.data.apiVersion.startsWith(`${API_GROUP}/`)) {
@@ -167,30 +163,41 @@ const titleOf = (head: Header): string =>
     : `${head.kind} ${head.metadata.name}`.trim();
 const secretId = (namespace: string, name: string): string => `${namespace}/${name}`;
 
+const secretData = z.looseObject({
+  data: z.record(z.string(), z.base64()).optional().catch(undefined),
+  stringData: z.record(z.string(), z.string()).optional().catch(undefined),
+});
+
+const keyIn = (secret: Header): KeyState => {
+  const secretName = secret.metadata.name;
+  const { data, stringData } = secretData.parse(secret);
+  const encoded = data?.[API_KEY_DATA_KEY];
+  const key = stringData?.[API_KEY_DATA_KEY] ?? (encoded && Buffer.from(encoded, 'base64').toString('utf8'));
+  if (key === undefined) return { kind: 'missing', secretName };
+  const message = apiKeyProblem(key);
+  return message === undefined ? { kind: 'key', sha256: apiKeySha256(key) } : { kind: 'invalid', secretName, message };
+};
+
 /** Returns the keys of Accounts. A key that is not in the files is assumed to exist and to be unique. */
-const keysOf = (
-  objects: readonly ResourceObject[],
-  secrets: ReadonlyMap<string, SecretManifest>,
-): Map<string, KeyState> => {
+const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, KeyState>): Map<string, KeyState> => {
   const states = new Map<string, KeyState>();
   for (const object of objects) {
     const { uid, namespace } = object.metadata;
     const parsed = parseObject(object);
     if (!parsed.ok || parsed.value.kind !== 'Account') continue;
     const { secretName } = parsed.value.spec.apiKey ?? {};
-    const given = secretName === undefined ? undefined : secrets.get(secretId(namespace, secretName));
-    const assumed = { kind: 'key', sha256: createHash('sha256').update(uid).digest('hex') } as const;
-    states.set(uid, given === undefined ? assumed : keyIn(given));
+    const given = secretName === undefined ? undefined : keys.get(secretId(namespace, secretName));
+    states.set(uid, given ?? { kind: 'key', sha256: createHash('sha256').update(uid).digest('hex') });
   }
   return states;
 };
 
 const MISSING: ReadonlySet<ConditionReason> = new Set(['AccountNotFound', 'ProjectNotFound']);
 /**
- * Reasons that are not reported. Each problem is reported once, for the object that has the problem, and not for the objects that
- * refer to that object. `Pending` is about a Secret that is not in the files, which is assumed to exist.
+ * Reasons that are not reported, because each problem is reported once, for the object that has the problem, and not for the
+ * objects that refer to that object.
  */
-const NOT_REPORTED: ReadonlySet<ConditionReason> = new Set(['AccountNotReady', 'ProjectNotReady', 'Pending']);
+const CONSEQUENCES: ReadonlySet<ConditionReason> = new Set(['AccountNotReady', 'ProjectNotReady']);
 
 const verdictFindings = (
   { uid, accepted, resolvedRefs }: Verdict,
@@ -207,7 +214,7 @@ const verdictFindings = (
     severity: MISSING.has(reason) ? missing : 'error',
   });
   const findings = isReported ? [] : [accepted, resolvedRefs];
-  return findings.filter(({ ok, reason }) => !ok && !NOT_REPORTED.has(reason)).map(toFinding);
+  return findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding);
 };
 
 /** Splits `spec.json.headers[0].name` into `['spec', 'json', 'headers', 0, 'name']`. */
