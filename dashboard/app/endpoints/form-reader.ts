@@ -24,8 +24,7 @@ const PACKED_MAX = 300;
  * Returns the value of a `PACKED` field. Closed cards have one, because a page with all of their fields would be slow. It is JSON with
  * `~` in the place of `"`, which HTML would escape with six characters.
  */
-export const packed = (item: object): string =>
-  JSON.stringify(item).replaceAll('~', '\\u007e').replaceAll('"', '~');
+export const packed = (item: object): string => JSON.stringify(item).replaceAll('~', '\\u007e').replaceAll('"', '~');
 
 /** Yields the fields of a form that contains these values, such as `headers[0].name`. */
 export const fieldsOf = function* (value: unknown, name = ''): Generator<[name: string, text: string]> {
@@ -43,8 +42,7 @@ const unpacked = (name: string, text: string): [name: string, text: string][] =>
     const item: unknown = JSON.parse(text.replaceAll('~', '"'));
     const fields: [name: string, text: string][] = [];
     if (!isRecord(item)) return fields;
-    for (const field of fieldsOf(item, name.slice(0, -PACKED.length)))
-      if (fields.push(field) === PACKED_MAX) break;
+    for (const field of fieldsOf(item, name.slice(0, -PACKED.length))) if (fields.push(field) === PACKED_MAX) break;
     return fields;
   } catch {
     return [];
