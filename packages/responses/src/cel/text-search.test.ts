@@ -43,7 +43,7 @@ test.each<[string, string, string, number]>([
   ['a text with many beginnings', 'ac', 'ab'.repeat(50_000), 6],
   ['a text that is almost found', `${'a'.repeat(1_000)}b`, 'a'.repeat(100_000), 20],
 ])('%s uses up the budget', (_name, wanted, text, max) => {
-  const count = repeats((budget) => void [...new TextSearch(wanted, budget).positions(text)], max);
+  const count = repeats((budget) => [...new TextSearch(wanted, budget).positions(text)], max);
   expect(count).toBeGreaterThan(max / 2);
   expect(count).toBeLessThan(max);
 });
