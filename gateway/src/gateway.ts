@@ -52,9 +52,6 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** How often counts of refused requests are checked for those that are an hour old. */
-const REFUSALS_SWEEP_MS = 60_000;
-
 /** Opens the spool, which stores accepted requests. */
 const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget: ByteBudget): Promise<Spool> => {
   const { dataDir, durability } = settings;
@@ -62,13 +59,18 @@ const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget
   return Spool.open({ dir, durability, bytesMax, ...limits, budget, logger, ...(disk !== undefined && { disk }) });
 };
 
+/** What the gateway reports to the operator. */
+interface ReportedParts {
+  readonly unsettled: Barrier;
+  readonly undelivered: () => Undelivered;
+  readonly refusals: RefusalCounts;
+}
+
 /** Returns the active configuration, the client that updates it, and the gate that gets permits through that client. */
 const openConfig = (
   { settings, logger }: GatewayOptions,
   instance: string,
-  unsettled: Barrier,
-  undelivered: () => Undelivered,
-  refusals: RefusalCounts,
+  { unsettled, undelivered, refusals }: ReportedParts,
 ) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
@@ -145,7 +147,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const unsettled = new Barrier();
   const undelivered = (): Undelivered => undeliveredOf([receiver, pipeline, delivery], delivery.quarantined);
   const refusals = new RefusalCounts();
-  const { store, client, gate } = openConfig(options, spool.incarnation, unsettled, undelivered, refusals);
+  const { store, client, gate } = openConfig(options, spool.incarnation, { unsettled, undelivered, refusals });
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
@@ -184,9 +186,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     connectionCount: () => receiver.connectionCount(),
   });
 
-  const sweeping = setInterval(() => refusals.sweep(), REFUSALS_SWEEP_MS).unref();
-  delivery.start();
-  gate.start();
+  for (const part of [refusals, delivery, gate]) part.start();
   const starting = client.start();
   const url = urlOf('http', settings.host, receiver.port);
   const adminUrl = admin.url;
@@ -206,7 +206,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       Promise.race([pipeline.idle(), delay(settings.drainTimeoutMs, undefined, { ref: false })]),
     ]);
     clearTimeout(cut);
-    clearInterval(sweeping);
+    refusals.stop();
     // Forwarded requests that are still running become log rows without a response.
     await spool.close();
     await egress.close();

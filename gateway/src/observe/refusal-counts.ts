@@ -52,9 +52,19 @@ export class RefusalCounts {
   readonly #lastMs = new Float64Array(COUNTS_MAX);
   #used = 0;
   #sweptMinute = 0;
+  #sweeping: NodeJS.Timeout | undefined;
 
   constructor({ uptimeMs = () => performance.now() }: RefusalCountsOptions = {}) {
     this.#uptimeMs = uptimeMs;
+  }
+
+  /** Forgets old counts at intervals. */
+  start(): void {
+    this.#sweeping = setInterval(() => this.sweep(), MINUTE_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#sweeping);
   }
 
   get size(): number {
