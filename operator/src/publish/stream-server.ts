@@ -13,6 +13,7 @@ import {
   parseRevision,
   permitRequestSchema,
   refusalReportSchema,
+  SourceError,
   STREAM_CLIENT_NAME,
   STREAM_DASHBOARD_NAME,
   type NotLeader,
@@ -23,7 +24,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { QuotaController } from '../quota/quota-controller.ts';
-import { TooManyReads, type RefusalGatherer } from '../refusals/gather-refusals.ts';
+import type { RefusalGatherer } from '../refusals/gather-refusals.ts';
 import type { ServerCertificate } from './certificates.ts';
 import type { ConfigLog } from './config-log.ts';
 import { sendConfig } from './send-config.ts';
@@ -223,8 +224,8 @@ export class StreamServer {
         await reply.code(400).send({ error: 'invalid', message: z.prettifyError(error) });
         return;
       }
-      if (error instanceof TooManyReads) {
-        await reply.code(429).send({ error: 'too_many_reads', message: error.message });
+      if (error instanceof SourceError) {
+        await reply.code(429).send({ error: 'busy', message: error.message });
         return;
       }
       const { statusCode = 500, message } = error as { statusCode?: number; message: string };

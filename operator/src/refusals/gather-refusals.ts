@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   LIMITS,
   mergeRefusals,
+  SourceError,
   type GatheredRefusals,
   type RefusalReport,
   type Refusals,
@@ -13,15 +14,6 @@ export interface RefusalGathererOptions {
   /** Sends a message to all gateways that support the feature. */
   readonly log: { announce(message: Extract<StreamMessage, { type: 'refusals' }>, feature: 'refusals'): void };
   readonly waitMs?: number;
-}
-
-/** Thrown when too many reads run at the same time. */
-export class TooManyReads extends Error {
-  override readonly name = 'TooManyReads';
-
-  constructor() {
-    super('too many reads of refused requests are running: try again in a few seconds');
-  }
 }
 
 interface Ask {
@@ -43,12 +35,12 @@ export class RefusalGatherer {
 
   /**
    * Resolves with the refused requests of a project, after all connected gateways have reported, or after `LIMITS.refusalsWaitMs`.
-   * Rejects with `TooManyReads`.
+   * Rejects with `SourceError` (`Unavailable`) if too many reads are running.
    */
   gather(projectUid: string): Promise<GatheredRefusals> {
     const running = this.#reads.get(projectUid);
     if (running !== undefined) return running;
-    if (this.#reads.size >= LIMITS.refusalReadsMax) return Promise.reject(new TooManyReads());
+    if (this.#reads.size >= LIMITS.refusalReadsMax) return Promise.reject(tooMany());
     const read = this.#read(projectUid).finally(() => this.#reads.delete(projectUid));
     this.#reads.set(projectUid, read);
     return read;
@@ -81,3 +73,6 @@ export class RefusalGatherer {
     return { ...mergeRefusals(ask.reports), missing: [...ask.missing].sort() };
   }
 }
+
+const tooMany = (): SourceError =>
+  new SourceError('Unavailable', 'too many reads of refused requests are running: try again in a few seconds');
