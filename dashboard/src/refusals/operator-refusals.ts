@@ -74,8 +74,9 @@ const askLeader = async (
       if (status === 200) return gatheredRefusalsSchema.parse(body);
       const follower = status === 503 ? notLeaderSchema.safeParse(body).data : undefined;
       failure = new Error(follower === undefined ? `it responded with status ${status}` : 'no operator is leading');
-      if (follower?.leader == null || follower.leader === hint) continue;
-      hint = follower.leader;
+      const leader = follower?.leader ?? undefined;
+      if (leader === undefined || leader === hint) continue;
+      hint = leader;
       queue.unshift(...(await addressesOf(hint)));
     } catch (error) {
       failure = error;
