@@ -1,15 +1,20 @@
 import { refusedListSchema, type ApiRefusedList } from '@standin/dashboard/api-schemas';
+import type { Browser } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, readLog, standin, startDev, type DevRun } from './dev-stand.ts';
+import { startBrowser } from '../harness/browser.ts';
+import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { call, readLog, standin } from './dev-stand.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
-/** Tests how `standin dev` explains refused requests, from the gateway to the command line. */
+/** Tests how `standin dev` explains refused requests, from the gateway to the command line and the dashboard. */
 
-let run: DevRun;
+let run: DashboardRun;
+let browser: Browser;
 beforeAll(async () => {
-  run = await startDev();
+  [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
 });
-afterAll(() => run.process.kill());
+afterAll(() => Promise.all([browser.close(), run.process.kill()]));
 
 const SECRET = 'written-by-a-stranger';
 
@@ -54,4 +59,35 @@ test('a project that does not exist is an error with the names of the others', a
   const { code, stderr } = await standin(['refused', '--data', run.data, '-p', 'nope']);
   expect(code).toBe(1);
   expect(stderr).toContain('shop');
+});
+
+test('the dashboard shows the list first in a project without traffic, and creates an endpoint for a path', async () => {
+  const { page, complaints, context } = await watched(browser);
+  await goto(page, `${run.dashboard}${SHOP}/traffic`);
+  const list = page.getByRole('region', { name: 'Refused requests' });
+  await list.getByText('No endpoint in this project has this path').waitFor();
+  expect(await page.getByText('requests refused in the last hour').innerText()).toMatch(/^\d+ requests/);
+  await list.getByText('Sender: GitHub').waitFor();
+  expect(await page.content()).not.toContain(SECRET);
+  await list.getByRole('link', { name: 'Create endpoint for this path' }).click();
+  await page.waitForURL(/endpoints\/new\?method=POST&path=%2Fv1%2Forder$/);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test('in a project with traffic, the line is closed', async () => {
+  expect(await call(run, '/v1/orders')).toMatchObject({ status: 201 });
+  await expect.poll(() => readLog(run.data), { timeout: 10_000 }).toHaveLength(1);
+  const { page, context } = await watched(browser);
+  await goto(page, `${run.dashboard}${SHOP}/traffic`);
+  const line = page.getByText('requests refused in the last hour');
+  await line.waitFor();
+  const list = page.getByRole('region', { name: 'Refused requests' });
+  expect(await list.isVisible()).toBe(false);
+  await line.click();
+  await list.waitFor();
+  await context.close();
+  await expectAccessible(browser, `${run.dashboard}${SHOP}/traffic`, async (opened) => {
+    await opened.getByText('requests refused in the last hour').click();
+  });
 });
