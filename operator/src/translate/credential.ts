@@ -4,6 +4,7 @@ import {
   type CredentialConfig,
   type ObjectRef,
   type SignatureConfig,
+  type SignatureScheme,
 } from '@standin/contract';
 import { durationMs, type EndpointSpec } from '@standin/crds';
 import { fails } from './findings.ts';
@@ -42,7 +43,10 @@ export const credentialOf = (
   const signature = spec.credential?.signature;
   if (signature === undefined) return undefined;
   const found = signature.secretRefs.map(({ name, key }, index) =>
-    secretOf({ namespace, name, key, path: `spec.credential.signature.secretRefs[${index}]` }, states(namespace, name)),
+    secretOf(
+      { namespace, name, key, scheme: signature.scheme, path: `spec.credential.signature.secretRefs[${index}]` },
+      states(namespace, name),
+    ),
   );
   const used = found.flatMap((one) => ('id' in one ? [one] : []));
   return {
@@ -78,12 +82,13 @@ interface SecretPlace {
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
+  readonly scheme: SignatureScheme;
   /** The path of the reference in the Endpoint. */
   readonly path: string;
 }
 
 const secretOf = (place: SecretPlace, state: SecretState | undefined): UsedSecret | Finding => {
-  const { namespace, name, key, path } = place;
+  const { namespace, name, key, scheme, path } = place;
   const label = `kubectl label secret ${name} -n ${namespace} ${SIGNING_SECRET_LABEL}=true`;
   switch (state?.kind) {
     case undefined:
@@ -107,10 +112,13 @@ const secretOf = (place: SecretPlace, state: SecretState | undefined): UsedSecre
       `${path}.name`,
     );
   const value = state.values.get(key) ?? { problem: 'does not exist' };
-  if ('id' in value) return { id: value.id, shown: { name, key, version: state.version } };
+  const isUsable = 'id' in value && value.unusableFor?.includes(scheme) !== true;
+  if (isUsable) return { id: value.id, shown: { name, key, version: state.version } };
+  // Only StandardWebhooks requires a format.
+  const problem = 'problem' in value ? value.problem : 'is not Base64, with or without whsec_ before it';
   return fails(
     'SecretInvalid',
-    `The data key ${key} of Secret ${name} ${value.problem}: set it to the signing secret ` +
+    `The data key ${key} of Secret ${name} ${problem}: set it to the signing secret ` +
       `(kubectl patch secret ${name} -n ${namespace} -p '{"stringData":{"${key}":"SECRET"}}').`,
     `${path}.key`,
   );

@@ -2,4 +2,13 @@ export { upstreamOf } from './endpoint.ts';
 export { retentionInForce } from './project.ts';
 export { translate, type Translation, type World } from './translate.ts';
 export { Translator } from './translator.ts';
-export type { Changes, Finding, KeyState, KnownKey, SecretState, TranslateSettings, Verdict } from './types.ts';
+export type {
+  Changes,
+  Finding,
+  KeyState,
+  KnownKey,
+  SecretState,
+  SecretValue,
+  TranslateSettings,
+  Verdict,
+} from './types.ts';

@@ -6,6 +6,7 @@ import type {
   ObjectRef,
   Plan,
   ResourceObject,
+  SignatureScheme,
 } from '@standin/contract';
 import type { ParsedObject } from '@standin/crds';
 import type { Claimant } from './claims.ts';
@@ -27,16 +28,20 @@ export interface KnownKey {
   readonly key: KeyState;
 }
 
+export type SecretValue =
+  { readonly id: string; readonly unusableFor?: readonly SignatureScheme[] } | { readonly problem: string };
+
 /**
  * The state of a Secret that Endpoints refer to as a credential, without the values. For a usable value, `id` stands for the value
- * (see `CredentialConfig`). `problem` is the rest of a sentence about the value.
+ * (see `CredentialConfig`), and `unusableFor` lists the schemes whose secrets have another format. `problem` is the rest of a
+ * sentence about the value.
  */
 export type SecretState =
   | {
       readonly kind: 'found';
       readonly isLabelled: boolean;
       readonly version: string;
-      readonly values: ReadonlyMap<string, { readonly id: string } | { readonly problem: string }>;
+      readonly values: ReadonlyMap<string, SecretValue>;
     }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly message: string };

@@ -206,6 +206,15 @@ describe('signing secrets', () => {
     expect(JSON.stringify(found)).not.toContain('sesame');
   });
 
+  it('of Standard Webhooks are refused if they are not Base64', () => {
+    const standard = signed.replace('GitHub', 'StandardWebhooks');
+    expect(findings(allowed, standard, secret('stringData: {k: whsec_c2VzYW1l}'))).toEqual([]);
+    expect(findings(allowed, standard, '')).toEqual([]);
+    expect(findings(allowed, standard, secret('stringData: {k: sesame}')).map(({ message }) => message)).toEqual([
+      expect.stringContaining('is not Base64') as string,
+    ]);
+  });
+
   it('are refused without the permission of the Account', () => {
     expect(findings(ACCOUNT, signed)).toMatchObject([{ path: 'spec.credential', severity: 'error' }]);
   });
