@@ -95,15 +95,7 @@ export const SIGNATURES = ['Allowed', 'Denied'] as const;
 export const CREDENTIAL_TYPES = ['Signature'] as const;
 
 /** How a sender proves that it knows a secret. The secret of `Token` is a header of the request. */
-export const SIGNATURE_SCHEMES = [
-  'GitHub',
-  'Stripe',
-  'Slack',
-  'Shopify',
-  'StandardWebhooks',
-  'HMAC',
-  'Token',
-] as const;
+export const SIGNATURE_SCHEMES = ['GitHub', 'Stripe', 'Slack', 'Shopify', 'StandardWebhooks', 'HMAC', 'Token'] as const;
 export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number];
 
 /** The schemes that sign a timestamp, so that a request can be too old. */
