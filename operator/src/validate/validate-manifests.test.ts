@@ -162,7 +162,7 @@ it.each([
   ]);
 });
 
-it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['acts']])(
+it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['signatures'], ['acts']])(
   'the examples are valid: %s %s',
   (...folders) => {
     const files = folders.flatMap((folder) =>
@@ -174,3 +174,39 @@ it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['acts']])(
     expect(validateManifests(files, SETTINGS).filter(({ severity }) => severity === 'error')).toEqual([]);
   },
 );
+
+describe('signing secrets', () => {
+  const allowed = ACCOUNT.replace('spec: {}', 'spec: {signatures: Allowed}');
+  const signed = endpoint(
+    `${MOCK}  credential: {type: Signature, signature: {scheme: GitHub, secretRefs: [{name: gh, key: k}]}}\n`,
+  );
+  const secret = (data: string, labels = '{standin.dev/signing-secret: "true"}'): string =>
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: gh, labels: ${labels}}\n${data}\n`;
+  const findings = (...texts: string[]) =>
+    validateManifests([{ name: 'all.yaml', text: [PROJECT, ...texts].join('---\n') }], SETTINGS);
+
+  it.each([
+    ['a value', secret('stringData: {k: sesame}')],
+    ['an encoded value', secret('data: {k: c2VzYW1l}')],
+    ['no Secret, which may exist in the cluster', ''],
+  ])('are accepted with %s', (_what, text) => {
+    expect(findings(allowed, signed, text)).toEqual([]);
+  });
+
+  it.each([
+    ['no label', secret('stringData: {k: sesame}', '{}'), 'does not have the label'],
+    ['another data key', secret('stringData: {other: sesame}'), 'data key k of Secret gh does not exist'],
+    ['a line break at the end of the value', secret('stringData: {k: "sesame\\n"}'), 'ends with a line break'],
+    ['an empty value', secret('stringData: {k: ""}'), 'is empty'],
+  ])('are refused with %s', (_what, text, message) => {
+    const found = findings(allowed, signed, text);
+    expect(found.map((one) => [one.object, one.message])).toEqual([
+      ['Endpoint default/orders', expect.stringContaining(message) as string],
+    ]);
+    expect(JSON.stringify(found)).not.toContain('sesame');
+  });
+
+  it('are refused without the permission of the Account', () => {
+    expect(findings(ACCOUNT, signed)).toMatchObject([{ path: 'spec.credential', severity: 'error' }]);
+  });
+});

@@ -7,11 +7,14 @@ import {
   type ConfigObject,
   type Kind,
   type ResourceObject,
+  type SigningSecret,
 } from '@standin/contract';
 import { parseManifest, parseObject, type ManifestDocument } from '@standin/crds';
 import { z } from 'zod';
 import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
+import { signingSecret } from '../sources/signing-secret.ts';
 import { translate, type Finding, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
+import { secretStates } from './signing-secrets-in-files.ts';
 
 export interface ManifestFile {
   /** The file's name in the findings. */
@@ -60,10 +63,12 @@ export const translateManifests = (
   const findings: ManifestFinding[] = [];
   const seen = new Map<string, LocatedObject>();
   const keys = new Map<string, KeyState>();
-  for (const located of readFiles(files, findings)) collect(located, { seen, keys, findings });
+  const secrets = new Map<string, SigningSecret>();
+  for (const located of readFiles(files, findings)) collect(located, { seen, keys, secrets, findings });
 
   const objects = [...seen.values()].map(({ object }) => object);
-  const { verdicts, objects: configs } = translate({ objects, keys: keysOf(objects, keys) }, settings);
+  const world = { objects, keys: keysOf(objects, keys), secrets: secretStates(objects, secrets) };
+  const { verdicts, objects: configs } = translate(world, settings);
   for (const verdict of verdicts) {
     const located = seen.get(verdict.uid);
     if (located !== undefined) findings.push(...verdictFindings(verdict, located, missingReferences));
@@ -90,6 +95,8 @@ interface Collected {
   readonly seen: Map<string, LocatedObject>;
   /** Keys from Secrets in the files, by namespace and name. */
   readonly keys: Map<string, KeyState>;
+  /** The same Secrets, as Endpoints' credentials see them. */
+  readonly secrets: Map<string, SigningSecret>;
   readonly findings: ManifestFinding[];
 }
 
@@ -112,7 +119,7 @@ const header = z.looseObject({
 });
 type Header = z.infer<typeof header>;
 
-const collect = (located: Located, { seen, keys, findings }: Collected): void => {
+const collect = (located: Located, { seen, keys, secrets, findings }: Collected): void => {
   const { file, document } = located;
   const read = header.safeParse(document.value);
   const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
@@ -120,7 +127,9 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
     findings.push({ file, line: document.lineOf(steps(path)), object, path, message, severity });
   };
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
-    keys.set(secretId(namespaceOf(read.data), read.data.metadata.name), keyIn(read.data));
+    const id = secretId(namespaceOf(read.data), read.data.metadata.name);
+    keys.set(id, keyIn(read.data));
+    secrets.set(id, signingSecretIn(read.data));
     return;
   }
   if (read.success && read.data.apiVersion !== '' && !read.data.apiVersion.startsWith(`${API_GROUP}/`)) {
@@ -168,14 +177,26 @@ const secretData = z.looseObject({
   stringData: z.record(z.string(), z.string()).optional().catch(undefined),
 });
 
+/** Returns the values of a Secret by data key. */
+const valuesIn = (secret: Header): Map<string, Buffer> => {
+  const { data = {}, stringData = {} } = secretData.parse(secret);
+  return new Map([
+    ...Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
+    ...Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value)] as const),
+  ]);
+};
+
 const keyIn = (secret: Header): KeyState => {
   const secretName = secret.metadata.name;
-  const { data, stringData } = secretData.parse(secret);
-  const encoded = data?.[API_KEY_DATA_KEY];
-  const key = stringData?.[API_KEY_DATA_KEY] ?? (encoded && Buffer.from(encoded, 'base64').toString('utf8'));
+  const key = valuesIn(secret).get(API_KEY_DATA_KEY)?.toString('utf8');
   if (key === undefined) return { kind: 'missing', secretName };
   const message = apiKeyProblem(key);
   return message === undefined ? { kind: 'key', sha256: apiKeySha256(key) } : { kind: 'invalid', secretName, message };
+};
+
+const signingSecretIn = (secret: Header): SigningSecret => {
+  const labels = z.record(z.string(), z.string()).safeParse(secret.metadata['labels']).data;
+  return signingSecret({ labels, data: valuesIn(secret) }, '');
 };
 
 /** Returns the keys of Accounts. A key that is not in the files is assumed to exist and to be unique. */
