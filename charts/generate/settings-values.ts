@@ -42,7 +42,7 @@ export const CHART_COMPONENTS = {
     schema: clusterDashboardSettings,
     byTemplate: [
       ...['host', 'port', 'url', 'service', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
-      ...['oidc.clientSecret', 'clickhouse.'],
+      ...['oidc.clientSecret', 'clickhouse.', 'operator.'],
     ],
   },
 } as const satisfies Record<string, ChartComponent>;

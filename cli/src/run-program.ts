@@ -9,6 +9,7 @@ import { addLogCommands } from './logs/log-commands.ts';
 import { addMigrateCommand } from './migrate/migrate-command.ts';
 import { plainErrorOf } from './plain-error.ts';
 import { addPurgeCommand } from './purge/purge-command.ts';
+import { addRefusedCommand } from './refused/refused-command.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
 import { addShareCommand } from './share/share-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
@@ -47,6 +48,7 @@ export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Pro
   addMore?.(program, colour);
   addLogCommands(program, colour);
   addExplainCommand(program, colour);
+  addRefusedCommand(program);
   addReplayCommand(program, colour);
   addPurgeCommand(program);
   addShareCommand(program);

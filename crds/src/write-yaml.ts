@@ -45,6 +45,16 @@ const doubleQuoted = (text: string, { implicitKey, indent }: StringifyContext): 
   return `"${lines.join(`\\\n${indent === '' ? '  ' : indent}`)}"`;
 };
 
+/**
+ * Returns whether a string is a word that YAML 1.1 and 1.2 read as a string without quotes. For such words, `yaml` would try all of its
+ * tags, which takes most of the time for a large manifest.
+ */
+const isPlain = (text: string, { type }: Scalar): boolean =>
+  (type === undefined || type === Scalar.PLAIN) && WORD.test(text) && !RESERVED.test(text);
+
+const WORD = /^[A-Za-z][A-Za-z0-9_-]*$/;
+const RESERVED = /^(?:y|yes|n|no|on|off|true|false|null)$/i;
+
 /** Writes strings so that all YAML 1.1 and 1.2 parsers read them back unchanged. */
 const STRING: ScalarTag = {
   tag: 'tag:yaml.org,2002:str',
@@ -53,6 +63,7 @@ const STRING: ScalarTag = {
   resolve: (text) => text,
   stringify: (item, context, ...callbacks) => {
     const value = String(item.value);
+    if (isPlain(value, item)) return value;
     const type = typeFor(value, item, context.indentStep.length);
     const scalar = Object.assign(new Scalar(value), item, { value, type });
     const written = stringifyString(scalar, { ...context, actualString: true }, ...callbacks);

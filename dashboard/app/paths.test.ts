@@ -38,6 +38,7 @@ it('builds the expected URLs', () => {
       "project": "/p/team-a/shop.v2",
       "projects": "/projects",
       "purges": "/p/team-a/shop.v2/settings/purges",
+      "refusals": "/p/team-a/shop.v2/traffic/refusals",
       "replay": "/p/team-a/shop.v2/replays/replay-1",
       "replayExchange": "/p/team-a/shop.v2/traffic/0198/replay",
       "replayResult": "/p/team-a/shop.v2/replays/replay-1/results/0198",

@@ -42,6 +42,7 @@ export const paths = {
     withQuery(project(params, 'traffic', 'histogram'), query),
   trafficValues: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'values'), query),
   trafficExport: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'export'), query),
+  refusals: (params: ProjectName) => project(params, 'traffic', 'refusals'),
   trafficSelection: (params: ProjectName, query: Query = {}) =>
     withQuery(project(params, 'traffic', 'selection'), query),
   exchange: (params: RequestName, query: Query = {}) => withQuery(exchange(params), query),

@@ -52,6 +52,7 @@ export default [
   route('p/:namespace/:project/traffic/values', 'traffic-values.ts'),
   route('p/:namespace/:project/traffic/export', 'traffic-export.ts'),
   route('p/:namespace/:project/traffic/selection', 'traffic-selection.ts'),
+  route('p/:namespace/:project/traffic/refusals', 'traffic-refusals.ts'),
   route('p/:namespace/:project/traffic/:id/body', 'exchange-body.ts'),
   route('p/:namespace/:project/traffic/:id/copy', 'exchange-copy.ts'),
   route('p/:namespace/:project/traffic/:id/file', 'exchange-file.ts'),

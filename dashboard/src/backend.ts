@@ -1,4 +1,4 @@
-import type { DesiredObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import type { DesiredObject, GatheredRefusals, Kind, ObjectRef, ResourceObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type {
   CountFilter,
@@ -101,6 +101,9 @@ interface ProjectReplays {
   counts(replayUid: string): Promise<StatusCount[]>;
 }
 
+/** `unknownProject` is absent if the user may not read the logs of all projects. */
+export type ReadRefusals = Omit<GatheredRefusals, 'unknownProject'> & Partial<Pick<GatheredRefusals, 'unknownProject'>>;
+
 /**
  * Reads logs, after checking that the user may read them. Rejects with `SourceError` (`Forbidden`, `NotFound`) or `LogStoreError`.
  */
@@ -111,6 +114,8 @@ export interface Logs {
    */
   requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   open(project: ProjectIdentity): Promise<ProjectLog>;
+  /** Returns the requests that gateways refused within the last hour. Rejects with `Unavailable` if the operator does not respond. */
+  refusals(project: ProjectIdentity): Promise<ReadRefusals>;
   /**
    * Available only in local mode. Returns the log of all projects with this namespace and name, including removed ones. `-` matches
    * any namespace or name. Returns undefined if there is neither such a project nor a request to a removed one.

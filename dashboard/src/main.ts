@@ -9,6 +9,7 @@ import { followClusterShares } from './cluster/cluster-shares.ts';
 import type { OwnView } from './cluster/follow-objects.ts';
 import { followResourceIndex } from './cluster/resource-index.ts';
 import { ensureDashboardBuild } from './dashboard-build.ts';
+import { operatorRefusals } from './refusals/operator-refusals.ts';
 import { runDashboard } from './run-dashboard.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
@@ -31,6 +32,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     config: own.config,
     index: followResourceIndex(ownView('index')),
     store,
+    gatherRefusals: operatorRefusals({ urls: settings.operator.urls, tlsDir: settings.operator.tls.dir, logger }),
     logger: logger.child({ stage: 'cluster' }),
   });
   const access = clusterAccess({

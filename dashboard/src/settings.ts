@@ -126,6 +126,24 @@ export const clusterDashboardSettings = z
           .describe('ClickHouse cluster whose replicas store the log. Unset: a single server.'),
       })
       .prefault({}),
+    operator: z
+      .object({
+        urls: listSetting(z.url({ protocol: /^https$/ }))
+          .default(['https://standin-operator.standin-system.svc.cluster.local:9443'])
+          .describe(
+            'Comma-separated URLs of the operator’s config stream, where the dashboard reads which requests were refused.',
+          ),
+        tls: z
+          .object({
+            dir: z
+              .string()
+              .min(1)
+              .default('/etc/standin/stream-tls')
+              .describe('Folder with ca.crt, tls.crt and tls.key for the operator. The files are read for each call.'),
+          })
+          .prefault({}),
+      })
+      .prefault({}),
     logLevel: logLevelSetting.describe('Lowest level to log.'),
   })
   .superRefine(({ url, oidc }, context) => {

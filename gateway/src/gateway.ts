@@ -14,6 +14,7 @@ import { DiskCopy } from './config/disk-copy.ts';
 import { Delivery } from './deliver/delivery.ts';
 import type { LogSink } from './deliver/log-sink.ts';
 import { Metrics } from './observe/metrics.ts';
+import { RefusalCounts } from './observe/refusal-counts.ts';
 import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
 import { Receiver } from './receive/server.ts';
@@ -58,12 +59,18 @@ const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget
   return Spool.open({ dir, durability, bytesMax, ...limits, budget, logger, ...(disk !== undefined && { disk }) });
 };
 
+/** What the gateway reports to the operator. */
+interface ReportedParts {
+  readonly unsettled: Barrier;
+  readonly undelivered: () => Undelivered;
+  readonly refusals: RefusalCounts;
+}
+
 /** Returns the active configuration, the client that updates it, and the gate that gets permits through that client. */
 const openConfig = (
   { settings, logger }: GatewayOptions,
   instance: string,
-  unsettled: Barrier,
-  undelivered: () => Undelivered,
+  { unsettled, undelivered, refusals }: ReportedParts,
 ) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
@@ -75,6 +82,7 @@ const openConfig = (
     onConnected: () => gate.connected(),
     settled: () => unsettled.passed(),
     undelivered,
+    refusals: (project) => refusals.report(project),
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
@@ -138,14 +146,15 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
 
   const unsettled = new Barrier();
   const undelivered = (): Undelivered => undeliveredOf([receiver, pipeline, delivery], delivery.quarantined);
-  const { store, client, gate } = openConfig(options, spool.incarnation, unsettled, undelivered);
+  const refusals = new RefusalCounts();
+  const { store, client, gate } = openConfig(options, spool.incarnation, { unsettled, undelivered, refusals });
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
     onDrained: (incarnation) => client.reportDrained(incarnation),
   });
   const pipeline = new Pipeline({
-    ...{ settings, budget, gate, unsettled, egress, metrics, tracing, logger, onRejected },
+    ...{ settings, budget, gate, unsettled, egress, metrics, refusals, tracing, logger, onRejected },
     config: store,
     recorder: spool,
   });
@@ -154,6 +163,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
     onRefused: (code) => {
       metrics.rejected(code);
+      refusals.add({ code, project: '', isCallerKnown: false, who: 'other', where: '' });
       onRejected?.({ code, status: REJECTIONS[code].status, method: '', path: '' });
     },
   });
@@ -176,8 +186,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     connectionCount: () => receiver.connectionCount(),
   });
 
-  delivery.start();
-  gate.start();
+  for (const part of [refusals, delivery, gate]) part.start();
   const starting = client.start();
   const url = urlOf('http', settings.host, receiver.port);
   const adminUrl = admin.url;
@@ -197,6 +206,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       Promise.race([pipeline.idle(), delay(settings.drainTimeoutMs, undefined, { ref: false })]),
     ]);
     clearTimeout(cut);
+    refusals.stop();
     // Forwarded requests that are still running become log rows without a response.
     await spool.close();
     await egress.close();

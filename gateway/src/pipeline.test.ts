@@ -21,6 +21,7 @@ import {
   WITH_KEY,
 } from './gateway.testing.ts';
 import { Metrics } from './observe/metrics.ts';
+import { RefusalCounts } from './observe/refusal-counts.ts';
 import { Pipeline } from './pipeline.ts';
 import { exchange, headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
 import { Receiver } from './receive/server.ts';
@@ -131,6 +132,7 @@ beforeEach(async () => {
     recorder,
     egress,
     metrics: new Metrics(new Registry()),
+    refusals: new RefusalCounts(),
     logger: quiet,
   };
   pipeline = new Pipeline(parts);
@@ -418,6 +420,7 @@ test('a request without an active configuration is refused as not_ready', async 
     recorder,
     egress,
     metrics: new Metrics(new Registry()),
+    refusals: new RefusalCounts(),
     logger: quiet,
   });
   const empty = await Receiver.listen({

@@ -8,7 +8,9 @@ import { SignedRequests } from './verify/signed-requests.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward, upstreamUrlOf } from './forward/forward.ts';
 import { match } from './match/match.ts';
+import { countRefusal } from './observe/count-refusal.ts';
 import type { Metrics } from './observe/metrics.ts';
+import type { RefusalCounts } from './observe/refusal-counts.ts';
 import type { RequestSpan, Tracing } from './observe/tracing.ts';
 import type { HeadVerdict } from './receive/head-scanner.ts';
 import { GONE, noRoom, readBody } from './receive/read-body.ts';
@@ -40,6 +42,7 @@ export interface PipelineParts {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly metrics: Metrics;
+  readonly refusals: RefusalCounts;
   /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
@@ -290,9 +293,10 @@ export class Pipeline {
     // Do not wait for the rest of a request that timed out.
     if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
-    const { metrics, onRejected } = this.#parts;
+    const { config, metrics, refusals, onRejected } = this.#parts;
     metrics.rejected(refusal.code);
     exchange.answer(status, [...headers, ['date', exchange.date()]], body);
+    countRefusal(refusals, refusal.code, { request: exchange.request, target }, config.tableAt(exchange.startedMs));
     const { method = '' } = exchange.request;
     onRejected?.({ code: refusal.code, status, method, path: target.replace(/[?#].*$/s, '') });
   }

@@ -20,6 +20,7 @@ import type { StreamServer } from './publish/stream-server.ts';
 import { OrphanedLedgers } from './quota/orphaned-ledgers.ts';
 import type { QuotaAudit } from './quota/quota-audit.ts';
 import { QuotaController } from './quota/quota-controller.ts';
+import { RefusalGatherer } from './refusals/gather-refusals.ts';
 import { ReplayController } from './replay/replay-controller.ts';
 import type { OpenReplayParts } from './replay/open-replay-parts.ts';
 import { SigningSecretController } from './secrets/signing-secret-controller.ts';
@@ -62,6 +63,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     recall: (account) => log.announce({ type: 'recall', account }),
     onUsage: (uid) => statuses.usageChanged(uid),
   });
+  const refusals = new RefusalGatherer({ gateways, log });
   const lastRequests = new LastRequests({ logStore, logger, onChange: (uid) => statuses.enqueue(uid) });
   const statuses = new StatusController({
     ...{ ...context, metrics, gateways, since, onStatus: parts.onStatus },
@@ -83,7 +85,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     gateways,
     keys,
     secrets,
-    new ConfigPublisher({ ...context, log, server, gateways, quota }),
+    new ConfigPublisher({ ...context, log, server, gateways, quota, refusals }),
     new KeyChanges({ ...context, gateways }),
     new KeySecretOwners({ ...context, owner: (uid) => keys.owner(uid) }),
     statuses,
@@ -107,7 +109,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     logger,
   );
   return {
-    ...{ controllers, log, gateways, quota, statuses, volumes },
+    ...{ controllers, log, gateways, quota, refusals, statuses, volumes },
     start: async (): Promise<void> => {
       await controllers.start(signal);
       if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { LIMITS, urlOf, type ResourceObject } from '@standin/contract';
+import { LIMITS, SourceError, urlOf, type GatheredRefusals, type ResourceObject } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
 import { listenAdmin } from '@standin/process/admin-server';
 import type { Logger } from 'pino';
@@ -34,6 +34,8 @@ export interface Operator {
    * gateway holds the latest revision.
    */
   isSettled(): boolean;
+  /** Asks the gateways which requests to a project they refused. Rejects with `SourceError`, also if this operator does not lead. */
+  gatherRefusals(projectUid: string): Promise<GatheredRefusals>;
   /** Stops the operator. Resolves when everything is closed. The leader's lease is released first. */
   stop(): Promise<void>;
 }
@@ -118,6 +120,9 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     objects: desired.objects,
     translator,
     isSettled: () => leader?.isSettled() ?? false,
+    gatherRefusals: (uid) =>
+      leader?.refusals.gather(uid) ??
+      Promise.reject(new SourceError('Unavailable', 'the operator is starting: try again in a few seconds')),
     stop: async () => {
       stopping.abort();
       await Promise.allSettled([leading, renewing]);

@@ -97,12 +97,13 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
 };
 
 /**
- * Writes the stream certificates as files, as the kubelet mounts them for a gateway's pod. These are three keys of the operator's
- * Secret, without the CA's private key.
+ * Writes the stream certificates as files, as the kubelet mounts them for a pod of a gateway or the dashboard. These are three keys of
+ * the operator's Secret, without the CA's private key.
  */
 export const mountStreamCertificates = async (
   { cluster, systemNamespace = SYSTEM_NAMESPACE }: Pick<DeployOptions, 'cluster' | 'systemNamespace'>,
   dir: string,
+  component: 'gateway' | 'dashboard' = 'gateway',
 ): Promise<void> => {
   const data = await eventually('the Secret with the stream certificates', async () => {
     const { stdout } = await cluster.kubectl([
@@ -119,8 +120,8 @@ export const mountStreamCertificates = async (
   await mkdir(dir, { recursive: true });
   for (const [key, file] of [
     ['ca.crt', 'ca.crt'],
-    ['gateway.crt', 'tls.crt'],
-    ['gateway.key', 'tls.key'],
+    [`${component}.crt`, 'tls.crt'],
+    [`${component}.key`, 'tls.key'],
   ] as const) {
     await writeFile(path.join(dir, file), Buffer.from(data[key] ?? '', 'base64'), { mode: 0o600 });
   }

@@ -39,7 +39,11 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     report: () => undefined,
     drained: () => Promise.resolve(),
   };
-  server.lead({ log, gateways, quota });
+  const refusals: Publication['refusals'] = {
+    gather: () => Promise.reject(new Error('not expected')),
+    report: () => undefined,
+  };
+  server.lead({ log, gateways, quota, refusals });
   const publish = (put: readonly ConfigObject[], remove: readonly ConfigKey[] = []) => log.append({ put, remove });
   return {
     url: `https://127.0.0.1:${server.port}`,

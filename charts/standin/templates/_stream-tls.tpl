@@ -16,6 +16,24 @@
     {{- end }}
 {{- end -}}
 
+{{/* The dashboard's side. Optional, because an operator of an earlier version does not create this certificate. */}}
+{{- define "standin.dashboardTlsVolume" -}}
+- name: stream-tls
+  secret:
+    {{- if .Values.tls.certManager.enabled }}
+    secretName: {{ include "standin.fullname" . }}-dashboard-tls
+    defaultMode: 0440
+    {{- else }}
+    secretName: {{ include "standin.fullname" . }}-stream-tls
+    defaultMode: 0440
+    items:
+      - { key: ca.crt, path: ca.crt }
+      - { key: dashboard.crt, path: tls.crt }
+      - { key: dashboard.key, path: tls.key }
+    {{- end }}
+    optional: true
+{{- end -}}
+
 {{/* The operator's side, if cert-manager issues the certificates: variable, volume and mount. Empty if the operator creates them. */}}
 {{- define "standin.operatorTlsEnv" -}}
 {{- if .Values.tls.certManager.enabled }}

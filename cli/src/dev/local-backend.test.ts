@@ -19,6 +19,7 @@ const isOpened = async (namespace: string, name: string, rowsOf?: string): Promi
     settings: {} as TranslateSettings,
     keySecret: () => undefined,
     store: store as LogStore,
+    gatherRefusals: () => Promise.reject(new Error('not expected')),
   });
   return (await logs.openByName?.({ namespace, name })) !== undefined;
 };

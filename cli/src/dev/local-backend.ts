@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import {
   API_KEY_DATA_KEY,
   type DesiredObject,
+  type GatheredRefusals,
   type LogRow,
   type ResourceObject,
   type ResourceSource,
@@ -29,6 +30,8 @@ export interface LocalBackendOptions {
   /** Returns the name of the Secret that contains an account's key, by the account's uid. */
   readonly keySecret: (accountUid: string) => string | undefined;
   readonly store: LogStore;
+  /** Asks the gateway which requests to a project it refused. */
+  readonly gatherRefusals: (projectUid: string) => Promise<GatheredRefusals>;
 }
 
 /** Creates the dashboard's backend for `standin dev`. The backend uses this process's source and log, without a login. */
@@ -38,6 +41,7 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
   logs: {
     requestsByHour: (projects, hours) => options.store.requestsByHour(projects, hours),
     open: (project) => Promise.resolve(projectLog(options.store, project)),
+    refusals: ({ uid }) => options.gatherRefusals(uid),
     openByName: (project) => openByName(options, project),
     usage: (account, range) => options.store.usage(account, range),
   },

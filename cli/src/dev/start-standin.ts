@@ -154,6 +154,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     backend: localBackend({
       ...{ source, observed, store },
       settings: translateSettings(operatorConfig),
+      gatherRefusals: (uid) => operator.gatherRefusals(uid),
       keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,
     }),
     shares: { source: localShares(observed), store },

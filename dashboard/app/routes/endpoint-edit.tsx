@@ -6,7 +6,7 @@ import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { valuesOf } from '../endpoints/endpoint-values.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { noticeCookie } from '../ui/flash.ts';
-import { desiredOf, manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import { ownerOf } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
@@ -26,7 +26,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return {
     ...{ params: names, projectUrl: url, generation: object.metadata.generation },
     values: valuesOf(names.endpoint, object.spec),
-    yaml: manifestYaml(desiredOf(object), backend.mode),
+    yaml: objectYaml(object, backend.mode),
   };
 };
 

@@ -1,13 +1,13 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
-import { desiredOf, kubectlCommand, manifestYaml } from '../../src/resources/manifest-yaml.ts';
+import { kubectlCommand, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import { endpointParams } from './params.server.ts';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
-  const yaml = manifestYaml(desiredOf(await getEndpoint(backend, endpointParams(params))), backend.mode);
+  const yaml = objectYaml(await getEndpoint(backend, endpointParams(params)), backend.mode);
   return { yaml, command: kubectlCommand('apply', yaml) };
 };
 

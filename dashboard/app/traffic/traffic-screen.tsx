@@ -9,6 +9,7 @@ import type { FeedItem } from './feed-items.ts';
 import { filterByCell } from './filter-terms.ts';
 import { Histogram } from './histogram.tsx';
 import { OpenRequest } from './open-request.tsx';
+import { RefusedRequestsLine } from './refused-requests.tsx';
 import { SearchBox } from './search-box.tsx';
 import { SplitPane } from './split-pane.tsx';
 import { StatusBar } from './status-bar.tsx';
@@ -134,7 +135,6 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   };
   const unavailable = data.unavailable ?? (connection.kind === 'unavailable' ? connection.message : undefined);
   const refusal = connection.kind === 'refused' ? connection.message : undefined;
-  const hasItems = state.items.length > 0;
 
   return (
     <div className="flex h-[calc(100dvh-82px)] min-h-96 flex-col">
@@ -145,6 +145,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
       </div>
       <Chart histogram={histogram} zone={zone} data={data} navigation={navigation} />
       <StatusBar {...{ data, state, connection, histogram, linkToThis }} onTogglePause={togglePause} />
+      <RefusedRequestsLine params={params} isFirst={data.empty !== undefined} />
       {(unavailable ?? refusal) !== undefined && (
         <div className="border-b border-line p-2">
           <Notice look="bad" alert>
@@ -156,7 +157,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
         sideLabel="Open request"
         main={
           <div className={`flex min-h-0 flex-1 flex-col ${isLoading ? 'opacity-60' : ''}`}>
-            {hasItems ? (
+            {state.items.length > 0 ? (
               <TrafficTable
                 {...{ feed, state, density, zone, now, older }}
                 openId={query.sel}

@@ -5,6 +5,7 @@ import type { ReadBody } from '../request-bodies.ts';
 import { accountRoutes } from './account-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
 import { projectRoutes } from './project-routes.ts';
+import { refusalRoutes } from './refusal-routes.ts';
 import { replayRoutes } from './replay-routes.ts';
 import { purgeRoutes } from './purge-routes.ts';
 import { requestRoutes } from './request-routes.ts';
@@ -23,6 +24,7 @@ import type { Workers } from '../workers/workers.ts';
 export const API_ROUTES: readonly ApiRoute[] = [
   ...projectRoutes,
   ...requestRoutes,
+  ...refusalRoutes,
   ...replayRoutes,
   ...purgeRoutes,
   ...shareRoutes,

@@ -6,7 +6,7 @@ import type { LogSummary } from '@standin/exchange';
 import type { InsertFeed } from '@standin/logstore';
 import { pino } from 'pino';
 import type { Access } from '../access.ts';
-import type { Backend, ProjectLog } from '../backend.ts';
+import type { Backend, ProjectLog, ReadRefusals } from '../backend.ts';
 import { bodyReader } from '../request-bodies.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
@@ -48,6 +48,15 @@ const PROJECT: ResourceObject = {
     creationTimestamp: '',
   },
   spec: { displayName: 'Shop' },
+};
+
+export const REFUSALS: ReadRefusals = {
+  counts: [
+    { code: 'endpoint_not_found', method: 'POST', path: '/v1/order', count: 2, lastAt: Date.UTC(2026, 10, 23) },
+    { code: 'of_a_newer_gateway', sender: 'GitHub', count: 1, lastAt: 0 },
+  ],
+  omitted: 1,
+  missing: ['gateway-1'],
 };
 
 /** Returns a feed without inserts. */
@@ -97,6 +106,7 @@ export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend
   logs: {
     requestsByHour: unexpected,
     usage: unexpected,
+    refusals: () => Promise.resolve(REFUSALS),
     open: () => Promise.resolve({ ...EMPTY_LOG, ...log }),
   },
 });

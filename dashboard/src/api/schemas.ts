@@ -264,6 +264,39 @@ export const usageSchema = named(
 );
 export type ApiUsage = z.output<typeof usageSchema>;
 
+export const refusedListSchema = named(
+  'RefusedRequestList',
+  z.object({
+    items: z.array(
+      z.object({
+        code: z.string().describe('Code of the response. See docs/errors.md.'),
+        status: whole()
+          .optional()
+          .describe('Status of the response. Absent for a code that the dashboard does not know.'),
+        title: z.string(),
+        detail: z.string().describe('What the sender should do.'),
+        method: z.string().optional().describe('Present, like `path`, if the API key was valid for the project.'),
+        path: z.string().optional().describe('Without the project URI. Cut off after 256 bytes.'),
+        slug: z.string().optional().describe('The slug that the path matched, if the API key was not valid.'),
+        sender: z
+          .string()
+          .optional()
+          .describe('Kind of the sender, such as GitHub or curl, if the API key was not valid.'),
+        count: whole().describe('Number of equal requests within the last hour.'),
+        lastAt: instant().describe('Time at which the last one was refused.'),
+      }),
+    ),
+    omitted: whole().describe('Number of refused requests to the project that are not in `items`.'),
+    unknownProject: whole()
+      .optional()
+      .describe(
+        'Number of refused requests without the URI of a project, to all gateways. Present if you can read the logs of all namespaces.',
+      ),
+    missingGateways: z.array(z.string()).describe('Gateways that did not respond. Their counts are missing.'),
+  }),
+);
+export type ApiRefusedList = z.output<typeof refusedListSchema>;
+
 export const apiKeySchema = named(
   'ApiKey',
   z.object({ apiKey: z.string().describe('Value of the x-api-key header.') }),

@@ -2,6 +2,7 @@ import type { SharedConnectionConfig } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Backend } from '../backend.ts';
+import type { GatherRefusals } from '../refusals/operator-refusals.ts';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterLogs } from './cluster-logs.ts';
 import { clusterResources } from './cluster-resources.ts';
@@ -14,6 +15,7 @@ export interface ClusterParts {
   readonly config: SharedConnectionConfig;
   readonly index: ResourceIndex;
   readonly store: LogStore;
+  readonly gatherRefusals: GatherRefusals;
   readonly logger: Logger;
 }
 
@@ -25,7 +27,7 @@ export interface ClusterBackends {
 }
 
 /** Creates backends that read and write a cluster with the token of each user. */
-export const clusterBackends = ({ config, index, store, logger }: ClusterParts): ClusterBackends => {
+export const clusterBackends = ({ config, index, store, gatherRefusals, logger }: ClusterParts): ClusterBackends => {
   const users = clusterUsers(config);
   const reviews = new AccessReviews();
   const changes = new LiveChanges(reviews, logger);
@@ -35,7 +37,7 @@ export const clusterBackends = ({ config, index, store, logger }: ClusterParts):
       return {
         mode: 'cluster',
         resources: clusterResources({ user, reviews, index, changes }),
-        logs: clusterLogs({ user, reviews, store }),
+        logs: clusterLogs({ user, reviews, store, gatherRefusals }),
       };
     },
     user: (token) => users.as(token),

@@ -2,6 +2,7 @@ import { RESOURCES, SourceError } from '@standin/contract';
 import type { EndpointUsage, LogStore } from '@standin/logstore';
 import type { Logs, ProjectIdentity } from '../backend.ts';
 import { projectLog } from '../project-log.ts';
+import type { GatherRefusals } from '../refusals/operator-refusals.ts';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
 import { getObject } from './read-objects.ts';
@@ -10,6 +11,7 @@ export interface LogsParts {
   readonly user: ClusterUser;
   readonly reviews: AccessReviews;
   readonly store: LogStore;
+  readonly gatherRefusals: GatherRefusals;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface LogsParts {
 const LOGS = `${RESOURCES.Project.plural}/logs`;
 
 /** Gives access to the logs that the user may read. The API server decides, because ClickHouse has only one user, the dashboard. */
-export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
+export const clusterLogs = ({ user, reviews, store, gatherRefusals }: LogsParts): Logs => {
   /**
    * Returns whether the user may read the project's log. Most users may read either all logs in a namespace or none, so the first
    * review usually covers many projects.
@@ -33,6 +35,18 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
    */
   const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
     (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;
+  /** Rejects if the user may not read the project's log, or if the project does not exist. */
+  const checkReadable = async (project: ProjectIdentity): Promise<void> => {
+    const { namespace, name } = project;
+    if (!(await mayRead(project))) {
+      throw new SourceError(
+        'Forbidden',
+        `you do not have permission to read the log of project ${namespace}/${name}: you need the verb "get" on ${LOGS} in namespace ${namespace}, for all projects or for resource name "${name}"`,
+      );
+    }
+    if (!(await isLive('Project', project)))
+      throw new SourceError('NotFound', `project ${namespace}/${name} with uid "${project.uid}" does not exist`);
+  };
   return {
     requestsByHour: async (projects, hours) => {
       const allowed = await Promise.all(projects.map(mayRead));
@@ -42,16 +56,16 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
       );
     },
     open: async (project) => {
-      const { namespace, name } = project;
-      if (!(await mayRead(project))) {
-        throw new SourceError(
-          'Forbidden',
-          `you do not have permission to read the log of project ${namespace}/${name}: you need the verb "get" on ${LOGS} in namespace ${namespace}, for all projects or for resource name "${name}"`,
-        );
-      }
-      if (!(await isLive('Project', project)))
-        throw new SourceError('NotFound', `project ${namespace}/${name} with uid "${project.uid}" does not exist`);
+      await checkReadable(project);
       return projectLog(store, project);
+    },
+    refusals: async (project) => {
+      await checkReadable(project);
+      const [isAdmin, { unknownProject, ...refusals }] = await Promise.all([
+        reviews.may(user, { verb: 'get', resource: LOGS }),
+        gatherRefusals(project.uid),
+      ]);
+      return isAdmin ? { ...refusals, unknownProject } : refusals;
     },
     usage: async (account, range) => {
       // `isLive` reads the Account with the user's token, so the user needs permission to get the Account.

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { DashboardMode } from '../backend.ts';
-import { manifestYaml } from './manifest-yaml.ts';
+import { desiredOf, manifestYaml, objectYaml } from './manifest-yaml.ts';
 
 it.each<[DashboardMode, string, object]>([
   ['local', 'default', { name: 'a' }],
@@ -52,4 +52,15 @@ it('a manifest has no control characters and parses to the same object', () => {
       expect(parse(yaml, { version: '1.1' })).toEqual(object);
     }),
   );
+});
+
+it('the manifest of an object is that of its latest version', () => {
+  const metadata = { name: 'a', namespace: 'team', uid: 'u', generation: 1, creationTimestamp: '' };
+  const versions = Array.from({ length: 20 }, (_, index) => ({
+    ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint' as const, spec: { version: index } },
+    metadata: { ...metadata, resourceVersion: String(index) },
+  }));
+  for (const object of [...versions, ...versions, ...versions.toReversed()])
+    for (const mode of ['local', 'cluster'] as const)
+      expect(objectYaml(object, mode)).toBe(manifestYaml(desiredOf(object), mode));
 });

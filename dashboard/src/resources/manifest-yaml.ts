@@ -43,7 +43,26 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
     },
     spec,
   };
-  return writeYaml(new Document(manifest, { version: '1.1' }), { blockQuote: 'literal' });
+  const document = new Document(manifest, { version: '1.1', aliasDuplicateObjects: false });
+  // Without this, `yaml` searches the document for tags, which it does not have.
+  if (document.directives !== undefined) document.directives.tags = {};
+  return writeYaml(document, { blockQuote: 'literal' });
+};
+
+/** The texts of the last objects. Pages are rendered again for each change in a namespace, and a large text takes 50 ms. */
+const texts = new Map<string, string>();
+const TEXTS_MAX = 8;
+
+/** Returns the YAML of a stored object. */
+export const objectYaml = (object: ResourceObject, mode: DashboardMode): string => {
+  const { uid, resourceVersion } = object.metadata;
+  const key = `${uid} ${resourceVersion} ${mode}`;
+  const text = texts.get(key) ?? manifestYaml(desiredOf(object), mode);
+  texts.delete(key);
+  texts.set(key, text);
+  const [oldest = ''] = texts.keys();
+  if (texts.size > TEXTS_MAX) texts.delete(oldest);
+  return text;
 };
 
 /**

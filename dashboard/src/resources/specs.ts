@@ -1,10 +1,19 @@
 import type { ResourceObject } from '@standin/contract';
 import { parseObject, readStatus, type AccountSpec, type EndpointSpec, type ProjectSpec } from '@standin/crds';
 
+/** A page reads the spec of an object several times, and parsing a large one takes milliseconds. */
+const parsed = new WeakMap<ResourceObject, object>();
+
 /** Returns the spec of an object. An invalid spec is returned unchanged, so any field may be missing. */
 const specOf = <T>(object: ResourceObject): Partial<T> => {
-  const parsed = parseObject(object);
-  if (parsed.ok) return parsed.value.spec as T;
+  const spec = parsed.get(object) ?? parseSpec(object);
+  parsed.set(object, spec);
+  return spec;
+};
+
+const parseSpec = (object: ResourceObject): object => {
+  const result = parseObject(object);
+  if (result.ok) return result.value.spec;
   return typeof object.spec === 'object' && object.spec !== null ? object.spec : {};
 };
 

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoffMs, type PermitAnswer, type PermitRequest, type UsageReport } from '@standin/contract';
+import { backoffMs, type PermitAnswer, type PermitRequest, type Refusals, type UsageReport } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
@@ -28,6 +28,8 @@ export interface ConfigClientOptions {
   /** Called when a stream is open and its snapshot is active. */
   readonly onConnected: () => void;
   readonly undelivered: () => Undelivered;
+  /** Returns the refused requests of a project. */
+  readonly refusals: (projectUid: string) => Refusals;
   readonly logger: Logger;
 }
 
@@ -212,8 +214,8 @@ export class ConfigClient {
   }
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
-    const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onRecall, undelivered, onConnected } =
-      this.#options;
+    const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onConnected } = this.#options;
+    const { onRecall, undelivered, refusals } = this.#options;
     const where = { url: target.url.origin, address: target.address };
     try {
       this.#connection = await OperatorConnection.open(target, tlsDir, {
@@ -226,7 +228,7 @@ export class ConfigClient {
         diskCopy,
         revocations: this.#revocations,
         logger,
-        ...{ onRecall, undelivered },
+        ...{ onRecall, undelivered, refusals },
         onCommit: () => {
           if (!this.isConnected) {
             logger.info(where, 'configuration received from the operator');

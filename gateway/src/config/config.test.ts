@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogStoreError } from '@standin/logstore';
-import { CONFIG_FEATURES, LIMITS, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
+import { LIMITS, STREAM_FEATURES, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemorySink } from '../deliver/memory-sink.testing.ts';
 import { runGateway, type Gateway } from '../gateway.ts';
@@ -210,7 +210,7 @@ describe('an endpoint that only a newer gateway can serve', () => {
 
   test('is answered with 503, even if an earlier version of the endpoint was served', async () => {
     const gateway = await startWith();
-    expect(operator.query.get('features')).toBe(CONFIG_FEATURES.join());
+    expect(operator.query.get('features')).toBe(STREAM_FEATURES.join());
     await operator.publish([endpoint('/v1/{id}')]);
     expect(await statusOf(gateway, `/${URI}/v1/a`)).toBe(200);
     expect((await operator.publish([WITHHELD])).rejected).toEqual([]);

@@ -14,6 +14,8 @@ import {
   type NotLeader,
   type PermitAnswer,
   type PermitRequest,
+  type RefusalReport,
+  refusalReportSchema,
   type UsageReport,
   usageReportSchema,
   type StreamMessage,
@@ -31,6 +33,7 @@ export class FakeOperator {
   onGoodbye: () => void = () => undefined;
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
+  readonly refusalReports: RefusalReport[] = [];
   /** The ids of gateway processes that were reported as drained. */
   readonly drained: string[] = [];
   /** Returns the response to a permit request. Undefined causes an error response. */
@@ -148,6 +151,10 @@ export class FakeOperator {
     } else if (pathname === '/v1/usage') {
       const chunks = (await request.toArray()) as Buffer[];
       this.usageReports.push(usageReportSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
+      response.writeHead(204).end();
+    } else if (pathname === '/v1/refusals') {
+      const chunks = (await request.toArray()) as Buffer[];
+      this.refusalReports.push(refusalReportSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
       response.writeHead(204).end();
     } else if (pathname === '/v1/drained') {
       const chunks = (await request.toArray()) as Buffer[];

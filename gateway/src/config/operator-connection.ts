@@ -3,13 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import {
-  CONFIG_FEATURES,
   permitAnswerSchema,
+  STREAM_FEATURES,
   STREAM_SERVER_NAME,
   type Ack,
   type DrainedReport,
   type PermitAnswer,
   type PermitRequest,
+  type RefusalReport,
+  type Refusals,
   type UsageReport,
 } from '@standin/contract';
 
@@ -80,7 +82,7 @@ export class OperatorConnection {
     const { name, instance, maxStalenessMs } = this.#gateway;
     const query = new URLSearchParams({
       ...{ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) },
-      features: CONFIG_FEATURES.join(),
+      features: STREAM_FEATURES.join(),
     });
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
@@ -96,7 +98,7 @@ export class OperatorConnection {
     const query = new URLSearchParams({
       ...(ageMs !== undefined && { undeliveredMs: String(Math.ceil(ageMs)) }),
       quarantined: String(quarantined),
-      features: CONFIG_FEATURES.join(),
+      features: STREAM_FEATURES.join(),
     });
     const { status } = await readAnswer(await this.#send('POST', `/v1/acks?${query.toString()}`, { signal, body }));
     if (status !== 204 && status !== 409)
@@ -132,6 +134,13 @@ export class OperatorConnection {
     const { status } = await readAnswer(await this.#send('POST', '/v1/drained', { signal, body }));
     if (status !== 204)
       throw new Error(`the operator responded to the report of a drained spool with status ${status}`);
+  }
+
+  async refusals(ask: string, refusals: Refusals, signal: AbortSignal): Promise<void> {
+    const { name: gateway, instance } = this.#gateway;
+    const body = JSON.stringify({ gateway, instance, ask, refusals } satisfies RefusalReport);
+    const { status } = await readAnswer(await this.#send('POST', '/v1/refusals', { signal, body }));
+    if (status !== 204) throw new Error(`the operator responded to a report of refused requests with status ${status}`);
   }
 
   /** Announces that this gateway is stopping, so that the operator does not wait for it. */

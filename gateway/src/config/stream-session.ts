@@ -8,6 +8,7 @@ import {
   LineSplitter,
   notLeaderSchema,
   streamMessageSchema,
+  type Refusals,
   type StreamMessage,
 } from '@standin/contract';
 import type { Logger } from 'pino';
@@ -43,6 +44,8 @@ export interface SessionParts {
   /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
   readonly undelivered: () => Undelivered;
+  /** Returns the refused requests of a project. */
+  readonly refusals: (projectUid: string) => Refusals;
 }
 
 /** The parts of a `put` message that are needed to reject its object. A newer operator may send more than the schema allows. */
@@ -116,6 +119,9 @@ export class StreamSession {
       case 'recall':
         this.#parts.onRecall(message.account);
         return;
+      case 'refusals':
+        void this.#reportRefusals(message);
+        return;
       case 'begin':
         this.#isSkipping = this.#mustSkip(message);
         if (!this.#isSkipping) store.begin(message);
@@ -135,6 +141,15 @@ export class StreamSession {
       case 'commit':
         if (!this.#isSkipping) this.#committed(store.commit(message.revision));
         this.#isSkipping = false;
+    }
+  }
+
+  /** A report that fails is not repeated, because the operator does not wait for long. */
+  async #reportRefusals({ ask, project }: Extract<StreamMessage, { type: 'refusals' }>): Promise<void> {
+    try {
+      await this.#connection.refusals(ask, this.#parts.refusals(project), this.#end.signal);
+    } catch (error) {
+      this.#parts.logger.info({ err: error }, 'report of refused requests failed');
     }
   }
 

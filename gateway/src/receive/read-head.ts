@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { HeaderPair } from '@standin/contract';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
+import { splitTarget } from '../request/split-target.ts';
 import type { HeadVerdict } from './head-scanner.ts';
 
 // An RFC 3986 host and port, including the brackets of an IPv6 address, and nothing that could begin another part of a URL.
@@ -128,16 +129,13 @@ export const readHead = (
   const refusal = checkTarget(target, targetBytesMax) ?? checkFacts(facts, httpVersion);
   if (refusal !== undefined) return refusal;
 
-  const queryAt = target.indexOf('?');
-  const pathEnd = queryAt === -1 ? target.length : queryAt;
-  const slashAt = target.indexOf('/', 1);
-  const uriEnd = slashAt === -1 || slashAt > pathEnd ? pathEnd : slashAt;
+  const { projectUri, path, query } = splitTarget(target);
   return {
     method,
     target,
-    projectUri: target.slice(1, uriEnd),
-    path: target.slice(uriEnd, pathEnd),
-    query: queryAt === -1 ? '' : target.slice(queryAt + 1),
+    projectUri,
+    path,
+    query,
     httpVersion,
     headers: facts.headers,
     headerBytes: facts.headerBytes,

@@ -10,7 +10,7 @@ const decode = (text: string | undefined): string | undefined =>
 
 /**
  * Stores the certificates in one Secret in the operator's namespace. Gateways mount only its `ca.crt`, `gateway.crt` and
- * `gateway.key` (as ca.crt, tls.crt, tls.key), so the CA's key stays with the operator.
+ * `gateway.key` (as ca.crt, tls.crt, tls.key), and dashboards mount `ca.crt`, `dashboard.crt` and `dashboard.key`, so the CA's key stays with the operator.
  */
 export const certificateSecret = (client: KubeClient, namespace: string, name: string): CertificateStore => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
@@ -50,7 +50,7 @@ export const certificateSecret = (client: KubeClient, namespace: string, name: s
   };
 };
 
-const toData = ({ caBundle, ca, nextCa, operator, gateway }: Certificates): Record<string, string> => ({
+const toData = ({ caBundle, ca, nextCa, operator, gateway, dashboard }: Certificates): Record<string, string> => ({
   'ca.crt': encode(caBundle),
   'signing-ca.crt': encode(ca.cert),
   'signing-ca.key': encode(ca.key),
@@ -59,6 +59,9 @@ const toData = ({ caBundle, ca, nextCa, operator, gateway }: Certificates): Reco
   'operator.key': encode(operator.key),
   'gateway.crt': encode(gateway.cert),
   'gateway.key': encode(gateway.key),
+  ...(dashboard === undefined
+    ? {}
+    : { 'dashboard.crt': encode(dashboard.cert), 'dashboard.key': encode(dashboard.key) }),
 });
 
 const fromData = (data: Readonly<Record<string, string>>): unknown => {
@@ -69,5 +72,6 @@ const fromData = (data: Readonly<Record<string, string>>): unknown => {
     ...(data['next-ca.crt'] === undefined ? {} : { nextCa: pair('next-ca') }),
     operator: pair('operator'),
     gateway: pair('gateway'),
+    ...(data['dashboard.crt'] === undefined ? {} : { dashboard: pair('dashboard') }),
   };
 };

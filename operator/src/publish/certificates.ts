@@ -1,7 +1,7 @@
 // tsyringe, a dependency of @peculiar/x509, requires this polyfill to be loaded first.
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
-import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
+import { STREAM_CLIENT_NAME, STREAM_DASHBOARD_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import * as x509 from '@peculiar/x509';
 import { z } from 'zod';
 
@@ -9,8 +9,8 @@ import { z } from 'zod';
 const keyPair = z.object({ cert: z.string(), key: z.string() }).readonly();
 
 /**
- * The certificates of the config stream: a private CA, one certificate for operators and one for gateways. All of them are stored
- * in one Secret or file. The first operator creates the certificates, which are renewed long before they expire.
+ * The certificates of the config stream: a private CA, and one certificate each for operators, for gateways and for dashboards. All of
+ * them are stored in one Secret or file. The first operator creates the certificates, which are renewed long before they expire.
  */
 export const certificatesSchema = z
   .object({
@@ -24,6 +24,8 @@ export const certificatesSchema = z
     nextCa: keyPair.optional(),
     operator: keyPair,
     gateway: keyPair,
+    /** Undefined if an earlier version wrote the certificates. */
+    dashboard: keyPair.optional(),
   })
   .readonly();
 
@@ -63,24 +65,19 @@ x509.cryptoProvider.set(webcrypto);
 export const planCertificates = async (current: Certificates | undefined, now: Date): Promise<Certificates> => {
   if (current === undefined) {
     const ca = await makeCa(now);
-    const [operator, gateway] = await Promise.all([makeLeaf(ca, 'operator', now), makeLeaf(ca, 'gateway', now)]);
-    return { caBundle: ca.cert, ca, operator, gateway };
+    return { caBundle: ca.cert, ca, ...(await makeLeaves(ca, now)) };
   }
   const { ca, nextCa } = current;
   if (nextCa !== undefined && age(nextCa, now) > CA_OVERLAP_MS) {
-    const [operator, gateway] = await Promise.all([
-      makeLeaf(nextCa, 'operator', now),
-      makeLeaf(nextCa, 'gateway', now),
-    ]);
-    return { caBundle: `${nextCa.cert}\n${ca.cert}`, ca: nextCa, operator, gateway };
+    return { caBundle: `${nextCa.cert}\n${ca.cert}`, ca: nextCa, ...(await makeLeaves(nextCa, now)) };
   }
   if (nextCa === undefined && isDue(ca, now)) {
     const next = await makeCa(now);
     return { ...current, nextCa: next, caBundle: `${ca.cert}\n${next.cert}` };
   }
-  if (!isDue(current.operator, now) && !isDue(current.gateway, now)) return current;
-  const [operator, gateway] = await Promise.all([makeLeaf(ca, 'operator', now), makeLeaf(ca, 'gateway', now)]);
-  return { ...current, operator, gateway };
+  const { operator, gateway, dashboard } = current;
+  if ([operator, gateway, dashboard].every((leaf) => leaf !== undefined && !isDue(leaf, now))) return current;
+  return { ...current, ...(await makeLeaves(ca, now)) };
 };
 
 const age = ({ cert }: KeyPair, now: Date): number =>
@@ -116,10 +113,26 @@ const makeCa = async (now: Date): Promise<KeyPair> => {
   return { cert: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 };
 
-const makeLeaf = async (ca: KeyPair, side: 'operator' | 'gateway', now: Date): Promise<KeyPair> => {
+const COMMON_NAMES = {
+  operator: STREAM_SERVER_NAME,
+  gateway: STREAM_CLIENT_NAME,
+  dashboard: STREAM_DASHBOARD_NAME,
+} as const;
+type Side = keyof typeof COMMON_NAMES;
+
+const makeLeaves = async (ca: KeyPair, now: Date): Promise<Record<Side, KeyPair>> => {
+  const [operator, gateway, dashboard] = await Promise.all([
+    makeLeaf(ca, 'operator', now),
+    makeLeaf(ca, 'gateway', now),
+    makeLeaf(ca, 'dashboard', now),
+  ]);
+  return { operator, gateway, dashboard };
+};
+
+const makeLeaf = async (ca: KeyPair, side: Side, now: Date): Promise<KeyPair> => {
   const issuer = new x509.X509Certificate(ca.cert);
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const commonName = side === 'operator' ? STREAM_SERVER_NAME : STREAM_CLIENT_NAME;
+  const commonName = COMMON_NAMES[side];
   const usage = side === 'operator' ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),

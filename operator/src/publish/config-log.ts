@@ -5,11 +5,11 @@ import {
   formatRevision,
   listText,
   withhold,
-  type ConfigFeature,
   type ConfigKey,
   type ConfigObject,
   type RejectedObject,
   type Revision,
+  type STREAM_FEATURES,
   type StreamMessage,
   type SupportedFeatures,
 } from '@standin/contract';
@@ -20,7 +20,7 @@ export interface Line {
   readonly text: string;
   /** What replaces the line for gateways that do not support all of `features`. */
   readonly otherwise?: {
-    readonly features: readonly ConfigFeature[];
+    readonly features: readonly string[];
     /** For gateways that report their features. They respond with 503 to the object's requests. Empty for a secret. */
     readonly withheld: string;
     /** For gateways of earlier versions, which do not report their features. */
@@ -58,7 +58,7 @@ const secretLine = (message: Extract<StreamMessage, { type: 'secret' | 'forget' 
   otherwise: { features: ['signatures'], withheld: '', removed: '' },
 });
 
-const missing = (features: readonly ConfigFeature[], supported: SupportedFeatures): readonly ConfigFeature[] =>
+const missing = (features: readonly string[], supported: SupportedFeatures): readonly string[] =>
   features.filter((feature) => supported?.includes(feature) !== true);
 
 /** Returns what is sent to a gateway that supports these features. */
@@ -72,7 +72,7 @@ export class ConfigLog {
   readonly #epoch: number;
   readonly #entries = new Map<ConfigKey, Entry>();
   /** The features that objects need and that some gateways may not support, by object. */
-  readonly #features = new Map<ConfigKey, readonly ConfigFeature[]>();
+  readonly #features = new Map<ConfigKey, readonly string[]>();
   readonly #valueOf: (secretId: string) => Uint8Array | undefined;
   readonly #secrets = new PublishedSecrets();
   /** The published secrets by id. */
@@ -156,9 +156,15 @@ export class ConfigLog {
     ];
   }
 
-  /** Passes a message that is not part of the configuration to all followers (see `follow`). */
-  announce(message: StreamMessage): void {
-    for (const follow of this.#followers) follow([line(message)]);
+  /**
+   * Passes a message that is not part of the configuration to all followers (see `follow`). With `feature`, gateways that do not
+   * support it do not get the message.
+   */
+  announce(message: StreamMessage, feature?: (typeof STREAM_FEATURES)[number]): void {
+    const usual = line(message);
+    const announced =
+      feature === undefined ? usual : { ...usual, otherwise: { features: [feature], withheld: '', removed: '' } };
+    for (const follow of this.#followers) follow([announced]);
   }
 
   /** Calls `follow` with every later transaction and announcement, until the returned function is called. */

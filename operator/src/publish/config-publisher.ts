@@ -18,9 +18,9 @@ export class ConfigPublisher implements Controller {
 
   /** Publishes the first revision, which contains everything. */
   start(): void {
-    const { translator, server, log, gateways, quota } = this.#options;
+    const { translator, server, log, gateways, quota, refusals } = this.#options;
     log.append({ put: [...translator.objects()], remove: [] });
-    server.lead({ log, gateways, quota });
+    server.lead({ log, gateways, quota, refusals });
   }
 
   translated(changes: Pick<Changes, 'put' | 'remove'>): void {

@@ -26,6 +26,7 @@ export const sendConfig = async (log: ConfigLog, { response, features, onTooSlow
   const push = (lines: Transaction): void => {
     for (const line of lines) {
       const text = textFor(line, features);
+      if (text === '') continue;
       backlog.push(text);
       backlogChars += text.length;
     }

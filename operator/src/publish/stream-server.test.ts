@@ -6,7 +6,14 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { configKey, STREAM_SERVER_NAME, type ConfigObject, type UsageReport } from '@standin/contract';
+import {
+  configKey,
+  STREAM_SERVER_NAME,
+  type ConfigObject,
+  type GatheredRefusals,
+  type RefusalReport,
+  type UsageReport,
+} from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { GatewayController } from '../gateways/gateway-controller.ts';
@@ -19,6 +26,8 @@ let server: StreamServer;
 let publication: Publication;
 let gateways: GatewayController;
 let reports: UsageReport[];
+let refusalReports: RefusalReport[];
+const GATHERED: GatheredRefusals = { counts: [], omitted: 1, unknownProject: 2, missing: ['gateway-1'] };
 /** The gateway memory waits for this promise before each write. */
 let storing: Promise<void>;
 const open = new Set<{ destroy(): void }>();
@@ -42,6 +51,7 @@ const listen = async (options: { connectionsMax?: number } = {}): Promise<void> 
 beforeEach(async () => {
   await listen();
   reports = [];
+  refusalReports = [];
   storing = Promise.resolve();
   gateways = new GatewayController({
     ...{ epoch: 1, forgetMs: 1_000, since: (key) => publication.log.since(key), onChange: () => undefined, logger },
@@ -52,6 +62,7 @@ beforeEach(async () => {
   publication = {
     log: new ConfigLog(1),
     gateways,
+    refusals: { gather: () => Promise.resolve(GATHERED), report: (report) => refusalReports.push(report) },
     quota: {
       report: (report) => reports.push(report),
       drained: (instance) =>
@@ -335,4 +346,44 @@ test('connections with a certificate are also limited, and existing ones stay op
   for (const { next } of streams) expect(await next()).toMatchObject({ type: 'begin', snapshot: true });
   streams[0]?.response.destroy();
   await expect.poll(() => follow('e').catch(() => undefined)).toBeDefined();
+});
+
+test('a report of refused requests counts only from a connected gateway', async () => {
+  server.lead(publication);
+  const body = {
+    ...{ gateway: 'gateway-0', instance: 'i', ask: 'a' },
+    refusals: { counts: [], omitted: 0, unknownProject: 0 },
+  };
+  expect((await call('POST', '/v1/refusals', { body })).statusCode).toBe(409);
+  const { next } = await follow('gateway-0', 'i');
+  await next();
+  expect((await call('POST', '/v1/refusals', { body })).statusCode).toBe(204);
+  expect(refusalReports).toEqual([body]);
+});
+
+test('only gateways with the feature get the question about refused requests', async () => {
+  server.lead(publication);
+  const [knows, old] = [await follow('gateway-0', 'i', '&features=refusals'), await follow('gateway-1', 'j')];
+  for (const { next } of [knows, old, knows, old]) await next();
+  publication.log.announce({ type: 'refusals', ask: 'a', project: 'u' }, 'refusals');
+  publication.log.announce({ type: 'recall', account: 'x' });
+  expect([await knows.next(), await knows.next()]).toMatchObject([{ type: 'refusals' }, { type: 'recall' }]);
+  expect(await old.next()).toMatchObject({ type: 'recall' });
+});
+
+test('the certificate of the dashboard reads refused requests and nothing else', async () => {
+  server.lead(publication);
+  const asDashboard = { ...certificates.dashboard };
+  const read = await call('GET', '/v1/refusals?project=u', asDashboard);
+  expect([read.statusCode, await json(read)]).toEqual([200, GATHERED]);
+  const paths = [
+    ['GET', '/v1/config?gateway=g&instance=i'],
+    ['POST', '/v1/acks'],
+    ['POST', '/v1/permits'],
+    ['POST', '/v1/refusals'],
+    ['DELETE', '/v1/gateways/gateway-0?instance=i'],
+    ['GET', '/v1/unknown'],
+  ] as const;
+  for (const [method, path] of paths) expect((await call(method, path, asDashboard)).statusCode).toBe(403);
+  expect((await call('GET', '/v1/refusals?project=u')).statusCode).toBe(403);
 });

@@ -12,7 +12,10 @@ import {
   formatRevision,
   parseRevision,
   permitRequestSchema,
+  refusalReportSchema,
+  SourceError,
   STREAM_CLIENT_NAME,
+  STREAM_DASHBOARD_NAME,
   type NotLeader,
   usageReportSchema,
 } from '@standin/contract';
@@ -21,9 +24,16 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { QuotaController } from '../quota/quota-controller.ts';
+import type { RefusalGatherer } from '../refusals/gather-refusals.ts';
 import type { ServerCertificate } from './certificates.ts';
 import type { ConfigLog } from './config-log.ts';
 import { sendConfig } from './send-config.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    isForDashboard?: boolean;
+  }
+}
 
 /** The parts of the leader that serve gateways. A replica that does not lead (a follower) has no publication. */
 export interface Publication {
@@ -31,6 +41,7 @@ export interface Publication {
   readonly gateways: Pick<GatewayController, 'connected' | 'stored' | 'ack' | 'goodbye' | 'isConnected'>;
   /** Grants permits from quotas. */
   readonly quota: Pick<QuotaController, 'request' | 'report' | 'drained'>;
+  readonly refusals: Pick<RefusalGatherer, 'gather' | 'report'>;
 }
 
 export interface StreamServerOptions {
@@ -72,6 +83,9 @@ const gatewayName = z
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
 // Gateways of earlier versions do not send `undelivered`.
 const goodbyeQuery = instanceQuery.extend({ undelivered: z.literal('true').optional() });
+const refusalsQuery = z.object({ project: z.string().min(1).max(64) });
+/** Marks the routes that only the dashboard's certificate may use. It may use no others. */
+const FOR_DASHBOARD = { isForDashboard: true };
 const streamQuery = instanceQuery.extend({
   gateway: gatewayName,
   // Gateways of earlier versions do not send this parameter, and have no limit.
@@ -147,7 +161,8 @@ export class StreamServer {
     this.#app.addHook('onRequest', async (request, reply) => {
       const { socket } = request.raw;
       const peer = socket instanceof TLSSocket ? socket.getPeerCertificate().subject.CN : undefined;
-      if (peer !== STREAM_CLIENT_NAME) await reply.code(403).send({ error: 'not_a_gateway' });
+      if (peer !== (request.routeOptions.config.isForDashboard === true ? STREAM_DASHBOARD_NAME : STREAM_CLIENT_NAME))
+        await reply.code(403).send({ error: 'not_a_gateway' });
       else if (this.#publication === undefined) {
         await reply.code(503).send({ error: 'not_leader', leader: this.leaderUrl ?? null } satisfies NotLeader);
       }
@@ -184,6 +199,17 @@ export class StreamServer {
       if (isConnected) quota.report(report);
       await reply.code(isConnected ? 204 : 409).send();
     });
+    this.#app.post('/v1/refusals', async (request, reply) => {
+      const report = refusalReportSchema.parse(request.body);
+      const { gateways, refusals } = this.#require();
+      const isConnected = gateways.isConnected(report.gateway, report.instance);
+      if (isConnected) refusals.report(report);
+      await reply.code(isConnected ? 204 : 409).send();
+    });
+    this.#app.get('/v1/refusals', { config: FOR_DASHBOARD }, async (request, reply) => {
+      const { project } = refusalsQuery.parse(request.query);
+      await reply.send(await this.#require().refusals.gather(project));
+    });
     this.#app.post('/v1/drained', async (request, reply) => {
       await this.#require().quota.drained(drainedReportSchema.parse(request.body).instance);
       await reply.code(204).send();
@@ -196,6 +222,10 @@ export class StreamServer {
     this.#app.setErrorHandler(async (error, _request, reply) => {
       if (error instanceof z.ZodError) {
         await reply.code(400).send({ error: 'invalid', message: z.prettifyError(error) });
+        return;
+      }
+      if (error instanceof SourceError) {
+        await reply.code(429).send({ error: 'busy', message: error.message });
         return;
       }
       const { statusCode = 500, message } = error as { statusCode?: number; message: string };

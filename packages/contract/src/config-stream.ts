@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { configObjectSchema } from './config-objects.ts';
+import { CONFIG_FEATURES, configObjectSchema } from './config-objects.ts';
 import { LIMITS } from './limits.ts';
 
 /**
@@ -11,6 +11,7 @@ import { LIMITS } from './limits.ts';
  *   POST /v1/acks?undeliveredMs=N&quarantined=N&features=A,B
  *                                                body: one `Ack`; the response is 204
  *   POST /v1/permits, /v1/usage, /v1/drained     blocks of a quota's permits: see quota.ts
+ *   POST /v1/refusals, GET /v1/refusals          counts of refused requests: see refusals.ts
  *   DELETE /v1/gateways/NAME?instance=UUID&undelivered=true
  *                                                goodbye message from a gateway that is shutting down; the response is 204.
  *                                                `undelivered` means that its disk has requests that are not in ClickHouse
@@ -36,7 +37,7 @@ import { LIMITS } from './limits.ts';
  * if its parameter is absent. Both are in the query because operators of earlier versions ignore the query, but reject unknown
  * fields.
  *
- * `features` are the `CONFIG_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
+ * `features` are the `STREAM_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
  * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not
  * understand this action, and gets a `remove` instead.
  *
@@ -45,10 +46,12 @@ import { LIMITS } from './limits.ts';
 
 /**
  * The name in the operator's certificate. Gateways dial addresses, not names, so they verify this name (TLS servername)
- * regardless of the address. A gateway's certificate has the common name `STREAM_CLIENT_NAME`.
+ * regardless of the address. A gateway's certificate has the common name `STREAM_CLIENT_NAME`. The dashboard's has
+ * `STREAM_DASHBOARD_NAME`, with which it can only read refused requests.
  */
 export const STREAM_SERVER_NAME = 'standin-operator';
 export const STREAM_CLIENT_NAME = 'standin-gateway';
+export const STREAM_DASHBOARD_NAME = 'standin-dashboard';
 
 /**
  * A revision, written as `EPOCH.NUMBER`. The epoch increases with every leader, and the number increases with every transaction.
@@ -91,6 +94,8 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
    * is sent between transactions and is not acknowledged.
    */
   z.strictObject({ type: z.literal('recall'), account: z.string() }),
+  /** Asks for a report of the project's refused requests (see refusals.ts). Sent only to gateways with the feature `refusals`. */
+  z.strictObject({ type: z.literal('refusals'), ask: z.string().min(1).max(64), project: z.string() }),
 ]);
 export type StreamMessage = z.infer<typeof streamMessageSchema>;
 
@@ -106,6 +111,9 @@ export const ackSchema = z.strictObject({
   rejected: z.array(rejectedObjectSchema).max(LIMITS.rejectedObjectsMax),
 });
 export type Ack = z.infer<typeof ackSchema>;
+
+/** What a gateway sends as `features`. A gateway without `refusals` does not know the message of this type. */
+export const STREAM_FEATURES = [...CONFIG_FEATURES, 'refusals'] as const;
 
 /** The features that a gateway supports. Undefined if its version does not report them. May include features of newer versions. */
 export const featuresQuery = z

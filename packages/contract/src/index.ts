@@ -13,6 +13,7 @@ export * from './log-row.ts';
 export * from './loopback.ts';
 export * from './printable.ts';
 export * from './quota.ts';
+export * from './refusals.ts';
 export * from './rejections.ts';
 export * from './resource-source.ts';
 export * from './settings.ts';

@@ -230,6 +230,22 @@ export const LIMITS = {
   quotaReportMs: 2_000,
   quotaReportAccountsMax: 1_000,
 
+  // ── refused requests ──
+  /** How long a gateway counts refused requests. */
+  refusalWindowMs: 60 * 60 * 1_000,
+  /** The maximum number of counts of a gateway. They take up to 10 MiB. */
+  refusalsKeptMax: 10_000,
+  /** The maximum number of counts of one project, so that the callers of one project do not displace the others' counts. */
+  refusalsPerProjectMax: 1_000,
+  /** A longer path or slug is cut off. In bytes. */
+  refusalPathLengthMax: 256,
+  /** The maximum number of counts of a project that are shown. */
+  refusalsReportedMax: 200,
+  /** How long the operator waits for the gateways' reports. A user is waiting for the result. */
+  refusalsWaitMs: 1_500,
+  /** Reads of refused requests that run at the same time. Each asks all gateways. */
+  refusalReadsMax: 20,
+
   // ── log ──
   /**
    * The time within which a row should be in ClickHouse. A gateway collects rows for half of this time and leaves the other half

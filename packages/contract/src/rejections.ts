@@ -86,7 +86,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'The signature is missing or invalid',
     detail:
-      "Configure the same secret and scheme at the sender and in the Endpoint. Send the request soon after it is signed, with its body unchanged. Or send the account's API key in the x-api-key header.",
+      "Use the same secret and scheme at the sender and in the endpoint's credential. Send the request soon after it is signed, with its body unchanged. Or send the account's API key in the x-api-key header.",
     retryable: false,
   },
   project_not_found: {

@@ -1,4 +1,5 @@
 import { objectKey, type KubeObject } from './kube-object.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Receives the changes that a reflector finds. Callbacks should only record what to do. A callback that throws is logged and
@@ -48,14 +49,22 @@ export class ReflectorStore<T extends KubeObject> {
     if (this.#objects.delete(key)) this.#handler.remove(object);
   }
 
-  /** Accepts a full list. Objects that are missing from it were deleted while the watch was down. */
-  replace(objects: readonly T[]): void {
+  /**
+   * Accepts a full list. Objects that are missing from it were deleted while the watch was down. Rejects if `signal` aborts before all
+   * differences are reported.
+   */
+  async replace(objects: readonly T[], signal: AbortSignal): Promise<void> {
     const listed = new Set(objects.map(objectKey));
     for (const [key, object] of [...this.#objects]) {
       if (listed.has(key)) continue;
       this.#objects.delete(key);
       this.#handler.remove(object);
     }
-    for (const object of objects) this.put(object);
+    const turns = new Turns();
+    for (const object of objects) {
+      this.put(object);
+      await turns.pause();
+      signal.throwIfAborted();
+    }
   }
 }

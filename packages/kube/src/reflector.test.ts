@@ -104,6 +104,26 @@ describe('Reflector', () => {
     expect(reflector.get('ns/a')?.metadata.resourceVersion).toBe('3');
   });
 
+  it('lets other work run while a handler takes long', async () => {
+    const counts = new Set<number>();
+    const countEachTurn = () => {
+      counts.add(told.length);
+      if (!stop.signal.aborted) setImmediate(countEachTurn);
+    };
+    countEachTurn();
+    const slow = ({ metadata }: KubeObject): void => {
+      for (const endMs = performance.now() + 60; performance.now() < endMs;);
+      told.push(metadata.name);
+    };
+    cluster.objects = [object('a', 1), object('b', 1), object('c', 1)];
+    start({ handler: { put: slow, remove: slow } });
+    await watching(1);
+    const events = ['d', 'e', 'f'].map((name) => ({ type: 'ADDED', object: object(name, 2) }));
+    cluster.watch.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    await tellings(6);
+    expect([...counts].sort()).toEqual(expect.arrayContaining([0, 1, 2, 3, 4, 5]));
+  });
+
   it('requests pages, bookmarks, and a random watch timeout', async () => {
     start();
     await watching(1);

@@ -8,6 +8,7 @@ import { listAll } from './list-all.ts';
 import type { KubeLogger } from './logger.ts';
 import { reflectorMetrics } from './metrics.ts';
 import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
+import { Turns } from './turns.ts';
 import { watchEvents } from './watch-events.ts';
 
 /**
@@ -174,7 +175,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#metrics?.lists.inc(this.#labels);
     const listed = await listAll<T>(client, path, { query, signal, pageSize, once: true });
     this.#contactAt = this.#clock.now();
-    this.#store.replace(transform === undefined ? listed.items : listed.items.map(transform));
+    await this.#store.replace(transform === undefined ? listed.items : listed.items.map(transform), signal);
     this.#settleSynced.resolve();
     return listed.resourceVersion;
   }
@@ -211,6 +212,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   async #follow(bytes: AsyncIterable<Buffer>, position: { at: string; events: number }): Promise<Ending | undefined> {
     this.#contactAt = this.#clock.now();
     const { transform } = this.#options;
+    const turns = new Turns();
     const heard = () => {
       this.#contactAt = this.#clock.now();
     };
@@ -226,6 +228,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
       const object = transform === undefined ? event.object : transform(event.object);
       if (event.type === 'DELETED') this.#store.remove(object);
       else this.#store.put(object);
+      await turns.pause();
     }
     return undefined;
   }

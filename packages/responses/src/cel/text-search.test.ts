@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Budget } from '../budget.ts';
+import { repeats } from '../budget.testing.ts';
 import { TextSearch } from './text-search.ts';
 
 const letters = (maxLength: number, minLength = 0) =>
@@ -34,4 +35,15 @@ test('finds the same positions as the engine', () => {
 
 test('an empty text has no positions', () => {
   expect([...new TextSearch('', new Budget()).positions('abc')]).toEqual([]);
+});
+
+test.each<[string, string, string, number]>([
+  ['preparing', 'a'.repeat(100_000), '', 20],
+  ['a text without the first character', 'b', 'a'.repeat(1_000_000), 30],
+  ['a text with many beginnings', 'ac', 'ab'.repeat(50_000), 6],
+  ['a text that is almost found', `${'a'.repeat(1_000)}b`, 'a'.repeat(100_000), 20],
+])('%s uses up the budget', (_name, wanted, text, max) => {
+  const count = repeats((budget) => [...new TextSearch(wanted, budget).positions(text)], max);
+  expect(count).toBeGreaterThan(max / 2);
+  expect(count).toBeLessThan(max);
 });

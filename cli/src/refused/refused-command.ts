@@ -1,0 +1,27 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { serverOptions, withServer } from '../server/server-options.ts';
+
+const optionsSchema = z.object({
+  namespace: z.string().optional(),
+  project: z.string().optional(),
+  output: z.enum(['text', 'json']),
+  data: z.string(),
+  ...serverOptions,
+});
+
+export const addRefusedCommand = (program: Command): void => {
+  const command = program
+    .command('refused')
+    .description('show which requests to a project were refused within the last hour, and why (docs/refused.md)')
+    .option('-n, --namespace <name>', "the project's namespace")
+    .option('-p, --project <name>', 'required if you can see more than one project')
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
+    .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withServer(command).action(async (raw: unknown) => {
+    const { namespace, project, output, ...options } = optionsSchema.parse(raw);
+    const { openApi } = await import('../server/connect.ts');
+    const { showRefused } = await import('./show-refused.ts');
+    await showRefused(await openApi(options), { namespace, project }, output);
+  });
+};

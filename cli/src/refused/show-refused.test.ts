@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { formatRefused } from './show-refused.ts';
+
+const EMPTY = { items: [], omitted: 0, missingGateways: [] };
+const LAST_AT = '2026-11-23T22:10:11.000Z';
+
+test('without refused requests, the output says so', () => {
+  expect(formatRefused(EMPTY)).toEqual(['No requests were refused within the last hour.']);
+});
+
+test('the output has a table, then each reason once, then what is missing', () => {
+  const lines = formatRefused({
+    items: [
+      { code: 'a', title: 'A', detail: 'Do a.', method: 'POST', path: '/x', count: 1_200, lastAt: LAST_AT },
+      { code: 'b', title: 'B', detail: 'Do b.', sender: 'GitHub', slug: '/v1/orders', count: 2, lastAt: LAST_AT },
+      { code: 'b', title: 'B', detail: 'Do b.', sender: 'other', count: 1, lastAt: LAST_AT },
+      { code: 'b', title: 'B', detail: 'Do b.', count: 7, lastAt: LAST_AT },
+    ],
+    ...{ omitted: 5, unknownProject: 3, missingGateways: ['gateway-1'] },
+  });
+  expect(lines).toEqual([
+    'LAST       COUNT  CODE  REQUEST',
+    '22:10:11Z  1,200  a     POST /x',
+    '22:10:11Z  2      b     sender GitHub, endpoint /v1/orders',
+    '22:10:11Z  1      b     unknown sender',
+    '22:10:11Z  7      b     various',
+    '',
+    'a: A. Do a.',
+    'b: B. Do b.',
+    '',
+    '5 more are not listed.',
+    '3 requests to all gateways had no URI of a project.',
+    'Without the counts of gateway-1, which did not respond.',
+  ]);
+});

@@ -1,0 +1,93 @@
+import { refusedListSchema, type ApiRefusedList } from '@standin/dashboard/api-schemas';
+import type { Browser } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startBrowser } from '../harness/browser.ts';
+import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { call, readLog, standin } from './dev-stand.ts';
+import { expectAccessible } from './expect-accessible.ts';
+
+/** Tests how `standin dev` explains refused requests, from the gateway to the command line and the dashboard. */
+
+let run: DashboardRun;
+let browser: Browser;
+beforeAll(async () => {
+  [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
+});
+afterAll(() => Promise.all([browser.close(), run.process.kill()]));
+
+const SECRET = 'written-by-a-stranger';
+
+const refused = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await standin(['refused', '--data', run.data, ...args]);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+};
+const list = async (): Promise<ApiRefusedList> =>
+  refusedListSchema.parse(JSON.parse(await refused('-p', 'shop', '-o', 'json')));
+
+test('before the first refused request, the list is empty', async () => {
+  expect(await refused()).toBe('No requests were refused within the last hour.\n');
+});
+
+test('a delivery without a key and a wrong path are explained, and neither is in the log', async () => {
+  const headers = { 'x-github-event': 'push', 'x-note': SECRET, 'user-agent': 'GitHub-Hookshot/1' };
+  const delivery = await request(`${run.url}/v1/orders?q=${SECRET}`, { method: 'POST', headers, body: SECRET });
+  expect(delivery.statusCode).toBe(401);
+  await delivery.body.dump();
+  expect(await call(run, '/v1/order')).toMatchObject({ status: 404 });
+  expect(await call(run, '/v1/order')).toMatchObject({ status: 404 });
+  const unknown = await request(new URL(`/${SECRET}/x`, run.url), { method: 'POST' });
+  expect(unknown.statusCode).toBe(401);
+  await unknown.body.dump();
+
+  const { items, unknownProject, missingGateways } = await list();
+  expect(items).toMatchObject([
+    { code: 'endpoint_not_found', status: 404, method: 'POST', path: '/v1/order', count: 2 },
+    { code: 'api_key_missing', status: 401, sender: 'GitHub', slug: '/v1/orders', count: 1 },
+  ]);
+  expect([unknownProject, missingGateways]).toEqual([1, []]);
+
+  const text = await refused();
+  expect(text).toContain('POST /v1/order');
+  expect(text).toContain("api_key_missing: The x-api-key header is missing. Send the account's API key");
+  expect(text).not.toContain(SECRET);
+  expect(await readLog(run.data)).toEqual([]);
+});
+
+test('a project that does not exist is an error with the names of the others', async () => {
+  const { code, stderr } = await standin(['refused', '--data', run.data, '-p', 'nope']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('shop');
+});
+
+test('the dashboard shows the list first in a project without traffic, and creates an endpoint for a path', async () => {
+  const { page, complaints, context } = await watched(browser);
+  await goto(page, `${run.dashboard}${SHOP}/traffic`);
+  const list = page.getByRole('region', { name: 'Refused requests' });
+  await list.getByText('No endpoint in this project has this path').waitFor();
+  expect(await page.getByText('requests refused in the last hour').innerText()).toMatch(/^\d+ requests/);
+  await list.getByText('Sender: GitHub').waitFor();
+  expect(await page.content()).not.toContain(SECRET);
+  await list.getByRole('link', { name: 'Create endpoint for this path' }).click();
+  await page.waitForURL(/endpoints\/new\?method=POST&path=%2Fv1%2Forder$/);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test('in a project with traffic, the line is closed', async () => {
+  expect(await call(run, '/v1/orders')).toMatchObject({ status: 201 });
+  await expect.poll(() => readLog(run.data), { timeout: 10_000 }).toHaveLength(1);
+  const { page, context } = await watched(browser);
+  await goto(page, `${run.dashboard}${SHOP}/traffic`);
+  const line = page.getByText('requests refused in the last hour');
+  await line.waitFor();
+  const list = page.getByRole('region', { name: 'Refused requests' });
+  expect(await list.isVisible()).toBe(false);
+  await line.click();
+  await list.waitFor();
+  await context.close();
+  await expectAccessible(browser, `${run.dashboard}${SHOP}/traffic`, async (opened) => {
+    await opened.getByText('requests refused in the last hour').click();
+  });
+});

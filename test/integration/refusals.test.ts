@@ -1,0 +1,90 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { SourceError, type GatheredRefusals } from '@standin/contract';
+import { pino } from 'pino';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { operatorRefusals } from '../../dashboard/src/refusals/operator-refusals.ts';
+import { planCertificates, serverCertificate, type Certificates } from '../../operator/src/publish/certificates.ts';
+import { ConfigLog } from '../../operator/src/publish/config-log.ts';
+import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+
+/** Tests how the dashboard reads refused requests from several operators, over mutual TLS. */
+
+const GATHERED: GatheredRefusals = {
+  counts: [{ code: 'api_key_missing', sender: 'GitHub', count: 3, lastAt: 1 }],
+  ...{ omitted: 0, unknownProject: 4, missing: [] },
+};
+const logger = pino({ level: 'silent' });
+
+let certificates: Certificates;
+let tlsDir: string;
+let follower: StreamServer;
+let leader: StreamServer;
+let gathered: string[];
+
+const urlOf = ({ port }: StreamServer): string => `https://127.0.0.1:${port}`;
+const read = (...servers: readonly StreamServer[]) =>
+  operatorRefusals({ urls: servers.map(urlOf), tlsDir, logger })('uid & more');
+
+const writePair = async ({ cert, key }: { readonly cert: string; readonly key: string }): Promise<void> => {
+  await writeFile(path.join(tlsDir, 'ca.crt'), certificates.caBundle);
+  await writeFile(path.join(tlsDir, 'tls.crt'), cert);
+  await writeFile(path.join(tlsDir, 'tls.key'), key);
+};
+
+beforeAll(async () => {
+  certificates = await planCertificates(undefined, new Date());
+  tlsDir = await createTempFolder('refusals');
+});
+beforeEach(async () => {
+  const certificate = serverCertificate(certificates);
+  const options = { host: '127.0.0.1', port: 0, certificate, logger };
+  [follower, leader] = await Promise.all([StreamServer.listen(options), StreamServer.listen(options)]);
+  gathered = [];
+  leader.lead({
+    log: new ConfigLog(1),
+    gateways: {} as Publication['gateways'],
+    quota: {} as Publication['quota'],
+    refusals: {
+      gather: (project) => {
+        gathered.push(project);
+        return Promise.resolve(GATHERED);
+      },
+      report: () => undefined,
+    },
+  });
+  const { dashboard } = certificates;
+  if (dashboard === undefined) throw new Error('there is no certificate for the dashboard');
+  await writePair(dashboard);
+});
+afterEach(() => Promise.all([follower.close(), leader.close()]));
+
+test('the leader is asked, in any order', async () => {
+  expect(await read(leader, follower)).toEqual(GATHERED);
+  expect(await read(follower, leader)).toEqual(GATHERED);
+  expect(gathered).toEqual(['uid & more', 'uid & more']);
+});
+
+test('an operator that does not lead names the leader', async () => {
+  follower.leaderUrl = urlOf(leader);
+  expect(await read(follower)).toEqual(GATHERED);
+});
+
+test.each([
+  ['no operator leads', () => read(follower)],
+  ['operators name each other', () => ((follower.leaderUrl = urlOf(follower)), read(follower))],
+  [
+    'the certificate is that of a gateway',
+    async () => {
+      await writePair(certificates.gateway);
+      return read(leader);
+    },
+  ],
+  ['there is no address', () => read()],
+])('the read fails with Unavailable if %s', async (_, failing) => {
+  const error: unknown = await failing().catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(SourceError);
+  expect(error).toMatchObject({ kind: 'Unavailable' });
+  expect((error as Error).message).not.toMatch(/127\.0\.0\.1|\//);
+});
