@@ -76,7 +76,7 @@ describe('the preview', () => {
       // The same request id makes the same fake data.
       await expect.poll(() => bodyOf(page).textContent()).toBe(sent);
       expect(await page.locator('img').count()).toBe(0);
-      await responds(page).getByRole('heading', { name: 'Default response responds' }).waitFor();
+      await responds(page).getByRole('heading', { name: 'The default response is returned' }).waitFor();
       await responds(page).getByText('The header x-plan is missing.').waitFor();
 
       await type(page, 'Body', '{"typed": "${request.json.note}"}');
@@ -92,11 +92,11 @@ describe('the preview', () => {
   test('says which response responds, and shows the one that is edited', async () => {
     await serve('other', '{"note": 1}');
     await onForm('other/edit', async (page) => {
-      await responds(page).getByRole('heading', { name: 'Default response responds' }).waitFor();
+      await responds(page).getByRole('heading', { name: 'The default response is returned' }).waitFor();
       expect(await edited(page).count()).toBe(0);
       await page.locator('summary', { hasText: 'gold' }).click();
       await page.getByLabel('Response name').focus();
-      await edited(page).getByRole('heading', { name: 'gold does not respond' }).waitFor();
+      await edited(page).getByRole('heading', { name: 'gold is not returned' }).waitFor();
       expect(
         await edited(page)
           .getByRole('region', { name: /^Rendered body of / })
@@ -105,7 +105,7 @@ describe('the preview', () => {
       await edited(page).getByText('after 40 ms').waitFor();
       await page.getByLabel('Condition 1 name').fill('host');
       await page.getByLabel('Condition 1 type').selectOption('is present');
-      await responds(page).getByRole('heading', { name: 'gold responds' }).waitFor();
+      await responds(page).getByRole('heading', { name: 'gold is returned' }).waitFor();
       expect(await edited(page).count()).toBe(0);
     });
   });

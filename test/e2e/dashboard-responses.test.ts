@@ -174,7 +174,7 @@ describe('the form', () => {
       await page.getByRole('button', { name: 'Add response' }).click();
       await page.getByRole('button', { name: 'Move response-1 up' }).click();
       await cards(page).nth(2).getByLabel('Response name').fill('gold');
-      await page.getByText('Must have conditions (when) in every response but the last one').waitFor();
+      await page.locator('#responses').getByText('Must have conditions (when) in every response').waitFor();
     });
   });
 

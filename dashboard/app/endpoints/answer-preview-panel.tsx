@@ -102,7 +102,7 @@ const RequestChoice = ({ requests, isLoading, selected, onChoose }: RequestChoic
 /** Fields for a request, so that there is a preview before the first request. Its method is that of the endpoint. */
 const ExampleRequest = ({ slug }: { readonly slug: string }) => (
   <>
-    <Field label="Path and query" optional>
+    <Field label="Path and query" optional hint="The method is that of the endpoint.">
       <Input
         mono
         name={PREVIEW_FIELDS.target}
@@ -138,10 +138,10 @@ const Answer = ({ answer }: { readonly answer: NonNullable<AnswerPreviewPanelPro
     <>
       <section aria-label="Response to the request" className="flex flex-col gap-2">
         <h3 className="font-medium">
-          {response === undefined ? 'Default response' : <code className="break-all">{response}</code>} responds
+          {response === undefined ? 'The default response' : <code className="break-all">{response}</code>} is returned
         </h3>
         {content === undefined ? (
-          <p className="text-muted">The upstream responds.</p>
+          <p className="text-muted">It is that of the upstream.</p>
         ) : (
           <ContentPreview name={response ?? ''} content={content} />
         )}
@@ -158,8 +158,8 @@ const Answer = ({ answer }: { readonly answer: NonNullable<AnswerPreviewPanelPro
       {edited !== undefined && (
         <section aria-label="Response that you are editing" className="flex flex-col gap-2 border-t border-line pt-3">
           <h3 className="font-medium">
-            {edited.name === '' ? 'Default response' : <code className="break-all">{edited.name}</code>} does not
-            respond
+            {edited.name === '' ? 'The default response' : <code className="break-all">{edited.name}</code>} is not
+            returned
           </h3>
           <p className="text-small text-muted">
             {unmet === undefined
