@@ -39,7 +39,8 @@ export const countRefusal = (
   const project = table?.projectAt(projectUri)?.uid;
   if (table === undefined || project === undefined)
     counts.add({ code, project: '', isCallerKnown: false, who: senderOf(rawHeaders), where: '' });
-  else if (isCallerKnown(code, rawHeaders)) counts.add({ code, project, isCallerKnown: true, who: method, where: path });
+  else if (isCallerKnown(code, rawHeaders))
+    counts.add({ code, project, isCallerKnown: true, who: method, where: path });
   else {
     const where = slugOf(table, project, method, path);
     counts.add({ code, project, isCallerKnown: false, who: senderOf(rawHeaders), where });

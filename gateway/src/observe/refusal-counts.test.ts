@@ -115,7 +115,7 @@ test('hostile paths of many projects take at most 10 MiB', () => {
   const { counts } = at(0);
   const filler = 'x'.repeat(8_000);
   // Each path is a part of a longer target, as it is in the gateway.
-  for (let index = 0; index < 300_000; index++) {
+  for (let index = 0; index < 40_000; index++) {
     const target = `/${index}${filler}?${index}`;
     counts.add(notFound(target.slice(0, -7), `00000000-0000-4000-8000-${String(index % 20_000).padStart(12, '0')}`));
   }
@@ -123,17 +123,17 @@ test('hostile paths of many projects take at most 10 MiB', () => {
   expect(counts.size).toBeGreaterThan(LIMITS.refusalsKeptMax - 100);
   expect(counts.size).toBeLessThanOrEqual(LIMITS.refusalsKeptMax);
   expect(bytes).toBeLessThan(10 * 1024 * 1024);
-  expect(counts.report('none').unknownProject).toBeGreaterThan(250_000);
+  expect(counts.report('none').unknownProject).toBeGreaterThan(25_000);
 });
 
-test('a million different paths are counted in less than 2 µs each', () => {
+test('different paths are counted in less than 2 µs each', () => {
   const { counts } = at(0);
   const paths = Array.from({ length: 1_000 }, (_, index) => `/${index}/${'y'.repeat(200)}`);
   const one = (index: number): void => counts.add(notFound(`${paths[index % 1_000] ?? ''}${index}`));
-  for (let index = 0; index < 100_000; index++) one(index);
-  const before = process.cpuUsage();
-  for (let index = 0; index < 1_000_000; index++) one(index);
-  const { user, system } = process.cpuUsage(before);
-  expect((user + system) / 1_000_000).toBeLessThan(2);
+  for (let index = 0; index < 20_000; index++) one(index);
+  const before = process.threadCpuUsage();
+  for (let index = 0; index < 200_000; index++) one(index);
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 200_000).toBeLessThan(2);
   expect(counts.size).toBeLessThanOrEqual(LIMITS.refusalsPerProjectMax + 1);
 });
