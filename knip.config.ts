@@ -25,7 +25,7 @@ const config: KnipConfig = {
         'suite/{run,check,generated-files}.ts',
         'bench/rival-server.ts',
         'bench/logstore/{main,search}.ts',
-        'harness/{earlier-gateway.ts,end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',
+        'harness/{earlier-version.ts,end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',
         'torture/{crash-after-ledger-write,freeze-before-ledger-write,dns-double}.ts',
       ],
     },

@@ -13,6 +13,12 @@ type JsonSchema = Record<string, unknown>;
  */
 export const SCHEMA_DIGEST_ANNOTATION = `${API_GROUP}/schema-digest`;
 
+/**
+ * An annotation on each CRD that contains the number of fields in its schema. Versions only add fields, so an earlier version has a
+ * smaller number. The chart has a policy that compares the numbers: an earlier CRD would remove fields from existing objects.
+ */
+export const SCHEMA_FIELDS_ANNOTATION = `${API_GROUP}/schema-fields`;
+
 /** The order of a schema's keys. The type comes first and long parts come last, so that the manifests are easy to read. */
 const KEY_ORDER = ['type', 'format', 'description', 'default', 'enum', 'required', 'properties', 'items'];
 
@@ -79,6 +85,13 @@ const orderedDeep = (value: unknown): unknown => {
   return ordered(Object.fromEntries(entries));
 };
 
+/** Returns the number of fields in a schema, on all levels. */
+const fieldCount = ({ properties = {}, items }: JsonSchema): number =>
+  Object.values(properties as Record<string, JsonSchema>).reduce(
+    (sum, field) => sum + 1 + fieldCount(field),
+    items === undefined ? 0 : fieldCount(items as JsonSchema),
+  );
+
 const versionOf = (definition: AnyKindDefinition) => ({
   name: API_VERSION,
   served: true,
@@ -106,7 +119,10 @@ export const customResourceDefinition = (definition: AnyKindDefinition) => {
     kind: 'CustomResourceDefinition',
     metadata: {
       name: `${plural}.${API_GROUP}`,
-      annotations: { [SCHEMA_DIGEST_ANNOTATION]: schemaDigest(definition) },
+      annotations: {
+        [SCHEMA_DIGEST_ANNOTATION]: schemaDigest(definition),
+        [SCHEMA_FIELDS_ANNOTATION]: String(fieldCount(rootSchema(definition))),
+      },
     },
     spec: {
       group: API_GROUP,

@@ -1,5 +1,10 @@
 export { progressIn } from './acts.ts';
-export { customResourceDefinition, SCHEMA_DIGEST_ANNOTATION, schemaDigest } from './custom-resource-definition.ts';
+export {
+  customResourceDefinition,
+  SCHEMA_DIGEST_ANNOTATION,
+  SCHEMA_FIELDS_ANNOTATION,
+  schemaDigest,
+} from './custom-resource-definition.ts';
 export { durationMs } from './duration.ts';
 export { DEFINITIONS } from './kinds.ts';
 export { parseManifest } from './manifest.ts';

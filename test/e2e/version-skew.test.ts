@@ -12,7 +12,7 @@ import { post, Tenant } from './tenant.ts';
 
 /** Tests a gateway of an earlier version, which cannot serve `spec.responses`, next to two gateways of this version. */
 
-const PRELOAD = pathToFileURL(path.join(import.meta.dirname, '../harness/earlier-gateway.ts')).href;
+const PRELOAD = pathToFileURL(path.join(import.meta.dirname, '../harness/earlier-version.ts')).href;
 
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
