@@ -55,6 +55,6 @@ export const benchRefusals = async ({ seconds }: BenchOptions): Promise<boolean>
     printMeasurements([{ what: 'accepted requests/s', measured, target: `≥ ${RATIO_MIN}`, met }]);
     return met;
   } finally {
-    for (const { stop } of contenders) await stop();
+    for (const contender of contenders) await contender.stop();
   }
 };
