@@ -23,7 +23,7 @@ const config: KnipConfig = {
     test: {
       entry: [
         'suite/{run,check,generated-files}.ts',
-        'bench/rival-server.ts',
+        'bench/{rival-server,uncounted-refusals}.ts',
         'bench/logstore/{main,search}.ts',
         'harness/{earlier-version.ts,end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',
         'torture/{crash-after-ledger-write,freeze-before-ledger-write,dns-double}.ts',

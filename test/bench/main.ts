@@ -11,6 +11,7 @@ import { describeMachine } from './machine.ts';
 import { benchMemory } from './memory.ts';
 import { parseBenchArgs, USAGE, type BenchOptions } from './options.ts';
 import { benchQuota } from './quota.ts';
+import { benchRefusals } from './refusals.ts';
 import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
 
@@ -30,6 +31,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolea
   live: benchLive,
   keys: benchKeys,
   quota: benchQuota,
+  refusals: benchRefusals,
   scale: benchScale,
   fresh: benchFresh,
   dashboard: benchDashboard,

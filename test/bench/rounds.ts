@@ -19,6 +19,8 @@ export interface RoundOptions {
   readonly seconds: number;
   /** In the open model, the offered requests/s. Unset for a closed loop at the maximum rate of the server. */
   readonly perSecond?: number;
+  /** A request that the server refuses, sent as often as the contender's request. */
+  readonly refused?: string;
 }
 
 /**
@@ -36,15 +38,21 @@ const clocksOf = async (pid: number) => ({
   busyS: await coreBusySeconds(SERVER_CORE),
 });
 
-export const roundOf = async (contender: Contender, options: RoundOptions): Promise<Round> => {
+export const roundOf = async (contender: Contender, { refused, ...options }: RoundOptions): Promise<Round> => {
   const { pid, port, request } = contender;
   await contender.settle();
   const before = await clocksOf(pid);
-  const load = { port, requests: [request], connections: CONNECTIONS, ...options };
+  const load = {
+    port,
+    requests: refused === undefined ? [request] : [request, refused],
+    connections: CONNECTIONS,
+    ...options,
+  };
   const result = await runLoad(load, { core: OTHER_CORE });
   const after = await clocksOf(pid);
   const [ranS, busyS] = [after.ranS - before.ranS, after.busyS - before.busyS];
-  if (result.refused > 0) console.log(`${contender.name}: ${result.refused} responses were not 200`);
+  if (result.refused > 0 && refused === undefined)
+    console.log(`${contender.name}: ${result.refused} responses were not 200`);
   return {
     ...result,
     perSecond: result.requests / result.seconds,
