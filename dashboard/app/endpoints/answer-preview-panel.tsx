@@ -1,6 +1,6 @@
 import { ChevronRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import type { AnswerPreview } from '../../src/endpoints/preview-answer.ts';
+import type { AnswerPreview } from '../../src/captured/preview-answer.ts';
 import { examplePath } from '../../src/endpoints/example-request.ts';
 import { useFetcher } from '../remix.ts';
 import { formatRowTime, type TrafficRow } from '../requests/traffic-row.ts';

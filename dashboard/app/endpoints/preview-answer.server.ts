@@ -4,7 +4,7 @@ import { bodyBytesOf, parseTime } from '@standin/exchange';
 import type { ExplainedRequest } from '@standin/responses';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { exampleRequest } from '../../src/endpoints/example-request.ts';
-import type { AnswerPreview, PreviewInput } from '../../src/endpoints/preview-answer.ts';
+import type { AnswerPreview, PreviewInput } from '../../src/captured/preview-answer.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import { isNotFound } from '../../src/resources/not-found.ts';

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { AnswerPreview } from '../../src/endpoints/preview-answer.ts';
+import type { AnswerPreview } from '../../src/captured/preview-answer.ts';
 import { NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
 import { PREVIEW_FIELDS } from './preview-fields.ts';
 

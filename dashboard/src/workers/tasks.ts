@@ -10,7 +10,7 @@ import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact'
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
 import type { Draft, DraftInput } from '../captured/draft-of-row.ts';
-import type { AnswerPreview, PreviewInput } from '../endpoints/preview-answer.ts';
+import type { AnswerPreview, PreviewInput } from '../captured/preview-answer.ts';
 import { resultView, type ResultView } from '../captured/result-view.ts';
 import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
 
@@ -56,7 +56,7 @@ export const draftMock = async (input: DraftInput): Promise<Draft> => {
 /** Renders what an endpoint in the form would respond with to a request. */
 export const previewAnswer = async (input: PreviewInput): Promise<AnswerPreview | { readonly unavailable: string }> => {
   // Imported on demand, because the evaluator of expressions takes memory in each worker.
-  const { previewAnswer: preview } = await import('../endpoints/preview-answer.ts');
+  const { previewAnswer: preview } = await import('../captured/preview-answer.ts');
   return preview(input);
 };
 
