@@ -104,17 +104,15 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     volumes,
     audit,
   ];
-  const controllers = new ControllerManager(
-    list.filter((controller) => controller !== undefined),
-    logger,
-  );
+  const present = list.filter((controller) => controller !== undefined);
+  const controllers = new ControllerManager(present, logger);
   return {
     ...{ controllers, log, gateways, quota, refusals, statuses, volumes },
     start: async (): Promise<void> => {
       await controllers.start(signal);
       if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');
     },
-    /** Returns whether every account's key and every signing secret has been read, all changes are published, and a gateway holds the latest revision. */
+    /** Returns whether all keys and signing secrets have been read, all changes are published, and a gateway has the last revision. */
     isSettled: (): boolean =>
       controllers.isStarted &&
       !desired.hasPending &&
