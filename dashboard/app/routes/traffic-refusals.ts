@@ -10,7 +10,9 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     return { ...refused, total: refusedCount(refused) };
   } catch (error) {
     // The list of captured requests stays usable, and it reports a project that was removed or may not be read.
-    if (toFailure(error) === undefined) throw error;
-    return { unavailable: true } as const;
+    const failure = toFailure(error);
+    if (failure === undefined) throw error;
+    // Browsers report a 503 in the console, although the page works.
+    return Response.json({ unavailable: true }, { status: failure.status === 503 ? 200 : failure.status });
   }
 };
