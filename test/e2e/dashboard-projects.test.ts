@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -142,7 +143,9 @@ describe('settings that another user changes in the meantime', () => {
     const { page, context } = await watched(browser);
     await goto(page, at(`${SHOP}/settings`));
     await page.getByLabel('Name', { exact: true }).fill('Mine');
-    const theirs = (await manifest('project.yaml')).replace(/displayName: .*/, 'displayName: Theirs');
+    // The name is new in each attempt of this test, because only a change makes the page report one.
+    const theirName = `Theirs ${randomUUID()}`;
+    const theirs = (await manifest('project.yaml')).replace(/displayName: .*/, `displayName: ${theirName}`);
     await writeFile(path.join(run.manifests, 'project.yaml'), theirs);
     await page.getByRole('alert').getByText('This project changed').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
@@ -153,7 +156,7 @@ describe('settings that another user changes in the meantime', () => {
       expect(await manifest('project.yaml')).toBe(theirs);
     }
     await page.getByRole('button', { name: 'Load latest version' }).click();
-    await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
+    await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe(theirName);
     // Saves twice in a row, because the form must not treat its own save as a change by another user.
     for (const name of ['Ours', 'Corner shop']) {
       await page.getByLabel('Name', { exact: true }).fill(name);

@@ -221,6 +221,28 @@ describe('a directory of manifests', () => {
     expect(Math.max(...reported)).toBe(0);
   });
 
+  it.for([0, 40, 400])('does not remove the objects of a file that is empty for %i ms', async (ms) => {
+    await write('a.yaml', endpoint('a'));
+    await start();
+    const uid = objects.get('a')?.metadata.uid;
+    const removed: string[] = [];
+    const remove = objects.delete.bind(objects);
+    objects.delete = (name) => removed.push(name) > 0 && remove(name);
+    await write('a.yaml', '');
+    await pause(ms);
+    await write('a.yaml', endpoint('a', '/rewritten'));
+    await hasSlug('a', '/rewritten');
+    expect(removed).toEqual([]);
+    expect(objects.get('a')?.metadata).toMatchObject({ uid, generation: 2 });
+  });
+
+  it('removes the objects of a file that stays empty', async () => {
+    await write('a.yaml', endpoint('a'));
+    await start();
+    await write('a.yaml', '');
+    await until('the removal', () => objects.size === 0);
+  });
+
   it('ends with the last version after rapid writes', async () => {
     await start();
     for (let index = 0; index <= 60; index++) {

@@ -9,6 +9,8 @@ const QUIET_MS = 30;
 const TOGETHER_MS_MAX = 150;
 /** A missing file may have been renamed, so its objects stay up to this long while a new file is still being written. */
 const RENAME_MS_MAX = 1_000;
+/** Many programs empty a file before they write it. Its objects stay up to this long while the file is empty. */
+const EMPTY_MS_MAX = 1_000;
 
 export interface FolderReaderCallbacks {
   /** Called after the first check, and after every check that found changes. */
@@ -169,9 +171,10 @@ export class FolderReader {
         gone.push(file);
         continue;
       }
-      const isNoted = this.#noted.delete(file);
-      if (!isNoted && !force && this.#fingerprints.get(file) === fingerprint) continue;
-      const isRead = await this.#readFile(file);
+      const notedAt = this.#noted.get(file);
+      this.#noted.delete(file);
+      if (notedAt === undefined && !force && this.#fingerprints.get(file) === fingerprint) continue;
+      const isRead = await this.#readFile(file, force ? undefined : (notedAt ?? performance.now()));
       if (isRead) this.#fingerprints.set(file, fingerprint);
       else isMoving = true;
       changed ||= isRead;
@@ -199,10 +202,20 @@ export class FolderReader {
     return this.#tree.remove(file);
   }
 
-  /** Reads a file. Resolves with false if the file disappeared again. In that case, schedules another check. */
-  async #readFile(file: string): Promise<boolean> {
+  /**
+   * Reads a file. Resolves with false if the file disappeared again, or if it became empty at about `changedAt`. In these cases,
+   * schedules another check.
+   */
+  async #readFile(file: string, changedAt: number | undefined): Promise<boolean> {
     try {
-      this.#tree.put(file, readManifest(await this.#folder.read(file), file, this.#callbacks.kinds));
+      const text = await this.#folder.read(file);
+      const mayBeRewritten = changedAt !== undefined && performance.now() - changedAt < EMPTY_MS_MAX;
+      if (text === '' && mayBeRewritten && this.#tree.files.has(file)) {
+        if (!this.#noted.has(file)) this.#noted.set(file, changedAt);
+        this.#checkSoon();
+        return false;
+      }
+      this.#tree.put(file, readManifest(text, file, this.#callbacks.kinds));
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') {
