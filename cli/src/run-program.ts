@@ -3,11 +3,13 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdoptCommand } from './adopt/adopt-command.ts';
+import { withExamples } from './examples.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import { addMigrateCommand } from './migrate/migrate-command.ts';
 import { plainErrorOf } from './plain-error.ts';
+import { addOpenCommand } from './open/open-command.ts';
 import { addPurgeCommand } from './purge/purge-command.ts';
 import { addRefusedCommand } from './refused/refused-command.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
@@ -26,19 +28,8 @@ export interface ProgramOptions {
   readonly addMore?: (program: Command, colour: boolean) => void;
 }
 
-/** Runs the command line to completion. */
-export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Promise<void> => {
-  // The output is closed, as by `standin logs | head`, or cannot be written because the disk is full.
-  stdout.onError((error) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    stderr.line(`standin: the output cannot be written (${error.code ?? error.message})`);
-    process.exit(1);
-  });
-  // Prints the error as Node does, but in printable form, because the message may contain untrusted text.
-  process.on('uncaughtException', (error) => {
-    stderr.lines(inspect(error));
-    process.exit(1);
-  });
+/** Returns the program with all its commands. */
+export const createProgram = ({ name, colour, addMore }: ProgramOptions): Command => {
   const program = new Command(name)
     .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every request.')
     .version(packageJson.version)
@@ -52,14 +43,35 @@ export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Pro
   addReplayCommand(program, colour);
   addPurgeCommand(program);
   addShareCommand(program);
+  addOpenCommand(program);
   addKeyCommand(program);
   addUsageCommand(program);
   addValidateCommand(program);
   addSpoolCommands(program);
   addMigrateCommand(program);
   addAdoptCommand(program);
+  return withExamples(
+    program,
+    ['The newest captured requests', 'logs'],
+    ['Options and examples of a command', 'replay --help'],
+  );
+};
+
+/** Runs the command line to completion. */
+export const runProgram = async (options: ProgramOptions): Promise<void> => {
+  // The output is closed, as by `standin logs | head`, or cannot be written because the disk is full.
+  stdout.onError((error) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    stderr.line(`standin: the output cannot be written (${error.code ?? error.message})`);
+    process.exit(1);
+  });
+  // Prints the error as Node does, but in printable form, because the message may contain untrusted text.
+  process.on('uncaughtException', (error) => {
+    stderr.lines(inspect(error));
+    process.exit(1);
+  });
   try {
-    await program.parseAsync();
+    await createProgram(options).parseAsync();
   } catch (error) {
     const plain = plainErrorOf(error);
     if (plain === undefined) throw error;
