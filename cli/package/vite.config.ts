@@ -9,8 +9,8 @@ import root from '../../package.json' with { type: 'json' };
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-/** The folder with the dashboard's build. */
-const dashboardBuild = z.string().parse(process.env['STANDIN_DASHBOARD_BUILD_DIR']);
+/** The folder with the dashboard's build, from `packPackage`. */
+const dashboardBuild = process.env['STANDIN_DASHBOARD_BUILD_DIR'] ?? '';
 
 /** Matches the URL of a file that a child process or a worker runs. */
 const STARTED_FILE = /new URL\('(\.\/[\w-]+\.ts)', import\.meta\.url\)/g;

@@ -70,7 +70,10 @@ const loadEngine = async (): Promise<typeof import('./engine.ts')> => {
     return await import('./engine.ts');
   } catch (error) {
     const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
-    throw new EngineStartError(`chdb, the embedded ClickHouse, cannot be loaded: ${reason}`, { cause: error });
+    throw new EngineStartError(
+      `chdb, the embedded ClickHouse, cannot be loaded: ${reason}. Install it, or pass --clickhouse-url to use a server`,
+      { cause: error },
+    );
   }
 };
 
