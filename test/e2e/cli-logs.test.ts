@@ -94,7 +94,7 @@ describe('standin logs and standin tail', () => {
     [['-p', 'other'], ['POST 200 elsewhere']],
     [['-n', 'default', '--limit', '1'], ['POST 200 elsewhere']],
     [['-n', 'elsewhere'], []],
-    [['--since', '1s', '-e', 'none'], []],
+    [['--since', '1s', '-e', 'down', '-m', 'GET'], []],
     [['--since', '2026-01-01T00:00:00Z', '-e', 'down'], ['POST 502 down']],
     [
       ['--filter', 'method:DELETE OR (status:5xx -endpoint:create-*)'],

@@ -10,16 +10,18 @@ export const COMPLETE_COMMAND = '__complete';
 
 const BASH = `# standin completion for bash. Load it with: source <(standin completion bash)
 _standin() {
-  local line="\${COMP_LINE:0:COMP_POINT}" words=() candidates
+  local line="\${COMP_LINE:0:COMP_POINT}" words current word="\${COMP_WORDS[COMP_CWORD]}" kept candidate
   # Bash splits words at = and :, but standin needs them whole.
   read -ra words <<< "$line"
   [[ "$line" == *[[:space:]] ]] && words+=('')
-  mapfile -t candidates < <("\${words[0]}" ${COMPLETE_COMMAND} -- "\${words[@]:1}" 2> /dev/null | cut -f 1)
-  local current="\${words[-1]}" word="\${COMP_WORDS[COMP_CWORD]}"
+  current="\${words[\${#words[@]} - 1]}"
   # Readline replaces only the part after the last = or :.
-  local kept="\${current%"$word"}"
+  kept="\${current%"$word"}"
   [[ "$word" == [=:] ]] && kept="$current"
-  COMPREPLY=("\${candidates[@]#"$kept"}")
+  COMPREPLY=()
+  while IFS= read -r candidate; do
+    COMPREPLY+=("\${candidate#"$kept"}")
+  done < <("\${words[0]}" ${COMPLETE_COMMAND} -- "\${words[@]:1}" 2> /dev/null | cut -f 1)
 }
 complete -o default -F _standin standin
 `;

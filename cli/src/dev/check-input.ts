@@ -10,7 +10,7 @@ import type { ResourcesFrom } from './start-standin.ts';
 export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   const [name, remedy] =
     from.kind === 'directory'
-      ? [from.dir, 'specify a directory of manifests, or none to create ./standin with examples']
+      ? [from.dir, 'specify a directory of manifests']
       : [from.kubeconfig, 'specify a kubeconfig file'];
   try {
     if (from.kind === 'directory') await readdir(name);
