@@ -12,7 +12,7 @@ const PACKAGES = [
   ...['@standin/egress', '@standin/kube', '@standin/process', '@standin/responses', '@standin/signatures'],
 ];
 
-/** Maps each workspace folder to the workspaces that it may import, as in docs/architecture.md. */
+/** Maps each workspace folder to the workspaces that it may import, as in docs/internals/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': [],
   'packages/exchange': ['@standin/contract'],
@@ -152,7 +152,7 @@ describe('the checks in this file', () => {
 describe('dependencies', () => {
   // Without this test, convenient imports could gradually make the gateway depend on the operator's code, or the contract on
   // packages with I/O.
-  it('between workspaces follow docs/architecture.md', () => {
+  it('between workspaces follow docs/internals/architecture.md', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const allowed = MAY_IMPORT[isGenerator(file) ? 'test' : (workspaceOf(file) ?? '')] ?? [];
       return moduleImports(file, text)
@@ -357,7 +357,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Without this test, docs/configuration.md could omit a setting, and misspellings of the setting would not be reported. Passing
+  // Without this test, docs/reference/configuration.md could omit a setting, and misspellings of the setting would not be reported. Passing
   // the whole environment to a child process is allowed, because no setting is read.
   it('reads the environment only in main.ts and settings.ts', () => {
     const mayRead = /(^|\/)(main|settings)\.ts$/;

@@ -7,7 +7,11 @@ import { errorsDoc } from './errors-doc.ts';
 
 /** Returns the documents and chart files that are generated from the code, as text by path, relative to the checkout's root. */
 export const generatedDocs = (): ReadonlyMap<string, string> =>
-  new Map([['docs/configuration.md', configurationDoc()], ['docs/errors.md', errorsDoc()], ...generatedChart()]);
+  new Map([
+    ['docs/reference/configuration.md', configurationDoc()],
+    ['docs/reference/errors.md', errorsDoc()],
+    ...generatedChart(),
+  ]);
 
 /** Runs as part of `npm run generate`. */
 if (import.meta.main) {

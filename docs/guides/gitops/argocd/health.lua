@@ -1,4 +1,4 @@
--- Health of every kind of standin.dev, for Argo CD, from the conditions that docs/conditions.md explains.
+-- Health of every kind of standin.dev, for Argo CD, from the conditions that docs/reference/conditions.md explains.
 -- Without it Argo CD takes each object for healthy, whatever it says. health_test.yaml has the cases.
 
 local function health(status, message)
