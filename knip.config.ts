@@ -11,6 +11,7 @@ const config: KnipConfig = {
   // This file exists only in the plugin's archive, next to the file that imports it.
   ignoreUnresolved: ['./lib/main.js'],
   workspaces: {
+    '.': { entry: ['docs/.vitepress/config.ts'] },
     'packages/engine': { entry: ['src/{main,container-init}.ts!'] },
     'packages/process': { entry: ['src/run-process.testing.ts'] },
     cli: {

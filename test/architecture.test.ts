@@ -68,7 +68,7 @@ const isTestCode = (file: string): boolean =>
 const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|routes\.|root\.|entry\.)/.test(file);
 /** Returns whether a file runs only in a checkout, where `npm run generate` writes the charts and the docs. */
 const isGenerator = (file: string): boolean => /^(charts|docs)\/generate\//.test(file);
-const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
+const isConfigFile = (file: string): boolean => /(\.|\.vitepress\/)config\.(ts|js)$/.test(file);
 
 const imports = fileGraph(code);
 
