@@ -1,3 +1,4 @@
+import { ZoomOut } from 'lucide-react';
 import { useBrush, type BrushOptions } from './use-brush.ts';
 import { formatCount, formatInstant, formatTick, type Zone } from '../requests/traffic-row.ts';
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
@@ -5,6 +6,8 @@ import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf } from './his
 
 interface HistogramProps extends BrushOptions {
   readonly zone: Zone;
+  /** Whether the chart shows a range that was selected in it, or another range without a name. */
+  readonly isZoomed: boolean;
 }
 
 const HEIGHT = 48;
@@ -79,11 +82,12 @@ const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
 );
 
 /** Shows requests over time. Users select a time range by dragging, or with Shift and the arrow keys. */
-export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => {
+export const Histogram = ({ view, zone, isZoomed, onZoom, onZoomOut }: HistogramProps) => {
   const { frame, brush, isSelecting, cursor, handlers } = useBrush({ view, onZoom, onZoomOut });
   const last = view.counts.length - 1;
   const text = describeBrush(view, brush, zone);
-  const { since, until } = timesOf(view, { first: 0, last });
+  const whole = { first: 0, last };
+  const { since, until } = timesOf(view, whole);
   const span = until.getTime() - since.getTime();
   const width = view.counts.length * BAR;
   return (
@@ -119,10 +123,26 @@ export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => 
           <Bars view={view} />
         </svg>
       </div>
-      <div aria-hidden className="flex h-4.5 justify-between text-small text-muted tabular-nums">
-        <span>{formatTick(since, zone, span)}</span>
-        {isSelecting && <span className="truncate px-2">{text}</span>}
-        <span>{formatTick(until, zone, span)}</span>
+      <div className="flex h-6 items-center justify-between gap-2 text-small text-muted tabular-nums">
+        <span aria-hidden>{formatTick(since, zone, span)}</span>
+        {(isSelecting || isZoomed) && (
+          <span className="flex min-w-0 items-center gap-1">
+            <span aria-hidden className="truncate">
+              {isSelecting ? text : describeBrush(view, whole, zone)}
+            </span>
+            {isZoomed && (
+              <button
+                type="button"
+                onClick={onZoomOut}
+                title="Zoom out (Backspace in the chart)"
+                className="flex h-6 shrink-0 items-center gap-1 rounded px-1.5 text-accent hover:bg-hover"
+              >
+                <ZoomOut aria-hidden className="size-3.5" /> Zoom out
+              </button>
+            )}
+          </span>
+        )}
+        <span aria-hidden>{formatTick(until, zone, span)}</span>
       </div>
       <Table view={view} zone={zone} />
     </div>
