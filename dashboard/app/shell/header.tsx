@@ -1,4 +1,4 @@
-import { ArrowRightLeft, CircleHelp, CircleUser, Command, LogOut } from 'lucide-react';
+import { ArrowRightLeft, CircleHelp, CircleUser, LogOut, SquareTerminal } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { paths } from '../paths.ts';
 import type { Preferences } from './preferences.ts';
@@ -109,12 +109,12 @@ export const Header = ({ preferences, project, user, isApple }: HeaderProps) => 
         )}
         <div className="ml-auto flex items-center gap-1">
           <Button className="max-sm:hidden text-muted" onClick={openPalette}>
-            <Command aria-hidden />
+            <SquareTerminal aria-hidden />
             Commands
             <kbd className="ml-4 text-muted">{commandKeys(isApple)}</kbd>
           </Button>
           <IconButton label="Commands" className="sm:hidden" onClick={openPalette}>
-            <Command aria-hidden />
+            <SquareTerminal aria-hidden />
           </IconButton>
           <IconButton label="Keyboard shortcuts" onClick={() => setHelp(true)}>
             <CircleHelp aria-hidden />

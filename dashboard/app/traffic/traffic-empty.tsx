@@ -77,8 +77,8 @@ const NothingYet = ({
         {first === undefined
           ? 'No endpoint is ready. The conditions of each endpoint say why.'
           : 'Call an endpoint, and the request appears here within a second.'}{' '}
-        Requests that the gateway refuses, for example because of a wrong key or an unknown path, are not captured. They
-        are listed above.
+        Requests that the gateway refuses, for example because of a wrong key or an unknown path, are listed above
+        instead.
       </EmptyState>
       {first !== undefined && <TryIt params={data.params} method={first.method} url={first.url} />}
     </div>

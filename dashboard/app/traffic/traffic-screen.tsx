@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { paths } from '../paths.ts';
 import { useNavigate, useNavigation, useRevalidator } from '../remix.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -8,6 +9,7 @@ import { TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import { filterByCell } from './filter-terms.ts';
 import { Histogram } from './histogram.tsx';
+import { timesOf, type Span } from './histogram-view.ts';
 import { OpenRequest } from './open-request.tsx';
 import { RefusedRequestsLine } from './refused-requests.tsx';
 import { SearchBox } from './search-box.tsx';
@@ -69,6 +71,15 @@ const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
   return absoluteRange(oldest, justAfter(newest));
 };
 
+/** Returns the time range of the list. A missing end is that of the chart. */
+const spanOf = ({ since, until }: TrafficData, view: RequestHistogram): Span => {
+  const whole = timesOf(view, { first: 0, last: view.counts.length - 1 });
+  return {
+    since: since === undefined ? whole.since : new Date(since),
+    until: until === undefined ? whole.until : new Date(until),
+  };
+};
+
 interface ChartProps {
   readonly histogram: HistogramState;
   readonly zone: 'local' | 'utc';
@@ -89,7 +100,7 @@ const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
       {view !== undefined && (
         <Histogram
           {...{ view, zone }}
-          isZoomed={presetLabel(data.range) === undefined}
+          range={presetLabel(data.range) === undefined ? spanOf(data, view) : undefined}
           onZoom={(since, until) => {
             zoomed.current.push(data.range);
             change({ range: absoluteRange(since, until) });

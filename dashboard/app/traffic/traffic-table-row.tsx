@@ -91,6 +91,13 @@ export interface TrafficTableRowProps extends CellProps {
   readonly onFilter: ValueActionsProps['onFilter'];
 }
 
+/** Returns what screen readers announce for a row: `GET /v1/orders, status 200, 12 ms, endpoint list-orders, 10:04:05.123`. */
+const nameOf = ({ row, zone, now }: CellProps): string => {
+  const target = row.query === '' ? row.path : `${row.path}?${row.query}`;
+  const result = row.status === 0 ? 'no response' : `status ${row.status}, ${formatDuration(row.durationMs)}`;
+  return `${row.method} ${target}, ${result}, endpoint ${row.endpoint}, ${formatRowTime(row.receivedAt, zone, now)}`;
+};
+
 /** Shows one request. Memoized, because the list scrolls through thousands of rows. */
 export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
   const { id, row, rowIndex, columns, density, isActive, isOpen, field, onFilter } = props;
@@ -100,6 +107,7 @@ export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
       id={id}
       aria-rowindex={rowIndex}
       aria-selected={isOpen}
+      aria-label={nameOf(props)}
       data-traffic-row={row.id}
       className={classNames(
         ROW_LOOK,

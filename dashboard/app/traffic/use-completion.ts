@@ -53,6 +53,7 @@ const VALUE_HINTS: ReadonlyMap<string, string> = new Map([
   ['3xx', '300 to 399'],
   ['4xx', '400 to 499'],
   ['5xx', '500 to 599'],
+  ['none', 'no response was recorded'],
 ]);
 
 const WHOLE = 'Matches the whole value. * stands for any text.';
@@ -86,10 +87,11 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
     case 'value': {
       return [...new Set([...completion.values, ...found])]
         .filter((value) => value !== completion.typed)
-        .map((value) => ({
-          ...{ text: quoteValue(value), hint: VALUE_HINTS.get(value) ?? '', from, to },
-          isWhole: !COMPARISONS.has(value),
-        }));
+        .map((value) => {
+          const isKnown = completion.values.includes(value);
+          const hint = (isKnown && VALUE_HINTS.get(value)) || '';
+          return { text: quoteValue(value), hint, isWhole: !(isKnown && COMPARISONS.has(value)), from, to };
+        });
     }
   }
 };
