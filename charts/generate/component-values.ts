@@ -54,7 +54,7 @@ export const gateway = group({
     size: quantity
       .default('5Gi')
       .describe(
-        'Size of each volume. Must exceed the sum of `spool.bytes` and `spool.reserveBytes`. An upgrade cannot change it. See docs/upgrade.md, Larger volumes.',
+        'Size of each volume. Must exceed the sum of `spool.bytes` and `spool.reserveBytes`. An upgrade cannot change it. See docs/guides/upgrade.md, Larger volumes.',
       ),
     storageClass: z
       .string()

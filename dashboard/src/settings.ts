@@ -25,7 +25,7 @@ const secret = z
   );
 const HOUR_MS = 3_600_000;
 
-/** All settings of a cluster dashboard. docs/configuration.md is generated from this schema. */
+/** All settings of a cluster dashboard. docs/reference/configuration.md is generated from this schema. */
 export const clusterDashboardSettings = z
   .object({
     host: z.string().default('0.0.0.0').describe('Address to listen on.'),

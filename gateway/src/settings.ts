@@ -7,7 +7,7 @@ const bytes = z.coerce.number().int().min(1_024);
 const milliseconds = z.coerce.number().int().min(0);
 const timeout = z.coerce.number().int().min(100);
 
-/** All gateway settings. docs/configuration.md is generated from this schema. */
+/** All gateway settings. docs/reference/configuration.md is generated from this schema. */
 export const gatewaySettings = z.object({
   host: z.string().default('0.0.0.0').describe('Address to listen on for callers.'),
   port: portSetting.default(8080).describe('Port to listen on for callers. 0 selects a free port.'),

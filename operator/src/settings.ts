@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import type { TranslateSettings } from './translate/index.ts';
 
-/** All of the operator's settings. docs/configuration.md is generated from this schema. */
+/** All of the operator's settings. docs/reference/configuration.md is generated from this schema. */
 export const operatorSettings = z.object({
   name: z
     .string()

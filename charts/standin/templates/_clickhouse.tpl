@@ -26,7 +26,7 @@
 {{- if $clickhouse.migrationsJob.enabled }}{{ $components = append $components "migrations" }}{{ end -}}
 {{- range $component := $components -}}
 {{- if not (or $clickhouse.dangerouslyAllowNoPassword (include "standin.clickhouseSecret" (dict "root" $ "component" $component))) -}}
-{{- fail (printf "ClickHouse has no password for the %s: set clickhouse.existingSecret to a Secret with user name and password (docs/install.md). Endpoints can reach ClickHouse through Services of other namespaces, so only its password protects the log. clickhouse.dangerouslyAllowNoPassword=true disables this check" $component) -}}
+{{- fail (printf "ClickHouse has no password for the %s: set clickhouse.existingSecret to a Secret with user name and password (docs/guides/install.md). Endpoints can reach ClickHouse through Services of other namespaces, so only its password protects the log. clickhouse.dangerouslyAllowNoPassword=true disables this check" $component) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -10,7 +10,7 @@ rules:
     labels: { severity: critical }
     annotations:
       summary: {{ `{{ $labels.pod }} rejects requests with 503 because its spool or its disk is full` | quote }}
-      description: Restore ClickHouse, or increase the volume and gateway.settings.spool.bytes (docs/upgrade.md, Larger volumes).
+      description: Restore ClickHouse, or increase the volume and gateway.settings.spool.bytes (docs/guides/upgrade.md, Larger volumes).
   - alert: StandinSpoolFilling
     expr: standin_deliver_backlog_bytes{{ printf "{%s}" $where }} > {{ div $spoolBytes 2 }}
     for: 5m
@@ -29,7 +29,7 @@ rules:
     labels: { severity: warning }
     annotations:
       summary: {{ `{{ $value }} rows from {{ $labels.pod }} cannot be delivered` | quote }}
-      description: They stay on its volume until an administrator handles them (docs/durability.md, Quarantine).
+      description: They stay on its volume until an administrator handles them (docs/internals/durability.md, Quarantine).
   - alert: StandinDiskFailing
     expr: increase(standin_record_failures_total{{ printf "{%s}" $where }}[10m]) > 0
     labels: { severity: critical }
@@ -75,7 +75,7 @@ rules:
     labels: { severity: warning }
     annotations:
       summary: {{ `{{ $value }} volumes of removed gateways are not drained yet` | quote }}
-      description: The Events of their claims show the reason (kubectl describe pvc; docs/install.md, Fewer gateways).
+      description: The Events of their claims show the reason (kubectl describe pvc; docs/guides/install.md, Fewer gateways).
   - alert: StandinNoLeader
     expr: max(leader_election_master_status{{ printf "{%s}" $where }}) < 1 or absent(leader_election_master_status{{ printf "{%s}" $where }})
     for: 1m
