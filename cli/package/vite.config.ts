@@ -5,7 +5,6 @@ import { thirdPartyLicences } from '@standin/dashboard/third-party-licences';
 import { defineConfig, type Plugin } from 'vite';
 import { z } from 'zod';
 import cli from '../package.json' with { type: 'json' };
-import root from '../../package.json' with { type: 'json' };
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
@@ -31,10 +30,19 @@ const withStartedFiles: Plugin = {
 /** Packages that the code loads by name, which the bundler does not see. */
 const LOADED_BY_NAME = ['@faker-js/faker'];
 
+const rootSchema = z.object({
+  workspaces: z.array(z.string()),
+  description: z.string(),
+  license: z.string(),
+  engines: z.object({ node: z.string() }),
+});
 const workspaceSchema = z.object({
   dependencies: z.record(z.string(), z.string()).default({}),
   optionalDependencies: z.record(z.string(), z.string()).default({}),
 });
+
+const readPackageJson = async (folder: string): Promise<unknown> =>
+  JSON.parse(await readFile(path.join(ROOT, folder, 'package.json'), 'utf8'));
 
 /** Returns `@scope/name` for `@scope/name/file`. */
 const packageOf = (specifier: string): string =>
@@ -52,10 +60,9 @@ const withPackageJson: Plugin = {
       .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
       .filter((specifier) => !(specifier in bundle) && !specifier.startsWith('node:'));
     const names = new Set([...imported.map(packageOf), ...LOADED_BY_NAME]);
+    const root = rootSchema.parse(await readPackageJson('.'));
     const workspaces = await Promise.all(
-      root.workspaces.map(async (folder) =>
-        workspaceSchema.parse(JSON.parse(await readFile(path.join(ROOT, folder, 'package.json'), 'utf8'))),
-      ),
+      root.workspaces.map(async (folder) => workspaceSchema.parse(await readPackageJson(folder))),
     );
     const used = (field: keyof z.infer<typeof workspaceSchema>) => {
       const all = Object.entries(Object.assign({}, ...workspaces.map((workspace) => workspace[field])) as object);
