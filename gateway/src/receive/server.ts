@@ -259,7 +259,7 @@ export class Receiver {
     connection.isBroken = true;
     // If a request is partly read, the response to this request reports the error.
     if (connection.arriving !== undefined) {
-      connection.arriving.broken(code);
+      connection.arriving.refuse(new Refusal(code, { closes: true }));
       return;
     }
     this.#options.onRefused(code);
