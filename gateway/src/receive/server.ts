@@ -262,6 +262,8 @@ export class Receiver {
       connection.arriving.refuse(new Refusal(code, { closes: true }));
       return;
     }
+    // The rest of a refused request, whose response ends the connection.
+    if (connection.latest?.isClosing === true) return;
     this.#options.onRefused(code);
     const owed = connection.latest?.response;
     const say = (): void => this.#sayFarewell(connection.socket, farewell(code, detail));

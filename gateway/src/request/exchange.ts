@@ -89,6 +89,11 @@ export class Exchange {
     return this.#isDecided;
   }
 
+  /** Whether the connection ends with this request. False before `decide`. */
+  get isClosing(): boolean {
+    return this.#closes;
+  }
+
   /** Calls `next` when it is known whether the connection ends with this request. */
   whenDecided(next: (closes: boolean) => void): void {
     if (this.#isDecided) next(this.#closes);
