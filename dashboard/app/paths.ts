@@ -47,6 +47,8 @@ export const paths = {
   trafficHistogram: (params: ProjectName, query: Query = {}) =>
     withQuery(project(params, 'traffic', 'histogram'), query),
   trafficValues: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'values'), query),
+  /** `keys` are the receive times and ids of the requests. */
+  trafficBodies: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'bodies'), query),
   trafficExport: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'export'), query),
   refusals: (params: ProjectName) => project(params, 'traffic', 'refusals'),
   trafficSelection: (params: ProjectName, query: Query = {}) =>
