@@ -75,7 +75,7 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
 export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 'status'> {
   /** Any text. The method and the path are empty for bytes that are not a request. */
   readonly method: string;
-  /** The reason, which is a code from docs/errors.md. */
+  /** The reason, which is a code from docs/reference/errors.md. */
   readonly code: string;
 }
 

@@ -63,7 +63,9 @@ export const sendSampleRequest = async (backend: Backend, project: ProjectName):
     const rejected = answer.headers.get('standin-rejected');
     return rejected === null
       ? {}
-      : { error: `The gateway rejected the request with the code ${rejected}. docs/errors.md explains the codes.` };
+      : {
+          error: `The gateway rejected the request with the code ${rejected}. docs/reference/errors.md explains the codes.`,
+        };
   } catch {
     return {
       error: `No response from ${new URL(first.url).origin}. If the dashboard cannot reach this address, send the request yourself.`,
