@@ -1,5 +1,5 @@
 import { wireText } from '@standin/exchange/formats';
-import type { ReactNode } from 'react';
+import { useId, type ReactNode } from 'react';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { SectionHeading } from './section-heading.tsx';
 import { WireValue } from './wire-value.tsx';
@@ -10,7 +10,7 @@ export const PAIRS_SHOWN_MAX = 500;
 export interface PairListProps {
   readonly title: string;
   readonly pairs: readonly (readonly [name: string, value: string])[];
-  /** The total number of pairs if `pairs` is only the beginning of the list. */
+  /** The total number of pairs if `pairs` is only a part of the list. */
   readonly total?: number;
   /** True if the pairs are latin1 from the wire. False if they are already decoded. */
   readonly fromWire?: boolean;
@@ -22,7 +22,7 @@ export interface PairListProps {
 
 /** Lists names and values without changing their case, order or repetitions. Each value has a copy button. */
 export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, aside, note }: PairListProps) => {
-  const id = `pairs-${title.toLowerCase().replace(/\W+/g, '-')}`;
+  const id = useId();
   return (
     <section aria-labelledby={id} className="flex flex-col gap-1">
       <div className="flex flex-wrap items-center gap-2">
@@ -65,7 +65,7 @@ export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, 
           })}
         </dl>
       )}
-      {total > PAIRS_SHOWN_MAX && (
+      {pairs.length >= PAIRS_SHOWN_MAX && total > PAIRS_SHOWN_MAX && (
         <p className="text-small text-muted">
           Showing the first {PAIRS_SHOWN_MAX} of {total}.
         </p>
