@@ -16,7 +16,7 @@ import { formatJson } from '../../src/captured/format-json.ts';
 import { HexView } from './hex-view.tsx';
 import { PairList, PAIRS_SHOWN_MAX } from './pair-list.tsx';
 import { PartsView } from './parts-view.tsx';
-import { SectionHeading } from './section-heading.tsx';
+import { SectionHeading, useSectionLabel } from './section-heading.tsx';
 
 const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
   pretty: 'Pretty',
@@ -43,7 +43,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   const view = views.find((name) => name === params.get(VIEW_PARAMS[part])) ?? views[0];
   const text = useMemo(() => bodyText(body), [body]);
   return (
-    <section aria-labelledby={`${part}-body`} className="flex flex-col gap-1.5">
+    <section aria-labelledby={useSectionLabel(`${part}-body`)} className="flex flex-col gap-1.5">
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <SectionHeading id={`${part}-body`}>
           Body <span className="font-normal text-muted">{body.bytes === 0 ? 'empty' : formatBytes(body.bytes)}</span>

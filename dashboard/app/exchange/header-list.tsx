@@ -2,6 +2,7 @@ import type { HeaderPair } from '@standin/contract';
 import { paths } from '../paths.ts';
 import { useFetcher } from '../remix.ts';
 import { usePreferences } from '../shell/preferences.ts';
+import { classNames } from '../ui/class-names.ts';
 import { Button } from '../ui/button.tsx';
 import { notableHeaders } from './notable-headers.ts';
 import { PairList, type PairListProps } from './pair-list.tsx';
@@ -27,7 +28,12 @@ export const HeaderList = ({ headers, note }: HeaderListProps) => {
       {...(note !== undefined && { note })}
       aside={
         notable.length < headers.length && (
-          <Button look="ghost" className="ml-auto" aria-pressed={isAll} onClick={change}>
+          <Button
+            look="ghost"
+            className={classNames('ml-auto', isAll && 'bg-selected!')}
+            aria-pressed={isAll}
+            onClick={change}
+          >
             All {headers.length} headers
           </Button>
         )

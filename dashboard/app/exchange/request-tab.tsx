@@ -10,6 +10,7 @@ import { usePreferences } from '../shell/preferences.ts';
 import { BodySection } from './body-section.tsx';
 import { decodePair, splitPairs } from './body-views.ts';
 import type { ExchangeView } from './exchange-view.ts';
+import { LongValue } from './long-value.tsx';
 import { HeaderList } from './header-list.tsx';
 import { PairList } from './pair-list.tsx';
 import { WireValue } from './wire-value.tsx';
@@ -32,13 +33,10 @@ export const RequestTab = ({ view, exchange }: ExchangeTabProps) => {
     <>
       <EarlierDeliveries view={view} exchange={exchange} />
       <div className="flex items-center gap-1 rounded border border-line bg-panel py-0.5 pr-0.5 pl-2">
-        <code
-          className="max-h-36 min-w-0 flex-1 overflow-y-auto break-all"
-          tabIndex={0}
-          role="region"
-          aria-label="Target"
-        >
-          <WireValue latin1={request.target} />
+        <code className="min-w-0 flex-1 break-all">
+          <LongValue label="Target" length={request.target.length}>
+            <WireValue latin1={request.target} />
+          </LongValue>
         </code>
         <CopyButton text={wireText(request.target).text} label="Copy target" className="size-6!" />
       </div>

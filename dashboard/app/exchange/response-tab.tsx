@@ -7,6 +7,7 @@ import { mediaType } from './body-views.ts';
 import type { ExchangeView } from './exchange-view.ts';
 import { formatDuration } from '../requests/traffic-row.ts';
 import { ExplanationPanel } from './explanation-panel.tsx';
+import { LongValue } from './long-value.tsx';
 import { HeaderList } from './header-list.tsx';
 import { PairList } from './pair-list.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
@@ -113,7 +114,9 @@ const Source = ({ view, exchange }: ExchangeTabProps) => {
           <>
             <dt>Upstream URL</dt>
             <dd className="font-mono break-all">
-              <bdi>{upstreamUrl}</bdi>
+              <LongValue label="Upstream URL" length={upstreamUrl.length}>
+                <bdi>{upstreamUrl}</bdi>
+              </LongValue>
             </dd>
           </>
         )}

@@ -12,7 +12,7 @@ import type { ExchangeView } from '../exchange/exchange-view.ts';
 import { RawTab } from '../exchange/raw-tab.tsx';
 import { RequestTab, type ExchangeTabProps } from '../exchange/request-tab.tsx';
 import { ResponseTab } from '../exchange/response-tab.tsx';
-import { SectionLevel } from '../exchange/section-heading.tsx';
+import { SectionColumn, SectionLevel } from '../exchange/section-heading.tsx';
 import { TimingTab } from '../exchange/timing-tab.tsx';
 
 interface Tab {
@@ -93,8 +93,14 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
           <SectionLevel.Provider value={level === 'h1' ? 'h2' : 'h3'}>
             {open.parts.map(({ name, label, Contents }) => (
               <section key={name} aria-label={label} className="flex min-w-0 flex-col gap-5">
-                {open.parts.length > 1 && <p className="-mb-3 text-small text-muted">{label}</p>}
-                <Contents view={view} exchange={exchange} />
+                {open.parts.length > 1 && (
+                  <p id={`column-${name}`} className="-mb-3 text-small text-muted">
+                    {label}
+                  </p>
+                )}
+                <SectionColumn.Provider value={open.parts.length > 1 ? `column-${name}` : ''}>
+                  <Contents view={view} exchange={exchange} />
+                </SectionColumn.Provider>
               </section>
             ))}
           </SectionLevel.Provider>
