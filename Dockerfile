@@ -1,4 +1,4 @@
-# Builds Standin's images. docs/install.md describes what they are for and how to verify a published image.
+# Builds Standin's images. docs/guides/install.md describes what they are for and how to verify a published image.
 #
 #   docker build --target standin --tag standin .         operator, gateway, dashboard and the CLI
 #   docker build --target engine --tag standin-engine .   the embedded ClickHouse, for evaluation and tests

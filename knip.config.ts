@@ -6,11 +6,12 @@ import type { KnipConfig } from 'knip';
  * starts a process, or a user. `!` marks entries that run in production. Packages that only other files need are dev dependencies.
  */
 const config: KnipConfig = {
-  // Programs of the operating system, which docs/testing.md lists.
+  // Programs of the operating system, which docs/internals/testing.md lists.
   exclude: ['binaries'],
   // This file exists only in the plugin's archive, next to the file that imports it.
   ignoreUnresolved: ['./lib/main.js'],
   workspaces: {
+    '.': { entry: ['docs/.vitepress/config.ts'] },
     'packages/engine': { entry: ['src/{main,container-init}.ts!'] },
     'packages/process': { entry: ['src/run-process.testing.ts'] },
     cli: {

@@ -61,7 +61,7 @@ ${settingsTable(gatewaySettings)}
 
 ## Dashboard
 
-\`dashboard/src/settings.ts\`; below \`standin dev\` it has none of these. [dashboard.md](dashboard.md#on-a-cluster) says how to run it.
+\`dashboard/src/settings.ts\`; below \`standin dev\` it has none of these. [dashboard.md](../guides/dashboard.md#on-a-cluster) says how to run it.
 
 ${settingsTable(clusterDashboardSettings)}
 
@@ -70,5 +70,5 @@ ${settingsTable(clusterDashboardSettings)}
 Flags: \`standin dev --help\`. It runs operator and gateway in one process with the settings above at their defaults, except that
 upstreams with loopback and private addresses are allowed (\`--deny-private-upstreams\` gives the cluster's policy), everything listens
 on loopback, and all data is kept in \`--data\` (default \`.standin\`, which git ignores). \`--require-token\` makes the dashboard and
-its API ask for a token ([dashboard.md](dashboard.md#security-in-standin-dev)); ClickHouse always has a password of its own.
+its API ask for a token ([dashboard.md](../guides/dashboard.md#security-in-standin-dev)); ClickHouse always has a password of its own.
 `;

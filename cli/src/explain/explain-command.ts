@@ -23,11 +23,11 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
   const command = program
     .command('explain')
     .description(
-      'explain a response: which endpoint and which of its responses a request gets, and why not the others (docs/answers.md)',
+      'explain a response: which endpoint and which of its responses a request gets, and why not the others (docs/guides/answers.md)',
     )
     .argument(
       '[ID|FILE...]',
-      'id of a captured request, from standin logs -o json; or, with --path, manifest files or directories',
+      'id of a captured request, from standin logs; or, with --path, manifest files or directories',
     )
     .addOption(
       new Option('--method <method>', 'method of the request (default: GET, or POST with --body)').choices(METHODS),

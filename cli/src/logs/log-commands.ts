@@ -73,7 +73,7 @@ const withFilter = (command: Command): Command =>
     .option('-s, --status <status>', 'only this status: 404, 5xx, 200-299', parseStatus)
     .option(
       '--filter <search>',
-      "only requests that match a search, such as 'status:>=500 path:/hooks/*' (docs/search.md)",
+      "only requests that match a search, such as 'status:>=500 path:/hooks/*' (docs/reference/search.md)",
       parseSearch,
     )
     .option('--since <time>', 'only requests since this time: 10m, 2h, 1d, or an RFC 3339 time', parseSince)

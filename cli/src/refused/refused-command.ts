@@ -13,7 +13,7 @@ const optionsSchema = z.object({
 export const addRefusedCommand = (program: Command): void => {
   const command = program
     .command('refused')
-    .description('show which requests to a project were refused within the last hour, and why (docs/refused.md)')
+    .description('show which requests to a project were refused within the last hour, and why (docs/guides/refused.md)')
     .option('-n, --namespace <name>', "the project's namespace")
     .option('-p, --project <name>', 'required if you can see more than one project')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))

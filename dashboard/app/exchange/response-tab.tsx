@@ -28,7 +28,7 @@ export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   </>
 );
 
-/** Returns the error code (docs/errors.md) from the gateway's response to an upstream failure, if the body was captured. */
+/** Returns the error code (docs/reference/errors.md) from the gateway's response to an upstream failure, if the body was captured. */
 const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
   if (outcome !== 'upstream_failed' && outcome !== 'upstream_timeout') return undefined;
   if (mediaType(body.contentType) !== 'application/problem+json') return undefined;

@@ -269,7 +269,7 @@ export const refusedListSchema = named(
   z.object({
     items: z.array(
       z.object({
-        code: z.string().describe('Code of the response. See docs/errors.md.'),
+        code: z.string().describe('Code of the response. See docs/reference/errors.md.'),
         status: whole()
           .optional()
           .describe('Status of the response. Absent for a code that the dashboard does not know.'),
@@ -319,7 +319,7 @@ export const problemSchema = named(
     type: z.string(),
     title: z.string(),
     status: whole(),
-    code: z.string().describe('Stable code. See docs/errors.md.'),
+    code: z.string().describe('Stable code. See docs/reference/errors.md.'),
     detail: z.string(),
     errors: z
       .array(z.object({ name: z.string(), message: z.string() }))

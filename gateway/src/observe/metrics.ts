@@ -58,7 +58,7 @@ export class Metrics {
     });
     new Counter({
       name: 'standin_receive_rejections_total',
-      help: 'Rejected requests, by code (docs/errors.md).',
+      help: 'Rejected requests, by code (docs/reference/errors.md).',
       labelNames: ['code'],
       registers,
       collect() {

@@ -1,6 +1,6 @@
 /**
  * Limits of resources, requests and processes. Each name contains the unit, unless the limit is a number of items. For limits that
- * users can change, these are the defaults, and docs/configuration.md lists the settings.
+ * users can change, these are the defaults, and docs/reference/configuration.md lists the settings.
  */
 export const LIMITS = {
   // ── requests (gateway) ──

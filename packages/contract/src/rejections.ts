@@ -1,6 +1,6 @@
 /**
  * Rejections: a gateway's responses to requests that never reach an endpoint. They are neither logged nor counted. They are sent as
- * RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/errors.md is generated from `REJECTIONS`.
+ * RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/reference/errors.md is generated from `REJECTIONS`.
  * `detail` says what the caller should do. The gateway can replace it with a more specific text.
  */
 export interface Rejection {

@@ -28,7 +28,7 @@ export interface ProcessDefinition<S extends ProcessSettingsSchema> {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs a cluster process with settings from the environment (docs/configuration.md) until SIGTERM or SIGINT. Exits with 0 after an
+ * Runs a cluster process with settings from the environment (docs/reference/configuration.md) until SIGTERM or SIGINT. Exits with 0 after an
  * orderly stop. Exits with 1 if the settings cannot be used, if starting or stopping fails, if `Running.ended` rejects, or if it
  * receives a signal while it is starting or stopping.
  */
