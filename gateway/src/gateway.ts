@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { REJECTIONS, urlOf } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
+import { exposeCertificateExpiry } from '@standin/process/process-metrics';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
@@ -183,6 +185,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       throw error;
     },
   );
+  exposeCertificateExpiry(metrics.registry, () => readFile(path.join(settings.operator.tls.dir, 'tls.crt')));
   metrics.observe({
     ...{ store, client, gate, delivery, spool, budget, unauthenticated },
     runningRequests: () => pipeline.running,
