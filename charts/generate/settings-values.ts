@@ -35,7 +35,9 @@ export const CHART_COMPONENTS = {
     schema: gatewaySettings,
     byTemplate: [
       ...['host', 'port', 'admin.', 'name', 'dataDir', 'spool.dir', 'operator.', 'egress.'],
-      ...['url', 'username', 'password', 'database', 'cluster', 'migrate'].map((name) => `clickhouse.${name}`),
+      ...['url', 'username', 'password', 'loginDir', 'database', 'cluster', 'migrate'].map(
+        (name) => `clickhouse.${name}`,
+      ),
     ],
   },
   dashboard: {

@@ -7,10 +7,21 @@ export const clickHouseSchema = z.object({
   clickhouseUrl: z.string(),
   clickhouseUser: z.string(),
   clickhousePassword: z.string(),
+  clickhouseLoginDir: z.string().optional(),
   database: z.string(),
   cluster: z.string().optional(),
 });
 export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
+
+/** Returns the options as `openLogStore` expects them. */
+export const logStoreAddress = (options: ClickHouseOptions) => ({
+  url: options.clickhouseUrl,
+  username: options.clickhouseUser,
+  password: options.clickhousePassword,
+  loginDir: options.clickhouseLoginDir,
+  database: options.database,
+  cluster: options.cluster,
+});
 
 /** Parses a URL of ClickHouse's HTTP interface. Throws an `InvalidArgumentError`. */
 export const parseClickHouseUrl = (text: string): string => {
@@ -55,6 +66,12 @@ export const addClickHouseOptions = (command: Command, { urlIsMandatory = true }
       new Option('--clickhouse-user <name>', 'ClickHouse user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'),
     )
     .addOption(clickHousePassword())
+    .addOption(
+      new Option(
+        '--clickhouse-login-dir <dir>',
+        'folder with the files username and password, which replace both options',
+      ).env('STANDIN_CLICKHOUSE_LOGIN_DIR'),
+    )
     .addOption(
       new Option('--database <name>', 'ClickHouse database')
         .env('STANDIN_CLICKHOUSE_DATABASE')

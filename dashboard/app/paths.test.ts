@@ -48,6 +48,7 @@ it('builds the expected URLs', () => {
       "sharedPages": "/s",
       "shares": "/p/team-a/shop.v2/settings/shares",
       "traffic": "/p/team-a/shop.v2/traffic",
+      "trafficBodies": "/p/team-a/shop.v2/traffic/bodies",
       "trafficExport": "/p/team-a/shop.v2/traffic/export",
       "trafficHistogram": "/p/team-a/shop.v2/traffic/histogram",
       "trafficRows": "/p/team-a/shop.v2/traffic/rows",

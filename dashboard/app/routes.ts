@@ -50,6 +50,7 @@ export default [
   route('p/:namespace/:project/traffic/stream', 'traffic-stream.ts'),
   route('p/:namespace/:project/traffic/histogram', 'traffic-histogram.ts'),
   route('p/:namespace/:project/traffic/values', 'traffic-values.ts'),
+  route('p/:namespace/:project/traffic/bodies', 'traffic-bodies.ts'),
   route('p/:namespace/:project/traffic/export', 'traffic-export.ts'),
   route('p/:namespace/:project/traffic/selection', 'traffic-selection.ts'),
   route('p/:namespace/:project/traffic/refusals', 'traffic-refusals.ts'),

@@ -119,6 +119,13 @@ export const clusterDashboardSettings = z
         url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
         username: z.string().default('default').describe('ClickHouse user. It needs only SELECT on the log tables.'),
         password: z.string().default('').describe('Password of the ClickHouse user.'),
+        loginDir: z
+          .string()
+          .min(1)
+          .optional()
+          .describe(
+            'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
+          ),
         database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
         cluster: z
           .string()

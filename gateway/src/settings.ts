@@ -91,6 +91,13 @@ export const gatewaySettings = z.object({
       url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
       username: z.string().default('default').describe('ClickHouse user. It needs INSERT on the log table.'),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
+      loginDir: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
+        ),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
       timeoutMs: timeout
         .default(35_000)

@@ -20,7 +20,7 @@ import {
   type DevRun,
 } from './dev-stand.ts';
 
-const LINE = /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}\S+ +\d{3} {2}\S+ +[\d.]+ m?s {2}\S+/;
+const LINE = /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}\S+ +\d{3} {2}\S+ +[\d.]+ m?s {2}\S+.* {2}[\da-f-]{36}$/;
 
 describe('standin logs and standin tail', () => {
   let dev: DevRun;
@@ -61,7 +61,7 @@ describe('standin logs and standin tail', () => {
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(5);
     for (const line of lines) expect(line).toMatch(LINE);
-    expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed$/);
+    expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed {2}/);
   });
 
   test('prints curl commands that repeat a request', async () => {

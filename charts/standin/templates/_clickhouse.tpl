@@ -70,12 +70,33 @@
 - name: STANDIN_CLICKHOUSE_CLUSTER
   value: {{ . | quote }}
 {{- end }}
+{{- if include "standin.clickhouseSecret" . }}
+- name: STANDIN_CLICKHOUSE_LOGIN_DIR
+  value: /etc/standin/clickhouse-login
+{{- end }}
+{{- end -}}
+
+{{/* The ClickHouse user. Files, because processes read them again when the Secret changes. Empty without a Secret. */}}
+{{- define "standin.clickhouseVolume" -}}
+{{- $clickhouse := .root.Values.clickhouse -}}
 {{- with include "standin.clickhouseSecret" . }}
-- name: STANDIN_CLICKHOUSE_USERNAME
-  valueFrom:
-    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.usernameKey }}, optional: true }
-- name: STANDIN_CLICKHOUSE_PASSWORD
-  valueFrom:
-    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.passwordKey }} }
+- name: clickhouse-login
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ . }}
+          items: [{ key: {{ $clickhouse.passwordKey }}, path: password }]
+      # Without a user name, the user is `default`.
+      - secret:
+          name: {{ . }}
+          items: [{ key: {{ $clickhouse.usernameKey }}, path: username }]
+          optional: true
+{{- end }}
+{{- end -}}
+
+{{- define "standin.clickhouseMount" -}}
+{{- if include "standin.clickhouseSecret" . }}
+- { name: clickhouse-login, mountPath: /etc/standin/clickhouse-login, readOnly: true }
 {{- end }}
 {{- end -}}

@@ -27,7 +27,7 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
     )
     .argument(
       '[ID|FILE...]',
-      'id of a captured request, from standin logs -o json; or, with --path, manifest files or directories',
+      'id of a captured request, from standin logs; or, with --path, manifest files or directories',
     )
     .addOption(
       new Option('--method <method>', 'method of the request (default: GET, or POST with --body)').choices(METHODS),

@@ -53,7 +53,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     .description(
       'send captured requests again: one by its id, or all that match a filter; exit 1 if a request gets no response',
     )
-    .argument('[ID]', 'id of the request, from standin logs -o json')
+    .argument('[ID]', 'id of the request, from standin logs')
     .addOption(
       new Option('--to <target>', 'endpoint (through the gateway), upstream, or a URL')
         .argParser(parseTarget)

@@ -16,7 +16,7 @@ export const addShareCommand = (program: Command): void => {
   const command = program
     .command('share')
     .description('create a public link to a captured request, with secrets redacted (Pro plan)')
-    .argument('<ID>', 'id of the request, from standin logs -o json')
+    .argument('<ID>', 'id of the request, from standin logs')
     .option('--expires <duration>', 'how long the link works, such as 1h, 24h or 7d; at most 30d', '24h')
     .option('-n, --namespace <name>', "with --server: the project's namespace")
     .option('-p, --project <name>', "with --server: the request's project")

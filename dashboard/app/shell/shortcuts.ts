@@ -12,6 +12,9 @@ export interface Shortcut {
   readonly general?: boolean;
 }
 
+/** Returns the keys that open the commands. */
+export const commandKeys = (isApple: boolean): string => (isApple ? '⌘K' : 'Ctrl K');
+
 const registered = new Set<{ readonly list: readonly Shortcut[] }>();
 const listeners = new Set<() => void>();
 let snapshot: readonly Shortcut[] = [];
