@@ -94,7 +94,13 @@ export const EndpointForm = (props: EndpointFormProps) => {
             <input type="hidden" name="metadata.name" value={existing.endpoint} />
           </>
         )}
-        <RouteFields values={values} errorsOf={errorsOf} isNew={existing === undefined} projectUrl={projectUrl} />
+        <RouteFields
+          values={values}
+          errorsOf={errorsOf}
+          isNew={existing === undefined}
+          slug={slug}
+          projectUrl={projectUrl}
+        />
         <CredentialFields values={values} errorsOf={errorsOf} />
         <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} />
         <RadioCards
