@@ -100,6 +100,8 @@ describe('the npm package', () => {
       'migrations',
     ];
     expect([...new Set(names.map((name) => name.split('/')[1]))].sort()).toEqual([...top, 'package.json'].sort());
+    const licences = await runCommand('tar', ['-xzOf', tarball, 'package/THIRD-PARTY-LICENCES']);
+    expect(licences.stdout).toMatch(/^lucide-react \d/m);
     expect(names.filter((name) => /\.(map|tsx?)$|\.test|testing|testdata/.test(name))).toEqual([]);
   });
 
