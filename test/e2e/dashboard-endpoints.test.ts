@@ -113,7 +113,7 @@ describe('an endpoint', () => {
     const metadata = { name: 'gh', labels: { 'standin.dev/signing-secret': 'true' } };
     const own = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { current: secret } };
     await writeFile(path.join(run.manifests, 'secret.yaml'), JSON.stringify(own));
-    const account = (await manifest('account.yaml')).replace('plan: Free\n', 'plan: Free\n  signatures: Allowed\n');
+    const account = (await manifest('account.yaml')).replace('plan: Pro\n', 'plan: Pro\n  signatures: Allowed\n');
     await writeFile(path.join(run.manifests, 'account.yaml'), account);
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('From GitHub');
