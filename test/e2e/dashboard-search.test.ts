@@ -156,7 +156,7 @@ describe('the columns', () => {
         await row.getByRole('gridcell', { name: '{ "name": "<b>Ann</b>" }' }).waitFor();
         const id = await row.getAttribute('data-traffic-row');
         await row.getByRole('gridcell', { name: id ?? '' }).waitFor();
-        expect(await page.getByRole('columnheader').allInnerTexts()).toEqual([
+        expect(await page.getByRole('grid').getByRole('columnheader').allInnerTexts()).toEqual([
           'Time',
           'Method',
           'Status',
