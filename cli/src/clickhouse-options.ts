@@ -13,6 +13,14 @@ export const clickHouseSchema = z.object({
 });
 export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
 
+/** The parsed options from `addLogServerOptions`. */
+export const logServerOptions = {
+  clickhouseUrl: z.string().optional(),
+  clickhouseUser: z.string(),
+  clickhousePassword: z.string(),
+  database: z.string(),
+};
+
 /** Returns the options as `openLogStore` expects them. */
 export const logStoreAddress = (options: ClickHouseOptions) => ({
   url: options.clickhouseUrl,
@@ -42,13 +50,21 @@ export const parseClickHouseName = (text: string): string => {
  * Returns the password option. The password can also come from an environment variable, because other users can see the options of
  * a process.
  */
-export const clickHousePassword = (): Option =>
+const clickHousePassword = (): Option =>
   new Option(
     '--clickhouse-password <password>',
     'ClickHouse password; prefer the environment variable, because other users can see command lines',
   )
     .env('STANDIN_CLICKHOUSE_PASSWORD')
     .default('', 'none');
+
+/** Adds the options of a command that works on this machine, but can use a ClickHouse server. */
+export const addLogServerOptions = (command: Command, purpose: string): Command =>
+  command
+    .option('--clickhouse-url <url>', purpose, parseClickHouseUrl)
+    .option('--clickhouse-user <name>', 'ClickHouse user', 'default')
+    .addOption(clickHousePassword())
+    .option('--database <name>', 'ClickHouse database', parseClickHouseName, 'standin');
 
 /**
  * Adds the options of a command that connects to ClickHouse directly. The environment variables have the same names as those of the

@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdoptCommand } from './adopt/adopt-command.ts';
+import { withExamples } from './examples.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import { addMigrateCommand } from './migrate/migrate-command.ts';
+import { addOpenCommand } from './open/open-command.ts';
 import { addPurgeCommand } from './purge/purge-command.ts';
 import { addRefusedCommand } from './refused/refused-command.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
@@ -38,11 +40,16 @@ export const createProgram = ({ name, colour, addMore }: ProgramOptions): Comman
   addReplayCommand(program, colour);
   addPurgeCommand(program);
   addShareCommand(program);
+  addOpenCommand(program);
   addKeyCommand(program);
   addUsageCommand(program);
   addValidateCommand(program);
   addSpoolCommands(program);
   addMigrateCommand(program);
   addAdoptCommand(program);
-  return program;
+  return withExamples(
+    program,
+    ['The newest captured requests', 'logs'],
+    ['Options and examples of a command', 'replay --help'],
+  );
 };

@@ -17,9 +17,8 @@ export const runProgram = async (options: ProgramOptions): Promise<void> => {
     stderr.lines(inspect(error));
     process.exit(1);
   });
-  const program = createProgram(options);
   try {
-    await program.parseAsync();
+    await createProgram(options).parseAsync();
   } catch (error) {
     const plain = plainErrorOf(error);
     if (plain === undefined) throw error;

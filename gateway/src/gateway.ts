@@ -26,6 +26,7 @@ import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import type { RejectedRequest } from './request/refusal.ts';
 import type { GatewaySettings } from './settings.ts';
+import { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
@@ -140,6 +141,8 @@ const undeliveredOf = (holders: readonly { readonly oldestReceivedMs: number }[]
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
+  const { unauthenticatedBytes, unauthenticatedRequests } = settings.limits;
+  const unauthenticated = new UnauthenticatedBudget(unauthenticatedBytes, unauthenticatedRequests);
   const metrics = new Metrics(options.registry ?? new Registry());
   const tracing = await openTracing(options);
   const spool = await openSpool(options, budget);
@@ -156,7 +159,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     onDrained: (incarnation) => client.reportDrained(incarnation),
   });
   const pipeline = new Pipeline({
-    ...{ settings, budget, gate, unsettled, egress, metrics, refusals, tracing, logger, onRejected },
+    ...{ settings, budget, unauthenticated, gate, unsettled, egress, metrics, refusals, tracing, logger, onRejected },
     config: store,
     recorder: spool,
   });
@@ -184,7 +187,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   );
   exposeCertificateExpiry(metrics.registry, () => readFile(path.join(settings.operator.tls.dir, 'tls.crt')));
   metrics.observe({
-    ...{ store, client, gate, delivery, spool, budget },
+    ...{ store, client, gate, delivery, spool, budget, unauthenticated },
     runningRequests: () => pipeline.running,
     connectionCount: () => receiver.connectionCount(),
   });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { addClickHouseOptions, clickHouseSchema, logStoreAddress } from '../clickhouse-options.ts';
+import { withExamples } from '../examples.ts';
 import { PlainError } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
 
@@ -12,6 +13,11 @@ export const addMigrateCommand = (program: Command): void => {
     .command('migrate')
     .description('create or update the log database and its tables; safe to run repeatedly')
     .option('--print', 'print the statements instead of running them');
+  withExamples(
+    command,
+    ['Create or update the tables', 'migrate --clickhouse-url http://clickhouse:8123 --clickhouse-user admin'],
+    ['Show the statements, for an administrator to run', 'migrate --print'],
+  );
   addClickHouseOptions(command, { urlIsMandatory: false }).action((raw: unknown) =>
     migrateLog(migrateSchema.parse(raw)),
   );

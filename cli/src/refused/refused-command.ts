@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { withExamples } from '../examples.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 
 const optionsSchema = z.object({
@@ -18,6 +19,11 @@ export const addRefusedCommand = (program: Command): void => {
     .option('-p, --project <name>', 'required if you can see more than one project')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    ['Why requests to the only project did not arrive', 'refused'],
+    ['The same for one of several projects', 'refused -p shop'],
+  );
   withServer(command).action(async (raw: unknown) => {
     const { namespace, project, output, ...options } = optionsSchema.parse(raw);
     const { openApi } = await import('../server/connect.ts');

@@ -37,6 +37,8 @@ export interface ApiClient {
 interface LocalServer {
   /** Whether the server has pages. False if it was started with --no-dashboard, or if its dashboard could not be built. */
   readonly hasPages: boolean;
+  /** The token that the pages require. Undefined if they require none. */
+  readonly token: string | undefined;
   /** Rejects with a `PlainError` if `standin dev` has ended. */
   checkRunning(): Promise<void>;
 }

@@ -126,6 +126,20 @@ export const projectSchema = named(
 );
 export type ApiProject = z.output<typeof projectSchema>;
 
+export const endpointSchema = named(
+  'Endpoint',
+  z.object({
+    namespace: z.string(),
+    name: z.string(),
+    project: z.string().describe('Name of its project.'),
+    method: z.string(),
+    slug: z.string(),
+  }),
+);
+export type ApiEndpoint = z.output<typeof endpointSchema>;
+
+export const endpointListSchema = named('EndpointList', z.object({ items: z.array(endpointSchema) }));
+
 export const projectListSchema = named('ProjectList', z.object({ items: z.array(projectSchema) }));
 
 const replayFields = {

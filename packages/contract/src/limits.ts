@@ -34,7 +34,10 @@ export const LIMITS = {
    * unsigned requests cannot take the place of requests with a key.
    */
   unauthenticatedBytesMax: 64 * 1024 * 1024,
-  /** The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. */
+  /**
+   * The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. If there are more, the oldest
+   * one is refused. A body that arrives within a second is read even if strangers open 1,000 connections per second.
+   */
   unauthenticatedRequestsMax: 1_000,
 
   // ── responses ──
