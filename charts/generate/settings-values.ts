@@ -43,7 +43,7 @@ export const CHART_COMPONENTS = {
   dashboard: {
     schema: clusterDashboardSettings,
     byTemplate: [
-      ...['host', 'port', 'url', 'service', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
+      ...['host', 'port', 'admin.', 'url', 'service', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
       ...['oidc.clientSecret', 'clickhouse.', 'operator.'],
     ],
   },

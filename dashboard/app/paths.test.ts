@@ -43,6 +43,7 @@ it('builds the expected URLs', () => {
       "replayExchange": "/p/team-a/shop.v2/traffic/0198/replay",
       "replayResult": "/p/team-a/shop.v2/replays/replay-1/results/0198",
       "replays": "/p/team-a/shop.v2/replays",
+      "resendExchange": "/p/team-a/shop.v2/traffic/0198/resend",
       "settings": "/p/team-a/shop.v2/settings",
       "shareExchange": "/p/team-a/shop.v2/traffic/0198/share",
       "sharedPages": "/s",

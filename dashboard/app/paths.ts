@@ -61,9 +61,13 @@ export const paths = {
   /** The parent path of share links. The server creates the links with their tokens. */
   sharedPages: () => '/s',
   mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
-  /** `like` is the name of an earlier Replay of this request. Its edits and its target fill the form. */
-  replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
+  /**
+   * `like` is the name of an earlier Replay of this request. Its edits and its target fill the form. `focus` is `body` if the body
+   * gets the focus.
+   */
+  replayExchange: (params: RequestName, query: { readonly like?: string; readonly focus?: 'body' } = {}) =>
     withQuery(exchange(params, 'replay'), query),
+  resendExchange: (params: RequestName) => exchange(params, 'resend'),
   exchangeReplays: (params: RequestName) => exchange(params, 'replays'),
   exchangeExplanation: (params: RequestName) => exchange(params, 'explanation'),
   replays: (params: ProjectName) => project(params, 'replays'),

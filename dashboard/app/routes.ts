@@ -59,6 +59,7 @@ export default [
   route('p/:namespace/:project/traffic/:id/file', 'exchange-file.ts'),
   route('p/:namespace/:project/traffic/:id/share', 'exchange-share.ts'),
   route('p/:namespace/:project/traffic/:id/replays', 'exchange-replays.ts'),
+  route('p/:namespace/:project/traffic/:id/resend', 'exchange-resend.ts'),
   route('p/:namespace/:project/traffic/:id/explanation', 'exchange-explanation.ts'),
   route('p/:namespace/:project/preview', 'endpoint-preview.ts'),
   route('p/:namespace/:project/api-key', 'api-key-value.ts'),

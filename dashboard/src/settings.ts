@@ -30,6 +30,12 @@ export const clusterDashboardSettings = z
   .object({
     host: z.string().default('0.0.0.0').describe('Address to listen on.'),
     port: dashboardSettings.shape.port,
+    admin: z
+      .object({
+        host: z.string().default('0.0.0.0').describe('Address on which /metrics is served.'),
+        port: portSetting.default(9090).describe('Port on which /metrics is served.'),
+      })
+      .prefault({}),
     url: httpUrlSetting
       .optional()
       .describe('URL at which browsers reach the dashboard, such as https://standin.example.com. Required for OIDC.'),

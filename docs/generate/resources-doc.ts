@@ -62,7 +62,7 @@ const typeOf = (schema: Schema): string => {
       'or',
     );
   if (schema.type === 'array' && schema.items !== undefined) {
-    const element = schema.items.properties === undefined ? typeOf(schema.items) : 'object';
+    const element = schema.items.properties === undefined ? typeOf(schema.items) : 'objects';
     return [`list of ${element}`, range(schema.minItems, schema.maxItems, ' items')].filter(Boolean).join('; ');
   }
   if (schema.type === 'integer')

@@ -1,6 +1,8 @@
+import { collectProcessMetrics } from '@standin/process/process-metrics';
 import { runProcess } from '@standin/process/run-process';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { runGateway } from './gateway.ts';
+import { warmUp } from './respond/warm-up.ts';
 import { gatewaySettings } from './settings.ts';
 
 /** Runs the gateway in a cluster: `node gateway/src/main.ts`. */
@@ -8,10 +10,11 @@ await runProcess(
   {
     name: 'gateway',
     settings: gatewaySettings,
-    start: (settings, logger) => {
+    start: async (settings, logger) => {
+      await warmUp();
       const registry = new Registry();
       // Measuring the event loop delay takes half a percent of a CPU core, so `standin dev` does not collect these metrics.
-      collectDefaultMetrics({ register: registry });
+      collectProcessMetrics(registry, 'gateway');
       return runGateway({ settings, logger, registry });
     },
   },

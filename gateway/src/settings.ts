@@ -168,7 +168,7 @@ export const gatewaySettings = z.object({
       unauthenticatedBytes: bytes
         .default(LIMITS.unauthenticatedBytesMax)
         .describe(
-          'Memory for requests without a key to endpoints that accept signatures, until the signatures are verified. When it is used up, such requests are rejected with 503. It is in addition to inFlightBytes.',
+          'Memory for requests without a key to endpoints that accept signatures, until the signatures are verified. When it is used up, the oldest such request is rejected with 503. It is in addition to inFlightBytes.',
         ),
       unauthenticatedRequests: z.coerce
         .number()
@@ -176,7 +176,7 @@ export const gatewaySettings = z.object({
         .min(1)
         .default(LIMITS.unauthenticatedRequestsMax)
         .describe(
-          'Maximum number of such requests whose bodies are arriving at the same time. Additional ones are rejected with 503.',
+          'Maximum number of such requests whose bodies are arriving at the same time. With more, the oldest one is rejected with 503.',
         ),
       responseCaptureBytes: bytes
         .default(LIMITS.responseCaptureBytesMax)

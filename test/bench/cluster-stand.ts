@@ -20,8 +20,8 @@ export interface ClusterStand extends AsyncDisposable {
   /** Returns the path of an endpoint on the gateways, `/PROJECT-URI/SLUG`. */
   target(index: number): string;
   /**
-   * Creates the endpoints with the indexes from `from` to `to`, without `to` itself. Each has a mock and `responses` more, which
-   * have conditions. Resolves when every gateway has acknowledged them.
+   * Creates the endpoints with the indexes from `from` to `to`, without `to` itself. Each has a mock and `responses` more, which have
+   * conditions, an expression and a template. Resolves when every gateway has acknowledged them.
    */
   createEndpoints(from: number, to: number, responses?: number): Promise<void>;
   /** Changes an endpoint's mock. Resolves when the API server has acknowledged the write. */
@@ -63,8 +63,12 @@ const endpoint = (index: number, responses: number) =>
     ...(responses > 0 && {
       responses: Array.from({ length: responses }, (_unused, number) => ({
         name: `plan-${number}`,
-        when: { headers: [{ name: 'x-plan', value: `plan-${number}` }] },
-        body: bodyOf(index),
+        when: {
+          headers: [{ name: 'x-plan', value: `plan-${number}` }],
+          cel: `request.json.total > ${index}.0 || request.json.items.exists(item, item.quantity > ${number})`,
+        },
+        template: 'CEL',
+        body: bodyOf(index).replace('Thing', '${request.json.name} ${uuid()}'),
       })),
     }),
     action: 'JSON',

@@ -81,7 +81,7 @@ const measureResponses = async (): Promise<Measurement[]> => {
   const [operator] = stand.deployment.operators;
   if (operator === undefined) throw new Error('no operator is deployed');
   const gatewaysMiB = await Promise.all(stand.deployment.gateways.map(({ process }) => residentMiB(process.pid)));
-  const what = `with ${ENDPOINTS} endpoints of ${RESPONSES} responses, resident`;
+  const what = `with ${ENDPOINTS} endpoints of ${RESPONSES} responses with expressions and templates, resident`;
   return [
     atMost(`operator ${what}`, await residentMiB(operator.process.pid), OPERATOR_WITH_RESPONSES_MIB_MAX, 'MiB'),
     atMost(`gateway ${what}`, Math.max(...gatewaysMiB), GATEWAY_WITH_RESPONSES_MIB_MAX, 'MiB'),

@@ -146,12 +146,14 @@ describe('an endpoint', () => {
       const rows = page.getByRole('grid').getByText('/from-github');
       await expect.poll(() => rows.count()).toBe(2);
       await rows.first().click();
-      await page.getByText('Delivered once before').click();
+      const notice = page.getByText('Delivered once before.');
+      await notice.getByRole('link', { name: 'all deliveries' }).click();
       await expect
         .poll(() => new URL(page.url()).searchParams.get('q'))
         .toBe('endpoint:from-github delivery:delivery-1');
       await expect.poll(() => rows.count()).toBe(2);
-      await rows.last().click();
+      await rows.first().click();
+      await notice.getByRole('link', { name: 'the first delivery' }).click();
       await page.getByText('Authenticated by').waitFor();
       await expect.poll(() => page.getByText('Delivered once before').count()).toBe(0);
     });
@@ -198,6 +200,8 @@ describe('a form', () => {
       await page.getByText('Endpoint default/list-orders is older and already answers GET /v1/orders').waitFor();
       await page.getByLabel('Path', { exact: true }).fill('/v1/orders?x');
       await page.getByText('Must not contain a query or fragment').waitFor();
+      await page.getByLabel('Path', { exact: true }).fill('/v1/:id');
+      await page.getByText(':id is not: write {id}').waitFor();
       await page.getByLabel('Path', { exact: true }).fill('/v1/fine');
       await expect.poll(() => page.getByLabel('Path', { exact: true }).getAttribute('aria-invalid')).toBe(null);
       await typeIntoEditor(page, 'Body', '{"a": 1,}');

@@ -4,6 +4,7 @@ import { bodyBytesOf, parseTime } from '@standin/exchange';
 import type { ExplainedRequest } from '@standin/responses';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { exampleRequest } from '../../src/endpoints/example-request.ts';
+import { evaluatedParts } from '../../src/captured/evaluated-parts.ts';
 import type { AnswerPreview, PreviewInput } from '../../src/captured/preview-answer.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
@@ -15,8 +16,6 @@ import { isUnavailable, orUnavailable, type Unavailable } from '../requests/read
 import { lineFeeds } from '../ui/text-lines.ts';
 import { EXAMPLE, PREVIEW_FIELDS } from './preview-fields.ts';
 import type { EndpointDraft } from './save-endpoint.server.ts';
-
-const COMPILE_FACTOR = 4;
 
 type Context = Pick<DashboardContext, 'backend' | 'workers'>;
 
@@ -35,11 +34,7 @@ export const previewOf = async (
     const input = await inputOf(context, names, form, draft);
     if (isUnavailable(input)) return input;
     const { request, responses, mock } = input;
-    const config = JSON.stringify([responses, mock]);
-    const head = JSON.stringify([request.headers, request.path, request.query]);
-    // Expressions count several times, because compiling them takes longer than the other work that runs in this thread.
-    const captured = [request.body, head, ...Array.from({ length: COMPILE_FACTOR }, () => config)];
-    return await context.workers.run('previewAnswer', input, captured);
+    return await context.workers.run('previewAnswer', input, evaluatedParts(request, [responses, mock]));
   } catch (error) {
     if (isNotFound(error)) return { unavailable: 'The request is no longer in the log. Choose another one.' };
     return { unavailable: refusalOf(error) };

@@ -6,8 +6,8 @@ import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 import { exchangeParams } from './params.server.ts';
 
 /** Returns the explanation of the response to one captured request, for the Response tab. */
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
-  const row = await readRow(backend, exchangeParams(params));
-  const explaining = explainRequest(backend, row);
+export const loader = async ({ params, context }: LoaderFunctionArgs) => {
+  const row = await readRow(context.backend, exchangeParams(params));
+  const explaining = explainRequest(context, row);
   return respondOrUnavailable(explaining.catch((error: unknown) => ({ unavailable: refusalOf(error) })));
 };

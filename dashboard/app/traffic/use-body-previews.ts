@@ -33,7 +33,8 @@ export const useBodyPreviews = (params: ProjectName, rows: readonly RowCursor[])
     isBusy.current = true;
     const load = async (): Promise<Readonly<Record<string, string>>> => {
       const response = await fetch(paths.trafficBodies({ namespace, project }, { keys: wanted.current }));
-      return response.ok ? ((await response.json()) as { bodies: Readonly<Record<string, string>> }).bodies : {};
+      if (!response.ok) throw new Error(`cannot load the bodies: ${response.status}`);
+      return ((await response.json()) as { readonly bodies: Readonly<Record<string, string>> }).bodies;
     };
     const add = (found: Readonly<Record<string, string>>): void => {
       isBusy.current = false;
@@ -43,7 +44,7 @@ export const useBodyPreviews = (params: ProjectName, rows: readonly RowCursor[])
       }));
     };
     setTimeout(() => {
-      // Without previews, the rest of the list stays usable.
+      // Without previews, the rest of the list stays usable. The next rows that become visible start another attempt.
       load().then(add, () => {
         isBusy.current = false;
       });

@@ -246,10 +246,10 @@ const getExplanation = defineRoute({
     'Evaluates the current endpoints of the project: which of them and which of its responses the request would get, and why not the others.',
   params: requestParams,
   answers: { 200: { description: 'The explanation.', content: { 'application/json': explanationSchema } } },
-  problems: [...READS_LOG, 'request_not_found'],
-  handle: async ({ backend, params }) => {
+  problems: [...READS_LOG, 'request_not_found', 'busy', 'request_too_heavy'],
+  handle: async ({ backend, workers, params }) => {
     const log = await openLog(backend, params);
-    return { kind: 'json', body: await explainRequest(backend, await foundRequest(log.row(params.id))) };
+    return { kind: 'json', body: await explainRequest({ backend, workers }, await foundRequest(log.row(params.id))) };
   },
 });
 

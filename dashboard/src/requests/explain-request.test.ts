@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explanationSchema } from '../api/schemas.ts';
 import { backendWith, startApiServer, type ApiServer } from '../api/api-server.testing.ts';
+import { startWorkers } from '../workers/workers.ts';
+import { explainRequest } from './explain-request.ts';
 
 const endpoint = (name: string, spec: object, more: { accepted?: string; generation?: number; uid?: string } = {}) => ({
   ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint' as const },
@@ -90,6 +92,20 @@ describe('the explanation of a captured request', () => {
     [{ name: 'a', when: { headers: [{ name: 'a', type: 'RegularExpression', value: '(' }] }, body: '1' }],
   ])('leaves out the responses of an invalid spec, which the operator has not evaluated yet: %j', async (invalid) => {
     expect(await explained(endpoint('orders', { responses: invalid }))).toMatchObject({ unmatched: [] });
+  });
+
+  it('evaluates an endpoint with long expressions in a worker', async () => {
+    const cel = Array(39).fill('request.headers.a == "x"').join('||');
+    const large = ['a', 'b', 'c'].map((name) => ({ name, when: { cel }, body: '{}' }));
+    // Work that is not done in this thread is refused.
+    const workers = startWorkers({ queueMax: 0 });
+    const explainWith = (list: readonly object[]) => {
+      const backend = backendWith({}, { list: () => Promise.resolve([endpoint('orders', { responses: list })]) });
+      return explainRequest({ backend, workers }, ROW);
+    };
+    await expect(explainWith(responses)).resolves.toMatchObject({ response: 'seven' });
+    await expect(explainWith(large)).rejects.toThrow('Too many large requests');
+    await workers.close();
   });
 
   it('says that no endpoint has the path any longer', async () => {

@@ -1,8 +1,9 @@
 import { ACTIONS, isRecord, METHODS, type LogRow, type ResourceObject } from '@standin/contract';
-import { jsonMockOf, parseObject, responsesOf } from '@standin/crds';
-import { compileRules, explain, type Candidate, type CandidateRules, type Explanation } from '@standin/responses';
+import { explain, type Candidate, type Explanation } from '@standin/responses';
 import type { Backend } from '../backend.ts';
+import { evaluatedParts } from '../captured/evaluated-parts.ts';
 import { conditionsOf as statusConditionsOf } from '../resources/resource-view.ts';
+import type { Workers } from '../workers/workers.ts';
 
 /** Which response a captured request would get from the current endpoints of its project. */
 export interface RequestExplanation extends Explanation {
@@ -18,26 +19,35 @@ export interface RequestExplanation extends Explanation {
   readonly isChanged: boolean;
 }
 
-/** Explains the response to a captured request with the current endpoints. Rejects with `SourceError`. */
-export const explainRequest = async ({ resources }: Backend, row: LogRow): Promise<RequestExplanation> => {
+/** Explains the response to a captured request with the current endpoints. Rejects with `SourceError` or `WorkRefused`. */
+export const explainRequest = async (
+  { backend, workers }: { readonly backend: Backend; readonly workers: Workers },
+  row: LogRow,
+): Promise<RequestExplanation> => {
   const { id, namespace, project, receivedAtUs, method, path, query, requestHeaders: headers, requestBody: body } = row;
-  const objects = await resources.list('Endpoint', namespace);
+  const objects = await backend.resources.list('Endpoint', namespace);
   const candidates = objects.flatMap((object) => candidateOf(object, project));
-  const explanation = explain(candidates, { id, receivedAtUs, project, method, path, query, headers, body });
-  const { name } = explanation.endpoint ?? {};
-  const now = objects.find(({ metadata }) => metadata.name === name)?.metadata;
+  const request = { id, receivedAtUs, project, method, path, query, headers, body };
+  // Finds the endpoint. A worker compiles and evaluates its responses, which can take long.
+  const found = explain(candidates, request);
+  const { endpoint } = found;
+  const now = objects.find(({ metadata }) => metadata.name === endpoint?.name);
+  const evaluated =
+    endpoint &&
+    now &&
+    (await workers.run('explainEndpoint', { endpoint, object: now, request }, evaluatedParts(request, now.spec)));
   return {
     requestId: id,
-    ...explanation,
+    ...found,
+    ...evaluated,
     captured: { endpoint: row.endpoint, generation: row.endpointGeneration, response: row.response },
-    isChanged: now?.uid !== row.endpointUid || now.generation !== row.endpointGeneration,
+    isChanged: now?.metadata.uid !== row.endpointUid || now.metadata.generation !== row.endpointGeneration,
   };
 };
 
-/**
- * Returns nothing for an object that gateways do not serve. Parses the whole spec only of the endpoint that responds, because a
- * namespace may have thousands.
- */
+const NO_RULES = { responses: [] };
+
+/** Returns nothing for an object that gateways do not serve. */
 const candidateOf = (object: ResourceObject, project: string): Candidate[] => {
   const { spec, metadata } = object;
   if (!isRecord(spec) || !isRecord(spec['projectRef']) || spec['projectRef']['name'] !== project) return [];
@@ -46,24 +56,7 @@ const candidateOf = (object: ResourceObject, project: string): Candidate[] => {
   const action = ACTIONS.find((one) => one === spec['action']);
   if (typeof slug !== 'string' || method === undefined || action === undefined || !isAccepted(object)) return [];
   const { namespace, name, generation } = metadata;
-  return [
-    {
-      endpoint: { namespace, name, generation, method, slug, action },
-      rules: () => rulesOf(object),
-    },
-  ];
-};
-
-/** Returns no rules if the spec is not valid, which means that the operator has not evaluated it yet. */
-const rulesOf = (object: ResourceObject): CandidateRules => {
-  const parsed = parseObject(object);
-  if (!parsed.ok || parsed.value.kind !== 'Endpoint') return { responses: [] };
-  const { spec } = parsed.value;
-  try {
-    return compileRules(responsesOf(spec), spec.action === 'JSON' ? jsonMockOf(spec) : undefined);
-  } catch {
-    return { responses: [] };
-  }
+  return [{ endpoint: { namespace, name, generation, method, slug, action }, rules: () => NO_RULES }];
 };
 
 const isAccepted = (object: ResourceObject): boolean =>

@@ -10,6 +10,7 @@ import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact'
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
 import type { Draft, DraftInput } from '../captured/draft-of-row.ts';
+import type { ExplainInput } from '../captured/explain-endpoint.ts';
 import type { AnswerPreview, PreviewInput } from '../captured/preview-answer.ts';
 import { resultView, type ResultView } from '../captured/result-view.ts';
 import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
@@ -58,6 +59,12 @@ export const previewAnswer = async (input: PreviewInput): Promise<AnswerPreview 
   // Imported on demand, because the evaluator of expressions takes memory in each worker.
   const { previewAnswer: preview } = await import('../captured/preview-answer.ts');
   return preview(input);
+};
+
+/** Explains the response of an endpoint to a request. */
+export const explainEndpoint = async (input: ExplainInput) => {
+  const { explainEndpoint: explain } = await import('../captured/explain-endpoint.ts');
+  return explain(input);
 };
 
 /** Formats a request as a shell command or a function call. */

@@ -1,5 +1,6 @@
 import type { ConfigObject, EndpointConfig } from '@standin/contract';
 import { configKey } from '@standin/contract';
+import { PathTable } from '@standin/responses';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../config/compile.ts';
@@ -107,10 +108,31 @@ describe('two accounts with the same key', () => {
 });
 
 test('the hint in a 404 response reflects changes to the endpoints', () => {
-  const table = tableOf(BASIC_OBJECTS);
-  expect(table.pathsOf('project-shop')?.similarPath('/V1/ORDERS//')).toBe('/v1/orders');
+  const others = ['/V1/Orders', '/v1/orders//', '/'].map((slug) => endpoint(slug));
+  const table = tableOf([...BASIC_OBJECTS, ...others, endpoint('/V1/Orders', {}, { method: 'GET' })]);
+  const hint = () => table.pathsOf('project-shop')?.similarPath('/V1/ORDERS//');
+  expect(hint()).toBe('/v1/orders');
+  expect(table.pathsOf('project-shop')?.similarPath('//')).toBe('/');
   table.remove('Endpoint/endpoint-post-v1-orders');
-  expect(table.pathsOf('project-shop')?.similarPath('/V1/ORDERS//')).toBeUndefined();
+  expect(hint()).toBe('/V1/Orders');
+  table.remove('Endpoint/endpoint-post-V1-Orders');
+  expect(hint()).toBe('/V1/Orders');
+  table.remove('Endpoint/endpoint-get-V1-Orders');
+  expect(hint()).toBe('/v1/orders//');
+  table.remove('Endpoint/endpoint-post-v1-orders--');
+  expect(hint()).toBeUndefined();
+});
+
+test('the hint takes the same time after a change to a project with 100,000 endpoints', () => {
+  const paths = new PathTable<string>();
+  const place = (index: number) => ({ slug: `/v1/Orders/${index}`, method: 'GET', pattern: undefined }) as const;
+  for (let index = 0; index < 100_000; index++) paths.put(place(index), 'x');
+  const start = process.threadCpuUsage();
+  for (let index = 0; index < 1_000; index++) {
+    paths.put(place(100_000 + index), 'x');
+    expect(paths.similarPath(`/v1/orders/${index}`)).toBe(`/v1/Orders/${index}`);
+  }
+  expect(process.threadCpuUsage(start).user / 1_000).toBeLessThan(1_000);
 });
 
 test('any sequence of puts and removes results in the same table as a new one with the same objects', () => {

@@ -34,7 +34,10 @@ export const LIMITS = {
    * unsigned requests cannot take the place of requests with a key.
    */
   unauthenticatedBytesMax: 64 * 1024 * 1024,
-  /** The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. */
+  /**
+   * The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. If there are more, the oldest
+   * one is refused. A body that arrives within a second is read even if strangers open 1,000 connections per second.
+   */
   unauthenticatedRequestsMax: 1_000,
 
   // ── responses ──
@@ -105,6 +108,8 @@ export const LIMITS = {
   expressionLengthMax: 1_024,
   /** All expressions of an Endpoint together, in conditions and templates. The parser takes up to 5 µs for a character. */
   expressionsLengthMax: 8_192,
+  /** Total characters of the expressions that a gateway keeps compiled, of all endpoints together. They take about 50 MB. */
+  compiledLengthMax: 1_000_000,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
   expressionNestingMax: 32,
   /** Items of a list that an expression makes. */

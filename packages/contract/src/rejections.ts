@@ -73,7 +73,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'This is not a valid API key',
     detail:
-      "Use the account's current key. The dashboard settings and the standin dev output show the key; on a cluster, kubectl get mac -o wide shows the name of the Secret that contains it.",
+      "Use the account's current key. The dashboard shows it under Settings, API key. standin dev prints the key that is current when it starts. On a cluster, kubectl get mac -o wide shows the name of the Secret that contains it.",
     retryable: false,
   },
   api_key_other_account: {

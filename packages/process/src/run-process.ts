@@ -1,7 +1,7 @@
 import process from 'node:process';
 import {
+  LOG_FORMAT,
   parseSettings,
-  printableJson,
   SettingsError,
   type ProcessSettingsSchema,
   type SettingsOf,
@@ -19,7 +19,7 @@ export interface Running {
 }
 
 export interface ProcessDefinition<S extends ProcessSettingsSchema> {
-  /** For example `operator`. Included in each line of the log. */
+  /** For example `operator`. Included in each line of the log, as `component`. */
   readonly name: string;
   readonly settings: S;
   readonly start: (settings: SettingsOf<S>, logger: Logger) => Promise<Running>;
@@ -37,7 +37,7 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
   env: Environment,
 ): Promise<void> => {
   const settings = readSettings(schema, env);
-  const logger = pino({ name, level: settings.logLevel, hooks: { streamWrite: printableJson } });
+  const logger = pino({ ...LOG_FORMAT, base: { component: name }, level: settings.logLevel });
   const fail = (error: unknown, message: string): never => {
     logger.fatal({ err: error }, message);
     process.exit(1);

@@ -19,12 +19,12 @@ const looseForm = (path: string): string => {
   return path.slice(0, end).toLowerCase();
 };
 
-/** The endpoints of a project, by path and method. The cost of `put` and `delete` does not depend on the number of endpoints. */
+/** The endpoints of a project, by path and method. The cost of all methods does not depend on the number of endpoints. */
 export class PathTable<T> {
   readonly #literals = new Map<string, Map<string, T>>();
   readonly #patterns = new PatternTable<Map<string, T>>();
-  /** Maps the loose form to the path. Built when needed, and dropped when an endpoint changes. */
-  #looseForms: Map<string, string> | undefined;
+  /** The literal slugs that differ from their loose form, by that form. Most slugs do not differ. */
+  readonly #similar = new Map<string, Set<string>>();
 
   get isEmpty(): boolean {
     return this.#literals.size === 0 && this.#patterns.isEmpty;
@@ -37,17 +37,21 @@ export class PathTable<T> {
   put({ slug, method, pattern }: Place, value: T): void {
     const methods = this.#methodsOf(slug, pattern) ?? new Map<string, T>();
     methods.set(method, value);
-    if (pattern === undefined) this.#literals.set(slug, methods);
-    else this.#patterns.set(pattern, methods);
-    this.#looseForms = undefined;
+    if (pattern !== undefined) this.#patterns.set(pattern, methods);
+    else {
+      this.#literals.set(slug, methods);
+      this.#addSimilar(slug);
+    }
   }
 
   delete({ slug, method, pattern }: Place): void {
     const methods = this.#methodsOf(slug, pattern);
-    this.#looseForms = undefined;
     if (methods?.delete(method) !== true || methods.size > 0) return;
-    if (pattern === undefined) this.#literals.delete(slug);
-    else this.#patterns.delete(pattern);
+    if (pattern !== undefined) this.#patterns.delete(pattern);
+    else {
+      this.#literals.delete(slug);
+      this.#deleteSimilar(slug);
+    }
   }
 
   /**
@@ -69,8 +73,23 @@ export class PathTable<T> {
 
   /** Returns a slug that differs from the path only in case or trailing slashes, or undefined if there is none. */
   similarPath(path: string): string | undefined {
-    this.#looseForms ??= new Map([...this.#literals.keys()].map((known) => [looseForm(known), known]));
-    return this.#looseForms.get(looseForm(path));
+    const form = looseForm(path);
+    if (this.#literals.has(form)) return form;
+    return this.#similar.get(form)?.values().next().value;
+  }
+
+  #addSimilar(slug: string): void {
+    const form = looseForm(slug);
+    if (form === slug) return;
+    const slugs = this.#similar.get(form) ?? new Set();
+    this.#similar.set(form, slugs.add(slug));
+  }
+
+  #deleteSimilar(slug: string): void {
+    const form = looseForm(slug);
+    const slugs = this.#similar.get(form);
+    slugs?.delete(slug);
+    if (slugs?.size === 0) this.#similar.delete(form);
   }
 
   #methodsOf(slug: string, pattern: PathPattern | undefined): Map<string, T> | undefined {

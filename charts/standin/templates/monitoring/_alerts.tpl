@@ -89,4 +89,37 @@ rules:
     annotations:
       summary: {{ `{{ $labels.pod }} has not received {{ $labels.resource }} events from the API server for 5 minutes` | quote }}
       description: A healthy watch receives an event at least every 90 seconds.
+  - alert: StandinServerErrors
+    # Requests that the gateways themselves refuse with a status of 5xx. Mocks and upstreams may return 5xx on purpose.
+    expr: >-
+      sum(rate(standin_receive_rejections_total{{ printf "{code=~\"log_unavailable|not_ready|overloaded|quota_unavailable\",%s}" $where }}[5m]))
+      / ((sum(rate(standin_respond_answers_total{{ printf "{%s}" $where }}[5m])) or vector(0)) + sum(rate(standin_receive_rejections_total{{ printf "{%s}" $where }}[5m])))
+      > 0.01
+    for: 5m
+    labels: { severity: critical }
+    annotations:
+      summary: {{ `The gateways reject {{ $value | humanizePercentage }} of all requests with a status of 5xx` | quote }}
+      description: standin_receive_rejections_total shows the error codes (docs/reference/errors.md).
+  - alert: StandinSlowResponses
+    expr: histogram_quantile(0.99, sum by (le) (rate(standin_respond_duration_seconds_bucket{{ printf "{action=\"JSON\",%s}" $where }}[5m]))) > 0.5
+    for: 10m
+    labels: { severity: warning }
+    annotations:
+      summary: {{ `One percent of all mocks take longer than {{ $value | humanizeDuration }}` | quote }}
+      description: Configured delays are not included. A mock is returned after its request is on disk, so slow disks and a lack of CPU delay it.
+  - alert: StandinDashboardErrors
+    expr: >-
+      sum(rate(standin_dashboard_responses_total{{ printf "{status=\"5xx\",%s}" $where }}[5m]))
+      / sum(rate(standin_dashboard_responses_total{{ printf "{%s}" $where }}[5m])) > 0.05
+    for: 10m
+    labels: { severity: warning }
+    annotations:
+      summary: {{ `The dashboard responds to {{ $value | humanizePercentage }} of all requests with a status of 5xx` | quote }}
+      description: Usually, ClickHouse or the API server does not respond. The dashboard's log contains the errors.
+  - alert: StandinCertificateExpiring
+    expr: standin_stream_certificate_expiry_timestamp_seconds{{ printf "{%s}" $where }} - time() < 7 * 86400
+    labels: { severity: warning }
+    annotations:
+      summary: {{ `The certificate of {{ $labels.pod }} for the config stream expires in {{ $value | humanizeDuration }}` | quote }}
+      description: Certificates are renewed weeks before they expire. Without a valid certificate, the gateway receives no changes.
 {{- end -}}

@@ -1,0 +1,39 @@
+import type { ResourceObject } from '@standin/contract';
+import { jsonMockOf, parseObject, responsesOf } from '@standin/crds';
+import {
+  compileRules,
+  explain,
+  type CandidateRules,
+  type ExplainedEndpoint,
+  type ExplainedRequest,
+  type Explanation,
+} from '@standin/responses';
+
+/** An endpoint that gets a request. */
+export interface ExplainInput {
+  readonly endpoint: ExplainedEndpoint;
+  readonly object: ResourceObject;
+  readonly request: ExplainedRequest;
+}
+
+/** Explains which response of an endpoint a request gets, and why not the earlier ones. */
+export const explainEndpoint = ({
+  endpoint,
+  object,
+  request,
+}: ExplainInput): Pick<Explanation, 'response' | 'answer' | 'unmatched'> => {
+  const { response, answer, unmatched } = explain([{ endpoint, rules: () => rulesOf(object) }], request);
+  return { ...(response !== undefined && { response }), ...(answer !== undefined && { answer }), unmatched };
+};
+
+/** Returns no rules if the spec is not valid, which means that the operator has not evaluated it yet. */
+const rulesOf = (object: ResourceObject): CandidateRules => {
+  const parsed = parseObject(object);
+  if (!parsed.ok || parsed.value.kind !== 'Endpoint') return { responses: [] };
+  const { spec } = parsed.value;
+  try {
+    return compileRules(responsesOf(spec), spec.action === 'JSON' ? jsonMockOf(spec) : undefined);
+  } catch {
+    return { responses: [] };
+  }
+};
