@@ -1,4 +1,4 @@
-import { Command, type Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { complete, type NamesOf } from './completion/complete.ts';
 import { createProgram } from './create-program.ts';
