@@ -1,11 +1,11 @@
-# Builds Standin's images. docs/install.md describes what they are for and how to verify a published image.
+# Builds Standin's images. docs/guides/install.md describes what they are for and how to verify a published image.
 #
 #   docker build --target standin --tag standin .         operator, gateway, dashboard and the CLI
 #   docker build --target engine --tag standin-engine .   the embedded ClickHouse, for evaluation and tests
 #
 # Works with any builder and does not need BuildKit. The same sources always result in the same layers.
 
-# The same Node version as the dev dependency `node` in package.json, on which the tests run (checked by test/images.test.ts).
+# The same Node version as the dev dependency `node` in cli/package.json, on which the tests run (checked by test/images.test.ts).
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 # ── The runtime of both images: Node and its C libraries, without a shell or a package manager that would need updates. ──

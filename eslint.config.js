@@ -3,7 +3,7 @@ import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/', 'coverage/', '.standin/', 'dashboard/build/'] },
+  { ignores: ['**/node_modules/', 'coverage/', '.standin/', 'dashboard/build/', 'docs/.vitepress/build/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts', '**/*.tsx'],
@@ -62,6 +62,7 @@ export default tseslint.config(
     files: [
       '**/*.config.ts',
       '**/*.config.js',
+      'docs/.vitepress/config.ts',
       'dashboard/app/routes/**',
       'dashboard/app/{root,entry.client,entry.server}.tsx',
       'dashboard/app/routes.ts',

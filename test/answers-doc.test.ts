@@ -20,8 +20,8 @@ describe('crds/examples/answers', () => {
   });
 });
 
-describe('docs/answers.md', () => {
-  const snippets = [...read('docs/answers.md').matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
+describe('docs/guides/answers.md', () => {
+  const snippets = [...read('docs/guides/answers.md').matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
 
   test.each(snippets)('has a valid part of a spec: %s', (text) => {
     // As kubectl, which reads YAML 1.1.

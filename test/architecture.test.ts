@@ -12,7 +12,7 @@ const PACKAGES = [
   ...['@standin/egress', '@standin/kube', '@standin/process', '@standin/responses', '@standin/signatures'],
 ];
 
-/** Maps each workspace folder to the workspaces that it may import, as in docs/architecture.md. */
+/** Maps each workspace folder to the workspaces that it may import, as in docs/internals/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': [],
   'packages/exchange': ['@standin/contract'],
@@ -68,7 +68,7 @@ const isTestCode = (file: string): boolean =>
 const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|routes\.|root\.|entry\.)/.test(file);
 /** Returns whether a file runs only in a checkout, where `npm run generate` writes the charts and the docs. */
 const isGenerator = (file: string): boolean => /^(charts|docs)\/generate\//.test(file);
-const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
+const isConfigFile = (file: string): boolean => /(\.|\.vitepress\/)config\.(ts|js)$/.test(file);
 
 const imports = fileGraph(code);
 
@@ -152,7 +152,7 @@ describe('the checks in this file', () => {
 describe('dependencies', () => {
   // Without this test, convenient imports could gradually make the gateway depend on the operator's code, or the contract on
   // packages with I/O.
-  it('between workspaces follow docs/architecture.md', () => {
+  it('between workspaces follow docs/internals/architecture.md', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const allowed = MAY_IMPORT[isGenerator(file) ? 'test' : (workspaceOf(file) ?? '')] ?? [];
       return moduleImports(file, text)
@@ -357,7 +357,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Without this test, docs/configuration.md could omit a setting, and misspellings of the setting would not be reported. Passing
+  // Without this test, docs/reference/configuration.md could omit a setting, and misspellings of the setting would not be reported. Passing
   // the whole environment to a child process is allowed, because no setting is read.
   it('reads the environment only in main.ts and settings.ts', () => {
     const mayRead = /(^|\/)(main|settings)\.ts$/;

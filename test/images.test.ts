@@ -8,8 +8,8 @@ const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8
 const workspace = JSON.parse(read('package.json')) as {
   version: string;
   workspaces: string[];
-  devDependencies: Record<string, string>;
 };
+const cli = JSON.parse(read('cli/package.json')) as { devDependencies: Record<string, string> };
 
 describe('the Dockerfile', () => {
   const dockerfile = read('Dockerfile');
@@ -17,7 +17,7 @@ describe('the Dockerfile', () => {
   // Without this test, images could run a version of Node that the tests do not cover.
   test('uses the same version of Node as the tests', () => {
     const [, version] = /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim$/m.exec(dockerfile) ?? [];
-    expect(version).toBe(workspace.devDependencies['node']);
+    expect(version).toBe(cli.devDependencies['node']);
   });
 
   // If a workspace is missing, `npm ci` in an image rejects the lockfile.

@@ -5,23 +5,23 @@ import { FIELDS, FILTER_LIMITS, HEADER_PREFIXES, parseFilter } from '@standin/ex
 import { expect, test } from 'vitest';
 import { ROOT } from './suite/source-files.ts';
 
-const doc = readFileSync(path.join(ROOT, 'docs/search.md'), 'utf8');
+const doc = readFileSync(path.join(ROOT, 'docs/reference/search.md'), 'utf8');
 
 // Without this test, a search field could work but not be documented.
-test('docs/search.md lists every field with its example', () => {
+test('docs/reference/search.md lists every field with its example', () => {
   const rows = [...doc.matchAll(/^\| `([a-z.A-Z]+)` .*`([^`]+)` *\|$/gm)].map(([, name, example]) => [name, example]);
   const fields = Object.entries(FIELDS).map(([name, { example }]) => [name, example]);
   const headers = Object.entries(HEADER_PREFIXES).map(([prefix, { example }]) => [`${prefix}NAME`, example]);
   expect(rows.sort()).toEqual([...fields, ...headers].sort());
 });
 
-test('the examples in docs/search.md are valid searches', () => {
+test('the examples in docs/reference/search.md are valid searches', () => {
   const blocks = [...doc.matchAll(/^```\n(.*?)\n```$/gms)].flatMap(([, block]) => (block ?? '').split('\n'));
   expect(blocks).toHaveLength(10);
   for (const text of blocks) expect(parseFilter(text)).toMatchObject({ kind: 'parsed' });
 });
 
-test('docs/search.md states the limits of the code', () => {
+test('docs/reference/search.md states the limits of the code', () => {
   const { textLengthMax, termsMax, depthMax, wildcardsMax } = FILTER_LIMITS;
   const length = textLengthMax.toLocaleString('en-US');
   const levels = `${depthMax} levels of parentheses and negations, ${wildcardsMax} wildcards`;

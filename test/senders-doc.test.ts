@@ -27,8 +27,8 @@ test('crds/examples/signatures is valid', () => {
   ).toEqual([]);
 });
 
-describe('docs/senders.md', () => {
-  const text = read('docs/senders.md');
+describe('docs/guides/senders.md', () => {
+  const text = read('docs/guides/senders.md');
   // Snippets in a list are indented.
   const snippets = [...text.matchAll(/^( *)```yaml\n(.*?)^\1```$/gms)].map(([, indent = '', snippet = '']) =>
     snippet.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),

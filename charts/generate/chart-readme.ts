@@ -16,7 +16,7 @@ export const chartReadme = (): string => {
 
 <!-- Generated from charts/generate by \`npm run generate\`. -->
 
-Installs Standin's operator, gateways and dashboard. [docs/install.md](../../docs/install.md) describes the installation, and [docs/security.md](../../docs/security.md) lists every permission.
+Installs Standin's operator, gateways and dashboard. [docs/guides/install.md](../../docs/guides/install.md) describes the installation, and [docs/reference/security.md](../../docs/reference/security.md) lists every permission.
 
 \`\`\`console
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true    # for evaluation
@@ -31,7 +31,7 @@ ${table(['value', 'default', 'description'], rows(values.filter((value) => !isSe
 
 ## Process settings
 
-An unset value keeps the process's default. [docs/configuration.md](../../docs/configuration.md) lists all settings with their environment
+An unset value keeps the process's default. [docs/reference/configuration.md](../../docs/reference/configuration.md) lists all settings with their environment
 variables. The chart sets those that are missing here, based on the values above.
 
 ${table(

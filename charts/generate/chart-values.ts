@@ -3,14 +3,17 @@ import { isCidr, isTarget } from '@standin/egress';
 import { z } from 'zod';
 import { clickhouse } from './clickhouse-values.ts';
 import { dashboard, gateway, operator } from './component-values.ts';
-import { count, digest, dnsLabel, enabled, group, kubernetesList, port, stringMap } from './value-types.ts';
-
-const OCTET = '(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])';
-/**
- * Matches what `isCidr` accepts, as far as Helm's regular expressions allow. For IPv6 addresses, the pattern checks only the
- * characters. The processes check the values again.
- */
-const CIDR_PATTERN = `^(${OCTET}([.]${OCTET}){3}/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[0-9]{1,2}))$`;
+import {
+  CIDR_PATTERN,
+  count,
+  digest,
+  dnsLabel,
+  enabled,
+  group,
+  kubernetesList,
+  port,
+  stringMap,
+} from './value-types.ts';
 
 /** Matches what `isTarget` accepts. */
 const TARGET_PATTERN = String.raw`^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}$`;
@@ -40,16 +43,33 @@ const monitoring = group({
     enabled: enabled(false, 'Create ServiceMonitors. Requires the Prometheus Operator CRDs.'),
     interval: z.string().default('30s').describe('Interval at which metrics are scraped.'),
     labels: stringMap.default({}).describe('Labels by which Prometheus selects the ServiceMonitors.'),
+    relabelings: kubernetesList
+      .default([])
+      .describe('Relabelings of the scraped targets, such as `[{"targetLabel": "cluster", "replacement": "eu-1"}]`.'),
+    metricRelabelings: kubernetesList
+      .default([])
+      .describe('Relabelings of the samples before they are stored, for example to drop metrics.'),
   }),
   prometheusRule: group({
     enabled: enabled(false, 'Create a PrometheusRule with alerts.'),
     labels: stringMap.default({}).describe('Labels by which Prometheus selects the PrometheusRule.'),
+    runbookUrl: z
+      .string()
+      .min(1)
+      .default('docs/guides/alerts.md')
+      .describe(
+        'URL of the page with the runbooks. The `runbook_url` of an alert is this page with the alert’s anchor. By default, the page in this repository.',
+      ),
+    extraRules: kubernetesList.default([]).describe('Additional alerting and recording rules.'),
   }),
   grafanaDashboard: group({
     enabled: enabled(false, 'Create a ConfigMap with the Grafana dashboard.'),
     labels: stringMap
       .default({ grafana_dashboard: '1' })
       .describe('Labels by which the Grafana sidecar selects the ConfigMap.'),
+    annotations: stringMap
+      .default({})
+      .describe('Annotations for the ConfigMap, such as `grafana_folder` for the folder of the dashboard.'),
   }),
 });
 

@@ -7,6 +7,8 @@ import {
   group,
   httpRoute,
   ingress,
+  kubernetesList,
+  kubernetesMap,
   podDisruptionBudget,
   podValues,
   quantity,
@@ -27,7 +29,7 @@ export const operator = group({
   clickhouse: clickHouseSecret,
   resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
   podDisruptionBudget,
-  ...podValues,
+  ...podValues({ startup: { periodSeconds: 1, failureThreshold: 60 }, readiness: { periodSeconds: 5 } }),
 });
 
 export const gateway = group({
@@ -52,7 +54,7 @@ export const gateway = group({
     size: quantity
       .default('5Gi')
       .describe(
-        'Size of each volume. Must exceed the sum of `spool.bytes` and `spool.reserveBytes`. An upgrade cannot change it. See docs/upgrade.md, Larger volumes.',
+        'Size of each volume. Must exceed the sum of `spool.bytes` and `spool.reserveBytes`. An upgrade cannot change it. See docs/guides/upgrade.md, Larger volumes.',
       ),
     storageClass: z
       .string()
@@ -79,13 +81,24 @@ export const gateway = group({
       .min(1)
       .max(100)
       .default(70)
-      .describe('Target CPU utilization, as a percentage of the CPU request.'),
+      .describe('Target CPU utilization, as a percentage of the CPU request. Ignored if `metrics` is set.'),
+    metrics: kubernetesList
+      .default([])
+      .describe('Metrics of the HorizontalPodAutoscaler, which replace the target CPU utilization.'),
+    behavior: kubernetesMap
+      .default({})
+      .describe(
+        'Scaling behavior of the HorizontalPodAutoscaler, such as `{"scaleDown": {"stabilizationWindowSeconds": 600}}`.',
+      ),
   }),
   podDisruptionBudget,
   service: service({ port: 80 }),
   ingress,
   httpRoute,
-  ...podValues,
+  ...podValues({
+    startup: { periodSeconds: 1, failureThreshold: 120 },
+    readiness: { periodSeconds: 2, failureThreshold: 2 },
+  }),
 });
 
 export const dashboard = group({
@@ -119,5 +132,5 @@ export const dashboard = group({
   service: service({ port: 80 }),
   ingress,
   httpRoute,
-  ...podValues,
+  ...podValues({ startup: { periodSeconds: 1, failureThreshold: 60 }, readiness: { periodSeconds: 5 } }),
 });

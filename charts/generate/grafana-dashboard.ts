@@ -1,94 +1,250 @@
+interface Threshold {
+  /** The color from `value` on. */
+  readonly color: 'green' | 'orange' | 'red';
+  /** Null for the first threshold, which has no lower bound. */
+  readonly value: number | null;
+}
+
 interface Panel {
   readonly title: string;
+  readonly description: string;
   readonly unit: string;
   /** PromQL queries by legend. */
   readonly queries: Readonly<Record<string, string>>;
+  /** The values from which the panel turns orange and red. Absent if no value is a problem. */
+  readonly bad?: { readonly orange?: number; readonly red: number };
+  /** Shows the current value instead of a graph. */
+  readonly isStat?: boolean;
+}
+
+interface Row {
+  readonly title: string;
+  readonly panels: readonly Panel[];
 }
 
 const WHERE = 'namespace="$namespace"';
+const GATEWAY = `${WHERE},pod=~"$gateway"`;
 
-const PANELS: readonly Panel[] = [
+/** Returns the query of a quantile over the buckets of a histogram. */
+const quantile = (share: number, by: string, metric: string, where: string): string =>
+  `histogram_quantile(${share}, sum by (${by}le) (rate(${metric}_bucket{${where}}[$__rate_interval])))`;
+const rate = (metric: string, where: string): string => `rate(${metric}{${where}}[$__rate_interval])`;
+
+const ROWS: readonly Row[] = [
   {
-    title: 'Accepted requests',
-    unit: 'reqps',
-    queries: { '{{status}}': `sum by (status) (rate(standin_respond_answers_total{${WHERE}}[$__rate_interval]))` },
+    title: 'Overview',
+    panels: [
+      {
+        title: 'Gateways connected',
+        description: 'Gateways that receive changes. Others serve their last configuration.',
+        unit: 'short',
+        queries: { connected: `sum(standin_config_connected{${WHERE}})` },
+        isStat: true,
+      },
+      {
+        title: 'Leader',
+        description: 'Must be 1. Without a leader, changes are not published.',
+        unit: 'short',
+        queries: { leader: `max(leader_election_master_status{${WHERE}})` },
+        isStat: true,
+      },
+      {
+        title: 'ClickHouse failing for',
+        description: 'The longest time for which a gateway could not deliver rows. Rows wait on its disk.',
+        unit: 's',
+        queries: { seconds: `max(standin_deliver_failing_seconds{${WHERE}})` },
+        bad: { orange: 1, red: 120 },
+        isStat: true,
+      },
+      {
+        title: 'First certificate expires in',
+        description: 'The certificates of the config stream. They are renewed weeks before they expire.',
+        unit: 's',
+        queries: { seconds: `min(standin_stream_certificate_expiry_timestamp_seconds{${WHERE}}) - time()` },
+        isStat: true,
+      },
+      {
+        title: 'Versions',
+        description: 'Running pods by component and version. During an upgrade, there are two versions.',
+        unit: 'short',
+        queries: { '{{component}} {{version}}': `count by (component, version) (standin_build_info{${WHERE}})` },
+        isStat: true,
+      },
+      {
+        title: 'Quarantine',
+        description: 'Rows that ClickHouse will never accept. Must be 0.',
+        unit: 'short',
+        queries: { rows: `sum(standin_deliver_quarantine{${WHERE}})` },
+        bad: { red: 1 },
+        isStat: true,
+      },
+    ],
   },
   {
-    title: 'Rejected requests',
-    unit: 'reqps',
-    queries: { '{{code}}': `sum by (code) (rate(standin_receive_rejections_total{${WHERE}}[$__rate_interval]))` },
+    title: 'Requests',
+    panels: [
+      {
+        title: 'Accepted requests',
+        description:
+          'Responses to accepted requests, by the class of their status. Mocks and upstreams choose the status.',
+        unit: 'reqps',
+        queries: { '{{status}}': `sum by (status) (${rate('standin_respond_answers_total', GATEWAY)})` },
+      },
+      {
+        title: 'Rejected requests',
+        description: 'Requests that the gateway refused, by error code. They are not logged and not counted.',
+        unit: 'reqps',
+        queries: { '{{code}}': `sum by (code) (${rate('standin_receive_rejections_total', GATEWAY)})` },
+      },
+      {
+        title: 'Response time, 95th percentile',
+        description: 'By action. Forward includes the upstream. The configured delay of a mock is not included.',
+        unit: 's',
+        queries: { '{{action}}': quantile(0.95, 'action, ', 'standin_respond_duration_seconds', GATEWAY) },
+        bad: { orange: 0.5, red: 2.5 },
+      },
+      {
+        title: 'Running requests and connections',
+        description: 'Open connections and requests in progress, per gateway.',
+        unit: 'short',
+        queries: {
+          'requests {{pod}}': `standin_receive_running_requests{${GATEWAY}}`,
+          'connections {{pod}}': `standin_receive_connections{${GATEWAY}}`,
+        },
+      },
+    ],
   },
   {
-    title: 'Response time, 95th percentile',
-    unit: 's',
-    queries: {
-      '{{action}}': `histogram_quantile(0.95, sum by (action, le) (rate(standin_respond_duration_seconds_bucket{${WHERE}}[$__rate_interval])))`,
-    },
+    title: 'Log',
+    panels: [
+      {
+        title: 'Spool: undelivered',
+        description:
+          'Bytes on the gateways’ disks that are not in ClickHouse yet. At spool.bytes, requests are rejected.',
+        unit: 'bytes',
+        queries: { '{{pod}}': `standin_deliver_backlog_bytes{${GATEWAY}}` },
+      },
+      {
+        title: 'Free space on the spool’s disk',
+        description: 'Below spool.reserveBytes, requests are rejected.',
+        unit: 'bytes',
+        queries: { '{{pod}}': `standin_record_disk_free_bytes{${GATEWAY}}` },
+      },
+      {
+        title: 'Rows delivered to ClickHouse',
+        description: 'Rows per second, and calls to ClickHouse that failed and are retried.',
+        unit: 'short',
+        queries: {
+          rows: `sum(${rate('standin_deliver_rows_total', GATEWAY)})`,
+          'failed calls': `sum(${rate('standin_deliver_failures_total', GATEWAY)})`,
+        },
+      },
+      {
+        title: 'Failed writes to the spool',
+        description: 'Requests that could not be written to the disk were rejected with 503.',
+        unit: 'short',
+        queries: { '{{pod}}': rate('standin_record_failures_total', GATEWAY) },
+      },
+    ],
   },
   {
-    title: 'Running requests and connections',
-    unit: 'short',
-    queries: {
-      'requests {{pod}}': `standin_receive_running_requests{${WHERE}}`,
-      'connections {{pod}}': `standin_receive_connections{${WHERE}}`,
-    },
+    title: 'Configuration',
+    panels: [
+      {
+        title: 'Age of the configuration',
+        description: 'Seconds since the last message from the operator. The stream sends one every few seconds.',
+        unit: 's',
+        queries: { '{{pod}}': `standin_config_age_seconds{${GATEWAY}}` },
+        bad: { orange: 60, red: 300 },
+      },
+      {
+        title: 'Time for a change to reach all gateways, 95th percentile',
+        description: 'From the publication of a revision until all gateways have acknowledged it.',
+        unit: 's',
+        queries: { seconds: quantile(0.95, '', 'standin_publish_programmed_seconds', WHERE) },
+        bad: { orange: 1, red: 10 },
+      },
+      {
+        title: 'Objects',
+        description: 'Known objects by kind, and objects that a gateway cannot serve.',
+        unit: 'short',
+        queries: {
+          '{{kind}}': `max by (kind) (standin_translate_objects{${WHERE}})`,
+          rejected: `max(standin_config_rejected_objects{${WHERE}})`,
+        },
+      },
+      {
+        title: 'Reconciliations that failed',
+        description: 'By controller. They are retried with backoff. The operator’s log has the errors.',
+        unit: 'short',
+        queries: {
+          '{{controller}}': `sum by (controller) (${rate('controller_runtime_reconcile_errors_total', WHERE)})`,
+        },
+      },
+    ],
   },
   {
-    title: 'Spool: undelivered',
-    unit: 'bytes',
-    queries: { '{{pod}}': `standin_deliver_backlog_bytes{${WHERE}}` },
-  },
-  {
-    title: 'Free space on the spool’s disk',
-    unit: 'bytes',
-    queries: { '{{pod}}': `standin_record_disk_free_bytes{${WHERE}}` },
-  },
-  {
-    title: 'Rows delivered to ClickHouse',
-    unit: 'short',
-    queries: {
-      rows: `sum(rate(standin_deliver_rows_total{${WHERE}}[$__rate_interval]))`,
-      'failed calls': `sum(rate(standin_deliver_failures_total{${WHERE}}[$__rate_interval]))`,
-    },
-  },
-  { title: 'Quarantine', unit: 'short', queries: { '{{pod}}': `standin_deliver_quarantine{${WHERE}}` } },
-  {
-    title: 'Age of the configuration',
-    unit: 's',
-    queries: { '{{pod}}': `standin_config_age_seconds{${WHERE}}` },
-  },
-  {
-    title: 'Time for a change to reach all gateways, 95th percentile',
-    unit: 's',
-    queries: {
-      seconds: `histogram_quantile(0.95, sum by (le) (rate(standin_publish_programmed_seconds_bucket{${WHERE}}[$__rate_interval])))`,
-    },
-  },
-  {
-    title: 'Objects',
-    unit: 'short',
-    queries: { '{{kind}}': `max by (kind) (standin_translate_objects{${WHERE}})` },
-  },
-  {
-    title: 'Leader',
-    unit: 'short',
-    queries: { '{{pod}}': `leader_election_master_status{${WHERE}}` },
+    title: 'Dashboard and processes',
+    panels: [
+      {
+        title: 'Responses of the dashboard',
+        description: 'Pages, API, shared links and assets, by the class of their status.',
+        unit: 'reqps',
+        queries: {
+          '{{area}} {{status}}': `sum by (area, status) (${rate('standin_dashboard_responses_total', WHERE)})`,
+        },
+      },
+      {
+        title: 'Response time of the dashboard, 95th percentile',
+        description: 'Most of it is the time of ClickHouse’s queries. Event streams are not included.',
+        unit: 's',
+        queries: { '{{area}}': quantile(0.95, 'area, ', 'standin_dashboard_duration_seconds', WHERE) },
+        bad: { orange: 2.5, red: 10 },
+      },
+      {
+        title: 'CPU',
+        description: 'CPU cores in use, per pod.',
+        unit: 'short',
+        queries: { '{{pod}}': `${rate('process_cpu_seconds_total', WHERE)} and on (pod) standin_build_info{${WHERE}}` },
+      },
+      {
+        title: 'Memory',
+        description: 'Resident memory, per pod.',
+        unit: 'bytes',
+        queries: { '{{pod}}': `process_resident_memory_bytes{${WHERE}} and on (pod) standin_build_info{${WHERE}}` },
+      },
+    ],
   },
 ];
 
-const COLUMNS = 2;
-const WIDTH = 24 / COLUMNS;
-const HEIGHT = 8;
+const GRAPH = { columns: 2, height: 8 };
+const STAT = { columns: 6, height: 4 };
+const WIDTH = 24;
 const DATA_SOURCE = { type: 'prometheus', uid: '${datasource}' };
 
-const panel = ({ title, unit, queries }: Panel, index: number) => ({
-  id: index + 1,
-  type: 'timeseries',
-  title,
+const stepsOf = ({ bad }: Panel): readonly Threshold[] => [
+  { color: 'green', value: null },
+  ...(bad?.orange === undefined ? [] : [{ color: 'orange', value: bad.orange } as const]),
+  ...(bad === undefined ? [] : [{ color: 'red', value: bad.red } as const]),
+];
+
+const panelOf = (panel: Panel, gridPos: object) => ({
+  type: panel.isStat === true ? 'stat' : 'timeseries',
+  title: panel.title,
+  description: panel.description,
   datasource: DATA_SOURCE,
-  gridPos: { x: (index % COLUMNS) * WIDTH, y: Math.floor(index / COLUMNS) * HEIGHT, w: WIDTH, h: HEIGHT },
-  fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
-  targets: Object.entries(queries).map(([legendFormat, expr], at) => ({
+  gridPos,
+  fieldConfig: {
+    defaults: {
+      ...{ unit: panel.unit, min: 0, thresholds: { mode: 'absolute', steps: stepsOf(panel) } },
+      ...(panel.isStat === true
+        ? { color: { mode: 'thresholds' } }
+        : { custom: { thresholdsStyle: { mode: panel.bad === undefined ? 'off' : 'dashed' } } }),
+    },
+    overrides: [],
+  },
+  ...(panel.isStat === true && { options: { colorMode: 'value', textMode: 'auto' } }),
+  targets: Object.entries(panel.queries).map(([legendFormat, expr], at) => ({
     refId: String.fromCharCode('A'.charCodeAt(0) + at),
     datasource: DATA_SOURCE,
     expr,
@@ -96,26 +252,58 @@ const panel = ({ title, unit, queries }: Panel, index: number) => ({
   })),
 });
 
-/** Returns the Grafana dashboard for an installation's gateways and operators. */
+/** Returns the panels of all rows, each below the heading of its row. */
+const panels = (): readonly object[] => {
+  const placed: object[] = [];
+  let y = 0;
+  for (const row of ROWS) {
+    placed.push({ type: 'row', title: row.title, collapsed: false, gridPos: { x: 0, y, w: WIDTH, h: 1 }, panels: [] });
+    y += 1;
+    const { columns, height } = row.panels.every(({ isStat }) => isStat === true) ? STAT : GRAPH;
+    const w = WIDTH / columns;
+    for (const [index, panel] of row.panels.entries()) {
+      const line = Math.floor(index / columns);
+      placed.push(panelOf(panel, { x: (index % columns) * w, y: y + line * height, w, h: height }));
+    }
+    y += Math.ceil(row.panels.length / columns) * height;
+  }
+  return placed.map((panel, index) => ({ id: index + 1, ...panel }));
+};
+
+/** Returns a variable with the values of a label. The dashboard's user can select several, and all by default. */
+const labelVariable = (name: string, label: string, query: string) => ({
+  ...{ name, label, type: 'query', datasource: DATA_SOURCE, query, refresh: 2 },
+  ...{ multi: true, includeAll: true, allValue: '.*', current: { text: 'All', value: '$__all' } },
+});
+
+/** Returns the Grafana dashboard for an installation's gateways, operators and dashboards. */
 export const grafanaDashboard = (): Readonly<Record<string, unknown>> => ({
   uid: 'standin',
   title: 'Standin',
+  description: 'Requests, log delivery and configuration of a Standin installation.',
   tags: ['standin'],
   schemaVersion: 39,
   editable: true,
+  graphTooltip: 1,
   time: { from: 'now-1h', to: 'now' },
   refresh: '30s',
+  links: [
+    { title: 'Alerts', type: 'link', url: '/alerting/list?search=Standin', icon: 'bell', targetBlank: true },
+    { title: 'Other Standin dashboards', type: 'dashboards', tags: ['standin'], asDropdown: true, includeVars: true },
+  ],
   templating: {
     list: [
-      { name: 'datasource', type: 'datasource', query: 'prometheus' },
+      { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
       {
         name: 'namespace',
+        label: 'Installation',
         type: 'query',
         datasource: DATA_SOURCE,
-        query: 'label_values(standin_config_objects, namespace)',
+        query: 'label_values(standin_build_info, namespace)',
         refresh: 2,
       },
+      labelVariable('gateway', 'Gateway', `label_values(standin_config_connected{${WHERE}}, pod)`),
     ],
   },
-  panels: PANELS.map(panel),
+  panels: panels(),
 });

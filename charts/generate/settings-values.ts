@@ -35,13 +35,15 @@ export const CHART_COMPONENTS = {
     schema: gatewaySettings,
     byTemplate: [
       ...['host', 'port', 'admin.', 'name', 'dataDir', 'spool.dir', 'operator.', 'egress.'],
-      ...['url', 'username', 'password', 'database', 'cluster', 'migrate'].map((name) => `clickhouse.${name}`),
+      ...['url', 'username', 'password', 'loginDir', 'database', 'cluster', 'migrate'].map(
+        (name) => `clickhouse.${name}`,
+      ),
     ],
   },
   dashboard: {
     schema: clusterDashboardSettings,
     byTemplate: [
-      ...['host', 'port', 'url', 'service', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
+      ...['host', 'port', 'admin.', 'url', 'service', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
       ...['oidc.clientSecret', 'clickhouse.', 'operator.'],
     ],
   },

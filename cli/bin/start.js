@@ -3,5 +3,5 @@ import process from 'node:process';
 import { ensureInstalled } from './ensure-installed.js';
 import { runMain } from './run-main.js';
 
-await ensureInstalled();
+await ensureInstalled('start');
 await runMain(['dev', ...process.argv.slice(2)]);

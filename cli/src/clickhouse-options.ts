@@ -7,10 +7,29 @@ export const clickHouseSchema = z.object({
   clickhouseUrl: z.string(),
   clickhouseUser: z.string(),
   clickhousePassword: z.string(),
+  clickhouseLoginDir: z.string().optional(),
   database: z.string(),
   cluster: z.string().optional(),
 });
 export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
+
+/** The parsed options from `addLogServerOptions`. */
+export const logServerOptions = {
+  clickhouseUrl: z.string().optional(),
+  clickhouseUser: z.string(),
+  clickhousePassword: z.string(),
+  database: z.string(),
+};
+
+/** Returns the options as `openLogStore` expects them. */
+export const logStoreAddress = (options: ClickHouseOptions) => ({
+  url: options.clickhouseUrl,
+  username: options.clickhouseUser,
+  password: options.clickhousePassword,
+  loginDir: options.clickhouseLoginDir,
+  database: options.database,
+  cluster: options.cluster,
+});
 
 /** Parses a URL of ClickHouse's HTTP interface. Throws an `InvalidArgumentError`. */
 export const parseClickHouseUrl = (text: string): string => {
@@ -31,13 +50,21 @@ export const parseClickHouseName = (text: string): string => {
  * Returns the password option. The password can also come from an environment variable, because other users can see the options of
  * a process.
  */
-export const clickHousePassword = (): Option =>
+const clickHousePassword = (): Option =>
   new Option(
     '--clickhouse-password <password>',
     'ClickHouse password; prefer the environment variable, because other users can see command lines',
   )
     .env('STANDIN_CLICKHOUSE_PASSWORD')
     .default('', 'none');
+
+/** Adds the options of a command that works on this machine, but can use a ClickHouse server. */
+export const addLogServerOptions = (command: Command, purpose: string): Command =>
+  command
+    .option('--clickhouse-url <url>', purpose, parseClickHouseUrl)
+    .option('--clickhouse-user <name>', 'ClickHouse user', 'default')
+    .addOption(clickHousePassword())
+    .option('--database <name>', 'ClickHouse database', parseClickHouseName, 'standin');
 
 /**
  * Adds the options of a command that connects to ClickHouse directly. The environment variables have the same names as those of the
@@ -55,6 +82,12 @@ export const addClickHouseOptions = (command: Command, { urlIsMandatory = true }
       new Option('--clickhouse-user <name>', 'ClickHouse user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'),
     )
     .addOption(clickHousePassword())
+    .addOption(
+      new Option(
+        '--clickhouse-login-dir <dir>',
+        'folder with the files username and password, which replace both options',
+      ).env('STANDIN_CLICKHOUSE_LOGIN_DIR'),
+    )
     .addOption(
       new Option('--database <name>', 'ClickHouse database')
         .env('STANDIN_CLICKHOUSE_DATABASE')

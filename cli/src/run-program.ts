@@ -1,33 +1,11 @@
 import process from 'node:process';
 import { inspect } from 'node:util';
-import { Command } from 'commander';
-import packageJson from '../package.json' with { type: 'json' };
-import { addAdoptCommand } from './adopt/adopt-command.ts';
-import { addExplainCommand } from './explain/explain-command.ts';
-import { addKeyCommand } from './keys/key-command.ts';
-import { addLogCommands } from './logs/log-commands.ts';
-import { addMigrateCommand } from './migrate/migrate-command.ts';
+import { createProgram, type ProgramOptions } from './create-program.ts';
 import { plainErrorOf } from './plain-error.ts';
-import { addPurgeCommand } from './purge/purge-command.ts';
-import { addRefusedCommand } from './refused/refused-command.ts';
-import { addReplayCommand } from './replay/replay-command.ts';
-import { addShareCommand } from './share/share-command.ts';
-import { addSpoolCommands } from './spool/spool-commands.ts';
 import { stderr, stdout } from './terminal.ts';
-import { addUsageCommand } from './usage/usage-command.ts';
-import { addValidateCommand } from './validate/validate-command.ts';
-
-export interface ProgramOptions {
-  /** The program's name, as users type it. */
-  readonly name: string;
-  /** Whether the output may contain colours. */
-  readonly colour: boolean;
-  /** Adds commands that only this program has. */
-  readonly addMore?: (program: Command, colour: boolean) => void;
-}
 
 /** Runs the command line to completion. */
-export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Promise<void> => {
+export const runProgram = async (options: ProgramOptions): Promise<void> => {
   // The output is closed, as by `standin logs | head`, or cannot be written because the disk is full.
   stdout.onError((error) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -39,27 +17,8 @@ export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Pro
     stderr.lines(inspect(error));
     process.exit(1);
   });
-  const program = new Command(name)
-    .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every request.')
-    .version(packageJson.version)
-    .configureOutput({ writeOut: stdout.lines, writeErr: stderr.lines })
-    .showHelpAfterError(`(${name} --help lists the commands)`)
-    .enablePositionalOptions();
-  addMore?.(program, colour);
-  addLogCommands(program, colour);
-  addExplainCommand(program, colour);
-  addRefusedCommand(program);
-  addReplayCommand(program, colour);
-  addPurgeCommand(program);
-  addShareCommand(program);
-  addKeyCommand(program);
-  addUsageCommand(program);
-  addValidateCommand(program);
-  addSpoolCommands(program);
-  addMigrateCommand(program);
-  addAdoptCommand(program);
   try {
-    await program.parseAsync();
+    await createProgram(options).parseAsync();
   } catch (error) {
     const plain = plainErrorOf(error);
     if (plain === undefined) throw error;

@@ -1,11 +1,8 @@
-import { printableJson } from '@standin/contract';
+import { LOG_FORMAT } from '@standin/process/run-process';
 import { pino, type Logger } from 'pino';
 
 const STDERR_FD = 2;
 
 /** Writes log lines as JSON to standard error. */
 export const stderrLogger = (): Logger =>
-  pino(
-    { level: 'info', base: null, hooks: { streamWrite: printableJson } },
-    pino.destination({ dest: STDERR_FD, sync: true }),
-  );
+  pino({ ...LOG_FORMAT, level: 'info', base: null }, pino.destination({ dest: STDERR_FD, sync: true }));

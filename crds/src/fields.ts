@@ -96,7 +96,7 @@ const conditionSchema = (types: readonly string[]) =>
       type: text({ min: 1, max: 316 }).describe(`Type of the condition. Known types: ${types.join(', ')}.`),
       status: z.enum(['True', 'False', 'Unknown']).describe('Whether the condition applies.'),
       reason: text({ min: 1, max: 1_024 }).describe(
-        'Why the condition has this status, as one word for programs, for example ProjectNotFound. docs/conditions.md explains all reasons.',
+        'Why the condition has this status, as one word for programs, for example ProjectNotFound. docs/reference/conditions.md explains all reasons.',
       ),
       message: text({ max: 32_768 }).describe('What is wrong and what to change, as a sentence for users.'),
       observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)

@@ -1,3 +1,4 @@
+import type { SignatureScheme } from '@standin/contract';
 import type { EndpointName, ProjectName, ReplayName, RequestName } from '../src/resources/names.ts';
 
 /** Joins path segments. This file builds the paths of all Remix routes, so that paths.test.ts can compare them with routes.ts. */
@@ -5,6 +6,11 @@ const segments = (...parts: readonly string[]): string => `/${parts.map(encodeUR
 
 /** Query parameters. Undefined and empty values are omitted. */
 type Query = Readonly<Record<string, string | undefined>>;
+
+/** The signature scheme that a form for an endpoint selects. */
+interface Preset extends Query {
+  readonly scheme?: SignatureScheme;
+}
 
 const withQuery = (path: string, query: Query): string => {
   const set = Object.entries(query).filter(
@@ -29,10 +35,10 @@ export const paths = {
   endpoints: (params: ProjectName, query: { readonly q?: string } = {}) =>
     withQuery(project(params, 'endpoints'), query),
   /** `method` and `path` are those of a captured request that the endpoint is for. The path is latin1. */
-  newEndpoint: (params: ProjectName, query: { readonly method?: string; readonly path?: string } = {}) =>
+  newEndpoint: (params: ProjectName, query: { readonly method?: string; readonly path?: string } & Preset = {}) =>
     withQuery(project(params, 'endpoints', 'new'), query),
   endpoint: (params: EndpointName) => endpoint(params),
-  editEndpoint: (params: EndpointName) => endpoint(params, 'edit'),
+  editEndpoint: (params: EndpointName, query: Preset = {}) => withQuery(endpoint(params, 'edit'), query),
   endpointYaml: (params: EndpointName) => endpoint(params, 'yaml'),
   endpointStatus: (params: EndpointName) => endpoint(params, 'status'),
   traffic: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic'), query),
@@ -41,6 +47,8 @@ export const paths = {
   trafficHistogram: (params: ProjectName, query: Query = {}) =>
     withQuery(project(params, 'traffic', 'histogram'), query),
   trafficValues: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'values'), query),
+  /** `keys` are the receive times and ids of the requests. */
+  trafficBodies: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'bodies'), query),
   trafficExport: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic', 'export'), query),
   refusals: (params: ProjectName) => project(params, 'traffic', 'refusals'),
   trafficSelection: (params: ProjectName, query: Query = {}) =>
@@ -53,9 +61,13 @@ export const paths = {
   /** The parent path of share links. The server creates the links with their tokens. */
   sharedPages: () => '/s',
   mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
-  /** `like` is the name of an earlier Replay of this request. Its edits and its target fill the form. */
-  replayExchange: (params: RequestName, query: { readonly like?: string } = {}) =>
+  /**
+   * `like` is the name of an earlier Replay of this request. Its edits and its target fill the form. `focus` is `body` if the body
+   * gets the focus.
+   */
+  replayExchange: (params: RequestName, query: { readonly like?: string; readonly focus?: 'body' } = {}) =>
     withQuery(exchange(params, 'replay'), query),
+  resendExchange: (params: RequestName) => exchange(params, 'resend'),
   exchangeReplays: (params: RequestName) => exchange(params, 'replays'),
   exchangeExplanation: (params: RequestName) => exchange(params, 'explanation'),
   replays: (params: ProjectName) => project(params, 'replays'),

@@ -35,7 +35,8 @@ export const loader = ({ request, context }: LoaderFunctionArgs) => {
   const cookies = request.headers.get('cookie');
   const notice = readNotice(cookies);
   const { mode, user, isSignedIn } = context;
-  const answer = { preferences: readPreferences(cookies), mode, user, isSignedIn, notice };
+  const isApple = /Mac|iPhone|iPad/.test(request.headers.get('user-agent') ?? '');
+  const answer = { preferences: readPreferences(cookies), mode, user, isSignedIn, isApple, notice };
   return notice === undefined ? data(answer) : data(answer, { headers: { 'set-cookie': clearNoticeCookie() } });
 };
 
@@ -100,6 +101,7 @@ const DashboardLayout = ({ children }: LayoutProps) => {
           <Header
             preferences={preferences}
             user={root?.user}
+            isApple={root?.isApple === true}
             project={
               namespace === undefined || name === undefined
                 ? undefined

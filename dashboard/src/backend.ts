@@ -8,6 +8,7 @@ import type {
   HistogramRange,
   HourlyCounts,
   InsertFeed,
+  LogCursor,
   LogFilter,
   LogOwner,
   LogStore,
@@ -81,6 +82,7 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
   readonly replays: ProjectReplays;
   summaries(filter: OfProject<LogFilter>): ReturnType<LogStore['summaries']>;
+  requestBodies(keys: readonly LogCursor[], bodyBytesMax: number): ReturnType<LogStore['requestBodies']>;
   count(filter: OfProject<CountFilter>): ReturnType<LogStore['count']>;
   histogram(filter: OfProject<CountFilter>, range: HistogramRange): ReturnType<LogStore['histogram']>;
   distinct(

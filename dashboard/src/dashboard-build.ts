@@ -39,6 +39,8 @@ export class DashboardBuildError extends Error {
  * `onBuild` and creates the build, which takes 10 to 20 seconds. Several processes may do this at the same time.
  */
 export const ensureDashboardBuild = async (onBuild: () => void = () => undefined): Promise<string> => {
+  // The npm package contains a build, but not its sources.
+  if (!existsSync(path.join(DASHBOARD, 'vite.config.ts'))) return BUILDS;
   const folder = path.join(BUILDS, await hashInputs());
   if (existsSync(path.join(folder, 'server/index.js'))) {
     // Marks the build as used, so that it is not removed as an old one. In images, the root file system is read-only, so this call

@@ -1,8 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import process from 'node:process';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
+import { listenAdmin } from '@standin/process/admin-server';
+import { collectProcessMetrics, exposeCertificateExpiry } from '@standin/process/process-metrics';
 import { runProcess, type Running } from '@standin/process/run-process';
 import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
 import { clusterAccess } from './access/cluster-access.ts';
 import { clusterBackends } from './cluster/cluster-backend.ts';
 import { followClusterShares } from './cluster/cluster-shares.ts';
@@ -19,6 +24,10 @@ const STOP_MS_MAX = 10_000;
 const start = async (settings: ClusterDashboardSettings, logger: Logger): Promise<Running> => {
   const { session, oidc, url } = settings;
   const stopping = new AbortController();
+  const registry = new Registry();
+  collectProcessMetrics(registry, 'dashboard');
+  const { urls, tls } = settings.operator;
+  exposeCertificateExpiry(registry, () => readFile(path.join(tls.dir, 'tls.crt')));
 
   const own = loadKubeClient(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig });
   const store = openLogStore({ ...settings.clickhouse, logger });
@@ -32,7 +41,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     config: own.config,
     index: followResourceIndex(ownView('index')),
     store,
-    gatherRefusals: operatorRefusals({ urls: settings.operator.urls, tlsDir: settings.operator.tls.dir, logger }),
+    gatherRefusals: operatorRefusals({ urls, tlsDir: tls.dir, logger }),
     logger: logger.child({ stage: 'cluster' }),
   });
   const access = clusterAccess({
@@ -48,14 +57,16 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
   });
   const shares = { source: followClusterShares(ownView('shares')), store };
   const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
-  const dashboard = await runDashboard({ settings, service: settings.service, access, shares, buildDir, logger });
+  const { service } = settings;
+  const dashboard = await runDashboard({ settings, service, access, shares, buildDir, logger, registry });
+  const admin = await listenAdmin({ ...settings.admin, registry, notReadyBecause: () => [] });
   void checkSchema(store, { process: 'dashboard', migrates: false, logger, signal: stopping.signal });
-  logger.info({ address: dashboard.url, server: own.server }, 'dashboard listening');
+  logger.info({ address: dashboard.url, adminUrl: admin.url, server: own.server }, 'dashboard listening');
 
   const stop = async (): Promise<void> => {
     await dashboard.stop();
     stopping.abort();
-    await Promise.all([backends.close(), own.close(), store.close()]);
+    await Promise.all([backends.close(), own.close(), store.close(), admin.close()]);
   };
   return { stop, stopMsMax: STOP_MS_MAX };
 };

@@ -25,6 +25,7 @@ export const projectLog = (
       const preview = await store.preview(id, bodyBytesMax);
       return preview !== undefined && isOwn(preview.entry) ? preview : undefined;
     },
+    requestBodies: (keys, bodyBytesMax) => store.requestBodies({ ...scope, keys }, bodyBytesMax),
     count: (filter) => store.count({ ...filter, ...scope }),
     histogram: (filter, range) => store.histogram({ ...filter, ...scope }, range),
     distinct: (field, filter, options) => store.distinct(field, { ...filter, ...scope }, options),

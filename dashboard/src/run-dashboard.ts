@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { isLoopbackAddress, LIMITS } from '@standin/contract';
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import type { Access, Session } from './access.ts';
 import { refuseWithoutToken } from './access/local-token.ts';
 import { returnPath } from './access/return-path.ts';
@@ -19,6 +20,7 @@ import { pageStreams } from './pages/page-streams.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { bodyReader, discardRest, type ReadBody } from './request-bodies.ts';
 import { checkRequest } from './request-guards.ts';
+import { responseMetrics } from './response-metrics.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './redirect-page.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
@@ -39,6 +41,8 @@ export interface DashboardOptions {
   /** The folder that `ensureDashboardBuild` returns. If undefined, serves the API without pages. */
   readonly buildDir: string | undefined;
   readonly logger: Logger;
+  /** Receives metrics of the responses. */
+  readonly registry?: Registry | undefined;
 }
 
 export interface Dashboard {
@@ -55,7 +59,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
 /** Serves the JSON API, and pages if there is a build. Rejects if it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
-  const { settings, service, access, buildDir, logger } = options;
+  const { settings, service, access, buildDir, logger, registry } = options;
   const { mode } = access;
   if (mode === 'local' && !isLoopbackAddress(settings.host)) {
     throw new Error(`cannot listen on ${settings.host}: a dashboard without a login must listen on a loopback address`);
@@ -67,6 +71,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
+  if (registry !== undefined) app.use(responseMetrics(registry));
   // The API must precede the guards for pages, because its clients send no Origin header, and it ignores cookies.
   app.use('/api', serveApi({ access, service, workers, logger, readBody, stopping: stopping.signal }));
   app.use(guard(mode));

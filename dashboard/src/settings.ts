@@ -25,11 +25,17 @@ const secret = z
   );
 const HOUR_MS = 3_600_000;
 
-/** All settings of a cluster dashboard. docs/configuration.md is generated from this schema. */
+/** All settings of a cluster dashboard. docs/reference/configuration.md is generated from this schema. */
 export const clusterDashboardSettings = z
   .object({
     host: z.string().default('0.0.0.0').describe('Address to listen on.'),
     port: dashboardSettings.shape.port,
+    admin: z
+      .object({
+        host: z.string().default('0.0.0.0').describe('Address on which /metrics is served.'),
+        port: portSetting.default(9090).describe('Port on which /metrics is served.'),
+      })
+      .prefault({}),
     url: httpUrlSetting
       .optional()
       .describe('URL at which browsers reach the dashboard, such as https://standin.example.com. Required for OIDC.'),
@@ -119,6 +125,13 @@ export const clusterDashboardSettings = z
         url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
         username: z.string().default('default').describe('ClickHouse user. It needs only SELECT on the log tables.'),
         password: z.string().default('').describe('Password of the ClickHouse user.'),
+        loginDir: z
+          .string()
+          .min(1)
+          .optional()
+          .describe(
+            'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
+          ),
         database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
         cluster: z
           .string()

@@ -43,9 +43,9 @@ export const configurationDoc = (): string => `# Configuration
 
 <!-- Generated from the settings schemas by \`npm run generate\`. -->
 
-Operator, gateway and dashboard read their settings from the environment once, at start. A value that cannot be used, or a \`STANDIN_\`
-variable that no setting has, ends the process with a line that names it. Lists are separated by commas; times are in
-milliseconds, sizes in bytes.
+Operator, gateway and dashboard read their settings from the environment once, when they start. If a value is invalid, or a
+\`STANDIN_\` variable is unknown, the process exits with a message that names the variable. Lists are separated by commas. Times are
+in milliseconds, and sizes are in bytes. In a cluster, set them with the [values of the chart](../../charts/standin/README.md).
 
 ## Operator
 
@@ -61,14 +61,19 @@ ${settingsTable(gatewaySettings)}
 
 ## Dashboard
 
-\`dashboard/src/settings.ts\`; below \`standin dev\` it has none of these. [dashboard.md](dashboard.md#on-a-cluster) says how to run it.
+\`dashboard/src/settings.ts\`. The dashboard of \`standin dev\` does not use these settings.
+[dashboard.md](../guides/dashboard.md#on-a-cluster) describes how to run the dashboard on a cluster.
 
 ${settingsTable(clusterDashboardSettings)}
 
 ## \`standin dev\`
 
-Flags: \`standin dev --help\`. It runs operator and gateway in one process with the settings above at their defaults, except that
-upstreams with loopback and private addresses are allowed (\`--deny-private-upstreams\` gives the cluster's policy), everything listens
-on loopback, and all data is kept in \`--data\` (default \`.standin\`, which git ignores). \`--require-token\` makes the dashboard and
-its API ask for a token ([dashboard.md](dashboard.md#security-in-standin-dev)); ClickHouse always has a password of its own.
+[\`standin dev --help\`](cli.md#standin-dev) lists the options. The command runs operator and gateway in one process, with the defaults
+above and these differences:
+
+- Upstreams with loopback and private addresses are allowed. \`--deny-private-upstreams\` applies the cluster's policy instead.
+- Everything listens on loopback.
+- All data is kept in \`--data\` (default \`.standin\`, which git ignores).
+- \`--require-token\` makes the dashboard and its API require a token ([dashboard.md](../guides/dashboard.md#security-in-standin-dev)).
+  ClickHouse always has a password of its own.
 `;

@@ -8,9 +8,9 @@ export const errorsDoc = (): string => `# Errors
 
 ## Rejections
 
-A request that is rejected never reaches its endpoint: it is not logged and not counted. The answer is
-[RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) \`application/problem+json\`, and the header \`${REJECTED_HEADER}\` has the
-code, so that it cannot be mistaken for an endpoint's response:
+A rejected request never reaches its endpoint. It is not in the log, and does not count towards the quota. The response is
+\`application/problem+json\` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)). The header \`${REJECTED_HEADER}\` contains the code,
+so that you can distinguish it from an endpoint's response:
 
 \`\`\`http
 HTTP/1.1 404 Not Found
@@ -31,14 +31,14 @@ ${table(
   ]),
 )}
 
-Unknown, revoked and malformed keys get the same answer, and so do all wrong signatures. That a project exists may show: its URI cannot be guessed, and is no
-credential. What may be tried again later carries \`Retry-After\`.
+Unknown, revoked and malformed keys get the same response, and so do all wrong signatures. A caller may find out that a project
+exists: its URI cannot be guessed, and is not a credential. A response that is worth a retry has the header \`Retry-After\`.
 
 ## Failed responses
 
-After a request was accepted, its upstream or a template can still fail. These answers are \`application/problem+json\` too, but they are stored and
-counted like any other answer, and carry no \`${REJECTED_HEADER}\`. The log entry's \`upstreamError\` or
-\`templateError\` has the details.
+After a request is accepted, its upstream or a template can still fail. These responses are also \`application/problem+json\`. They are
+stored and counted like all other responses, and do not have the header \`${REJECTED_HEADER}\`. The log entry contains the details in
+\`upstreamError\` or \`templateError\`.
 
 ${table(
   ['code', 'status', 'what it means'],
@@ -47,8 +47,8 @@ ${table(
 
 ## The JSON API
 
-What [/api/v1](api.md) of the dashboard refuses is \`application/problem+json\` with one of these codes. \`detail\` says what is wrong with this very
-request; \`errors\` names parameters or fields, \`position\` the wrong characters of a search.
+The dashboard's [JSON API](api.md) reports errors as \`application/problem+json\` with one of these codes. \`detail\` describes what is
+wrong with the request. \`errors\` names parameters or fields, and \`position\` is the range of a mistake in a search.
 
 ${table(
   ['code', 'status', 'what it means', 'what to do', 'worth a retry'],

@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { REJECTIONS, urlOf } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
+import { exposeCertificateExpiry } from '@standin/process/process-metrics';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
@@ -24,6 +26,7 @@ import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import type { RejectedRequest } from './request/refusal.ts';
 import type { GatewaySettings } from './settings.ts';
+import { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
@@ -138,6 +141,8 @@ const undeliveredOf = (holders: readonly { readonly oldestReceivedMs: number }[]
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
+  const { unauthenticatedBytes, unauthenticatedRequests } = settings.limits;
+  const unauthenticated = new UnauthenticatedBudget(unauthenticatedBytes, unauthenticatedRequests);
   const metrics = new Metrics(options.registry ?? new Registry());
   const tracing = await openTracing(options);
   const spool = await openSpool(options, budget);
@@ -154,7 +159,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     onDrained: (incarnation) => client.reportDrained(incarnation),
   });
   const pipeline = new Pipeline({
-    ...{ settings, budget, gate, unsettled, egress, metrics, refusals, tracing, logger, onRejected },
+    ...{ settings, budget, unauthenticated, gate, unsettled, egress, metrics, refusals, tracing, logger, onRejected },
     config: store,
     recorder: spool,
   });
@@ -180,8 +185,9 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       throw error;
     },
   );
+  exposeCertificateExpiry(metrics.registry, () => readFile(path.join(settings.operator.tls.dir, 'tls.crt')));
   metrics.observe({
-    ...{ store, client, gate, delivery, spool, budget },
+    ...{ store, client, gate, delivery, spool, budget, unauthenticated },
     runningRequests: () => pipeline.running,
     connectionCount: () => receiver.connectionCount(),
   });

@@ -1,5 +1,6 @@
+import { collectProcessMetrics } from '@standin/process/process-metrics';
 import { runProcess } from '@standin/process/run-process';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { runGateway } from './gateway.ts';
 import { warmUp } from './respond/warm-up.ts';
 import { gatewaySettings } from './settings.ts';
@@ -13,7 +14,7 @@ await runProcess(
       await warmUp();
       const registry = new Registry();
       // Measuring the event loop delay takes half a percent of a CPU core, so `standin dev` does not collect these metrics.
-      collectDefaultMetrics({ register: registry });
+      collectProcessMetrics(registry, 'gateway');
       return runGateway({ settings, logger, registry });
     },
   },

@@ -30,6 +30,7 @@ import type { Permit } from './request/accepted.ts';
 import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import { Refusal } from './request/refusal.ts';
+import { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 
 /** A recorder whose results are decided by the test. */
 class HeldRecorder implements Recorder {
@@ -127,6 +128,7 @@ beforeEach(async () => {
     settings,
     config,
     budget,
+    unauthenticated: new UnauthenticatedBudget(BUDGET_BYTES, 10),
     gate,
     unsettled,
     recorder,
@@ -415,6 +417,7 @@ test('a request without an active configuration is refused as not_ready', async 
     settings,
     config,
     budget,
+    unauthenticated: new UnauthenticatedBudget(BUDGET_BYTES, 10),
     gate,
     unsettled,
     recorder,

@@ -5,6 +5,7 @@ import type { QuotaGate } from './admit/quota-gate.ts';
 import { authenticate, hideValues, trailersOf } from './authenticate/authenticate.ts';
 import { revoked } from './verify/revoked.ts';
 import { SignedRequests } from './verify/signed-requests.ts';
+import type { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward, upstreamUrlOf } from './forward/forward.ts';
 import { match } from './match/match.ts';
@@ -33,6 +34,7 @@ export interface PipelineParts {
   readonly settings: GatewaySettings;
   readonly config: ConfigStore;
   readonly budget: ByteBudget;
+  readonly unauthenticated: UnauthenticatedBudget;
   readonly gate: QuotaGate;
   /**
    * Admitted requests that are neither recorded nor refused yet. The revocation of a key is acknowledged only when none of those
@@ -73,9 +75,8 @@ export class Pipeline {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.#delayed = new DelayedResponses(parts.budget);
-    const { config, budget, settings } = parts;
-    this.#captureBytesMax = settings.limits.responseCaptureBytes;
-    this.#signed = new SignedRequests({ config, budget, limits: settings.limits });
+    this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
+    this.#signed = new SignedRequests(parts);
   }
 
   /** Handles one request. `target` is the request target as received, and `verdict` comes from the scanner. Never throws. */

@@ -16,7 +16,7 @@ import {
   type TestGateway,
 } from './gateway.testing.ts';
 import type { RejectedRequest } from './request/refusal.ts';
-import { exchange, headerOf, type RawAnswer } from './raw-client.testing.ts';
+import { exchange, headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
 
@@ -56,6 +56,23 @@ test('onRejected receives each refused request, without its query', async () => 
     { code: 'target_invalid', status: 400, method: '', path: '' },
   ]);
 });
+
+test.each(['hangs up', 'continues with chunks that are not HTTP'])(
+  'a caller that gets 413 and %s is counted once',
+  async (what) => {
+    const before = told.length;
+    const client = await RawClient.connect(stand.gateway.url);
+    const framing = what === 'hangs up' ? `content-length: ${BODY_MAX + 1}` : 'transfer-encoding: chunked';
+    const body = what === 'hangs up' ? 'abc' : `${(BODY_MAX + 1).toString(16)}\r\n${'x'.repeat(BODY_MAX + 1)}`;
+    client.send(request('POST', PATH, [HOST, WITH_KEY, framing], body));
+    await expect.poll(() => told.length).toBe(before + 1);
+    if (what === 'hangs up') client.socket.end();
+    else client.send('not a chunk');
+    expect((await client.answers()).map(({ status }) => status)).toEqual([413]);
+    await expect.poll(() => client.isClosed, { timeout: 5_000 }).toBe(true);
+    expect(told.slice(before).map(({ code }) => code)).toEqual(['body_too_large']);
+  },
+);
 
 test('a connection reset during CONNECT does not crash the gateway', async () => {
   const { hostname, port } = new URL(stand.gateway.url);

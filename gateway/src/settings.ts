@@ -7,7 +7,7 @@ const bytes = z.coerce.number().int().min(1_024);
 const milliseconds = z.coerce.number().int().min(0);
 const timeout = z.coerce.number().int().min(100);
 
-/** All gateway settings. docs/configuration.md is generated from this schema. */
+/** All gateway settings. docs/reference/configuration.md is generated from this schema. */
 export const gatewaySettings = z.object({
   host: z.string().default('0.0.0.0').describe('Address to listen on for callers.'),
   port: portSetting.default(8080).describe('Port to listen on for callers. 0 selects a free port.'),
@@ -91,6 +91,13 @@ export const gatewaySettings = z.object({
       url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
       username: z.string().default('default').describe('ClickHouse user. It needs INSERT on the log table.'),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
+      loginDir: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
+        ),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
       timeoutMs: timeout
         .default(35_000)
@@ -161,7 +168,7 @@ export const gatewaySettings = z.object({
       unauthenticatedBytes: bytes
         .default(LIMITS.unauthenticatedBytesMax)
         .describe(
-          'Memory for requests without a key to endpoints that accept signatures, until the signatures are verified. When it is used up, such requests are rejected with 503. It is in addition to inFlightBytes.',
+          'Memory for requests without a key to endpoints that accept signatures, until the signatures are verified. When it is used up, the oldest such request is rejected with 503. It is in addition to inFlightBytes.',
         ),
       unauthenticatedRequests: z.coerce
         .number()
@@ -169,7 +176,7 @@ export const gatewaySettings = z.object({
         .min(1)
         .default(LIMITS.unauthenticatedRequestsMax)
         .describe(
-          'Maximum number of such requests whose bodies are arriving at the same time. Additional ones are rejected with 503.',
+          'Maximum number of such requests whose bodies are arriving at the same time. With more, the oldest one is rejected with 503.',
         ),
       responseCaptureBytes: bytes
         .default(LIMITS.responseCaptureBytesMax)

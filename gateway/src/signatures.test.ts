@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CredentialConfig, EndpointConfig, SignatureConfig } from '@standin/contract';
+import {
+  WITHHELD_CREDENTIAL,
+  type CredentialConfig,
+  type EndpointConfig,
+  type SignatureConfig,
+} from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   endpoint,
@@ -55,6 +60,12 @@ afterEach(() => stand[Symbol.asyncDispose]());
 
 const send = (bytes: string): Promise<RawAnswer> => exchange(stand.gateway.url, bytes);
 const codeOf = (answer: RawAnswer): string | undefined => headerOf(answer, 'standin-rejected');
+
+const metric = async (name: string): Promise<number> => {
+  const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  return Number(new RegExp(`^standin_verify_${name} (.*)$`, 'm').exec(text)?.[1]);
+};
+const usedIn = (unit: 'bytes' | 'requests'): Promise<number> => metric(`unauthenticated_${unit}`);
 
 /** Sends a request that is accepted. Resolves with all rows when its row is there. */
 const rowsAfter = async (target = `${PATH}?last`) => {
@@ -202,37 +213,68 @@ describe('the body', () => {
     expect(codeOf(answer)).toBe('request_timeout');
   });
 
-  test('takes a place of a limited number, which requests with a key do not need', async () => {
-    const slow = await Promise.all([1, 2].map(() => RawClient.connect(stand.gateway.url)));
-    for (const client of slow) client.send(request('POST', HOOK, [HOST, signed(BODY), 'Content-Length: 13'], 'Hello'));
-    await expect.poll(async () => codeOf(await send(delivery('a')))).toBe('overloaded');
-    expect(headerOf(await send(delivery('a')), 'retry-after')).toBe('1');
+  test('takes the place of the oldest one beyond a limited number, and requests with a key need none', async () => {
+    const slow = await Promise.all([1, 2, 3].map(() => RawClient.connect(stand.gateway.url)));
+    const [oldest] = slow;
+    for (const client of slow) {
+      client.send(request('POST', HOOK, [HOST, signed(BODY), 'Content-Length: 13'], 'Hello'));
+      await expect.poll(async () => usedIn('requests')).toBe(Math.min(2, slow.indexOf(client) + 1));
+    }
+    const displaced = (await oldest?.answers())?.[0];
+    expect(displaced && [displaced.status, codeOf(displaced)]).toEqual([503, 'overloaded']);
+    expect(displaced && [headerOf(displaced, 'retry-after'), headerOf(displaced, 'connection')]).toEqual([
+      '1',
+      'close',
+    ]);
     expect((await send(delivery(BODY, [WITH_KEY]))).status).toBe(200);
-    for (const client of slow) client.send(', World!');
-    for (const client of slow) expect((await client.answers())[0]?.status).toBe(200);
-    expect((await send(delivery('a'))).status).toBe(200);
+    for (const client of slow.slice(1)) client.send(', World!');
+    for (const client of slow.slice(1)) expect((await client.answers())[0]?.status).toBe(200);
+    expect([await usedIn('requests'), await usedIn('bytes'), await metric('displaced_total')]).toEqual([0, 0, 1]);
     const [gone] = await Promise.all([1, 2].map(() => RawClient.connect(stand.gateway.url)));
     gone?.send(request('POST', HOOK, [HOST, signed(BODY), 'Content-Length: 13'], 'Hello'));
+    await expect.poll(() => usedIn('requests')).toBe(1);
     gone?.destroy();
     for (const client of slow) client.destroy();
-    await expect.poll(async () => (await send(delivery('a'))).status).toBe(200);
+    await expect.poll(() => usedIn('requests')).toBe(0);
+    expect(await usedIn('bytes')).toBe(0);
   });
 
   test('takes memory of its own as it is received, and frees it', async () => {
     const large = 'x'.repeat(40 * 1024);
-    const client = await RawClient.connect(stand.gateway.url);
-    client.send(request('POST', HOOK, [HOST, signed(large), `Content-Length: ${large.length}`], large.slice(1)));
-    await expect.poll(async () => codeOf(await send(delivery(large)))).toBe('overloaded');
-    expect((await send(delivery(large, [WITH_KEY]))).status).toBe(200);
-    client.send('x');
-    expect((await client.answers())[0]?.status).toBe(200);
-    client.send(request('POST', HOOK, [HOST, signed(large), 'Content-Length: 60000'], 'A declared length takes none.'));
-    await expect.poll(async () => (await send(delivery(large))).status).toBe(200);
-    client.destroy();
+    const begin = async (body: string): Promise<RawClient> => {
+      const client = await RawClient.connect(stand.gateway.url);
+      client.send(request('POST', HOOK, [HOST, signed(large), 'Content-Length: 60000'], body));
+      return client;
+    };
+    const stalled = await begin(large);
+    await expect.poll(() => usedIn('bytes')).toBeGreaterThan(large.length);
+    expect((await send(delivery(large))).status).toBe(200);
+    const [displaced] = await stalled.answers();
+    expect(displaced && codeOf(displaced)).toBe('overloaded');
+    // The request that needs the room can be the oldest itself.
+    const growing = await begin('a declared length takes none');
+    const newer = await begin(large);
+    await expect.poll(() => usedIn('bytes')).toBeGreaterThan(large.length);
+    growing.send(large);
+    const [grown] = await growing.answers();
+    expect(grown && codeOf(grown)).toBe('overloaded');
+    newer.destroy();
+    await expect.poll(() => usedIn('bytes')).toBe(0);
     for (let at = 0; at < 5; at++) expect((await send(delivery(large))).status).toBe(200);
     for (let at = 0; at < 5; at++) expect(codeOf(await send(delivery(large, [signed('')])))).toBe('signature_invalid');
-    expect((await send(delivery(large))).status).toBe(200);
+    expect(await usedIn('bytes')).toBe(0);
   });
+});
+
+test('a withheld endpoint responds with 503 without a key only if it accepts signatures', async () => {
+  const action = { kind: 'Withheld' } as const;
+  await stand.operator.publish([hook({ action, credential: WITHHELD_CREDENTIAL })]);
+  for (const lines of [[], [signed(BODY)], [WITH_KEY]]) {
+    const answer = await send(delivery(BODY, lines));
+    expect([answer.status, codeOf(answer), headerOf(answer, 'retry-after')]).toEqual([503, 'not_ready', '1']);
+  }
+  await stand.operator.publish([{ ...endpoint('/hook'), action }]);
+  expect(codeOf(await send(delivery()))).toBe('api_key_missing');
 });
 
 describe('a secret', () => {

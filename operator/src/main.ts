@@ -2,9 +2,10 @@ import process from 'node:process';
 import { LeaderElector } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
+import { collectProcessMetrics } from '@standin/process/process-metrics';
 import { runProcess, type Running } from '@standin/process/run-process';
 import type { Logger } from 'pino';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { checkCrds } from './check-crds.ts';
 import { runOperator } from './operator.ts';
 import { certificateFolder } from './publish/certificate-files.ts';
@@ -24,7 +25,7 @@ const STOP_MS_MAX = 10_000;
 
 const start = async (settings: OperatorSettings, logger: Logger): Promise<Running> => {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry, 'operator');
   const client = loadKubeClient({
     ...(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig }),
     writeRate: { qps: settings.writesPerSecond, burst: 2 * settings.writesPerSecond },

@@ -99,7 +99,7 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
     new Gauge({
       name,
       help,
-      labelNames: ['namespace', 'account'],
+      labelNames: ['exported_namespace', 'account'],
       registers,
       collect() {
         this.reset();
@@ -107,7 +107,9 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
         for (const { kind, metadata, status } of view.objects()) {
           const known = kind === 'Account' ? leader?.quota.usage(metadata.uid) : undefined;
           const usage = known && shownUsage(known, status, known);
-          if (usage !== undefined) this.set({ namespace: metadata.namespace, account: metadata.name }, value(usage));
+          if (usage !== undefined) {
+            this.set({ exported_namespace: metadata.namespace, account: metadata.name }, value(usage));
+          }
         }
       },
     });

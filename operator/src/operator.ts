@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { LIMITS, SourceError, urlOf, type GatheredRefusals, type ResourceObject } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
 import { listenAdmin } from '@standin/process/admin-server';
+import { exposeCertificateExpiry } from '@standin/process/process-metrics';
 import type { Logger } from 'pino';
 import { operatorMetrics } from './metrics.ts';
 import { DesiredState } from './desired-state.ts';
@@ -108,7 +109,12 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     server.leaderUrl = url === settings.stream.url ? undefined : url;
   };
   const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));
-  const onCertificate = (changed: ServerCertificate): void => server.setCertificate(changed);
+  let held = certificate;
+  exposeCertificateExpiry(parts.registry, () => held.cert);
+  const onCertificate = (changed: ServerCertificate): void => {
+    held = changed;
+    server.setCertificate(changed);
+  };
   const renewing = renewCertificate(parts.certificates, certificate, onCertificate, { logger, signal });
   const ended = endOf([leading, renewing], signal, logger);
 

@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import type { TranslateSettings } from './translate/index.ts';
 
-/** All of the operator's settings. docs/configuration.md is generated from this schema. */
+/** All of the operator's settings. docs/reference/configuration.md is generated from this schema. */
 export const operatorSettings = z.object({
   name: z
     .string()
@@ -112,6 +112,13 @@ export const operatorSettings = z.object({
           'ClickHouse user. Needs SELECT and ALTER DELETE on the log, SELECT, INSERT and ALTER DELETE on replay_results, SELECT and INSERT on purged_permits, and SELECT on migrations and system.mutations.',
         ),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
+      loginDir: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
+        ),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
       cluster: z
         .string()

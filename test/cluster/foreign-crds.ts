@@ -5,7 +5,7 @@ import { goVersion } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
 const MODULE = path.join(import.meta.dirname, 'crds');
-/** Which tests need the CRDs: the tests of the chart, or those of docs/gitops. */
+/** Which tests need the CRDs: the tests of the chart, or those of docs/guides/gitops. */
 type CrdSet = 'chart' | 'gitops';
 
 /** The CRD files of each set, by the Go module that contains them. */

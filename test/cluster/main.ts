@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { connectCluster, type Cluster } from '../harness/cluster.ts';
 import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { startControlPlane } from './control-plane.ts';
@@ -18,7 +19,34 @@ const KUBECONFIG = path.join(FOLDER, 'kubeconfig');
 const OPERATOR_KUBECONFIG = path.join(FOLDER, `${SYSTEM_NAMESPACE}-${OPERATOR_SERVICE_ACCOUNT}.kubeconfig`);
 const PID_FILE = path.join(FOLDER, 'pid');
 
-const main = (): Promise<void> => (process.argv.includes('--node') ? runNode(untilStopped) : runControlPlane());
+const USAGE = `Usage: npm run cluster -- [--node] [--help]
+
+Runs a Kubernetes API server with Standin's CRDs until you press Ctrl-C, and prints the value for KUBECONFIG. It stores objects, but
+runs no pods. Requires Go. The first run builds the server in about five minutes.
+
+  --node  as root on Debian, also run a real node, with Standin's images
+  --help  print this text
+
+Examples:
+  npm run cluster
+  sudo npm run cluster -- --node`;
+
+const main = async (): Promise<void> => {
+  const { node, help } = readOptions();
+  if (help) console.log(USAGE);
+  else await (node ? runNode(untilStopped) : runControlPlane());
+};
+
+const readOptions = () => {
+  try {
+    return parseArgs({
+      options: { node: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+    }).values;
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    process.exit(2);
+  }
+};
 
 /** Waits for SIGINT (Ctrl-C), SIGTERM or SIGHUP. Before the call, such a signal ends the process immediately. */
 const untilStopped = (): Promise<void> =>

@@ -100,7 +100,7 @@ const countsOf = (endpoint: string): Promise<readonly ReadonlyMap<string, number
   Promise.all(
     deployment.gateways.map(async ({ adminUrl }) => {
       const text = await (await fetch(`${adminUrl}/metrics`)).text();
-      const labels = `namespace="${tenant.namespace}",endpoint="${endpoint}",response="([^"]*)"`;
+      const labels = `exported_namespace="${tenant.namespace}",exported_endpoint="${endpoint}",response="([^"]*)"`;
       const series = text.matchAll(new RegExp(`^standin_respond_responses_total\\{${labels}\\} (\\d+)$`, 'gm'));
       return new Map([...series].map(([, response = '', count]) => [response, Number(count)]));
     }),

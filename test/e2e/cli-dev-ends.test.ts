@@ -59,14 +59,14 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
     const missing = path.join(await createTempFolder('dev'), 'missing');
     expectPlain(
       await standin(['dev', missing]),
-      `${missing} does not exist: specify a directory of manifests, such as crds/examples/quickstart`,
+      `${missing} does not exist: specify a directory of manifests`,
     );
   });
 
   test('the manifest directory is a file', async () => {
     expectPlain(
       await standin(['dev', 'README.md']),
-      'README.md is not a directory: specify a directory of manifests, such as crds/examples/quickstart',
+      'README.md is not a directory: specify a directory of manifests',
     );
   });
 
@@ -75,7 +75,7 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
     await mkdir(locked, { mode: 0 });
     expectPlain(
       await standinWithoutPrivileges(['dev', locked]),
-      `${locked} cannot be used: permission denied: specify a directory of manifests, such as crds/examples/quickstart`,
+      `${locked} cannot be used: permission denied: specify a directory of manifests`,
     );
   });
 

@@ -20,7 +20,7 @@ import {
   type DevRun,
 } from './dev-stand.ts';
 
-const LINE = /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}\S+ +\d{3} {2}\S+ +[\d.]+ m?s {2}\S+/;
+const LINE = /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}\S+ +\d{3} {2}\S+ +[\d.]+ m?s {2}\S+.* {2}[\da-f-]{36}$/;
 
 describe('standin logs and standin tail', () => {
   let dev: DevRun;
@@ -61,7 +61,7 @@ describe('standin logs and standin tail', () => {
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(5);
     for (const line of lines) expect(line).toMatch(LINE);
-    expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed$/);
+    expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed {2}/);
   });
 
   test('prints curl commands that repeat a request', async () => {
@@ -94,7 +94,7 @@ describe('standin logs and standin tail', () => {
     [['-p', 'other'], ['POST 200 elsewhere']],
     [['-n', 'default', '--limit', '1'], ['POST 200 elsewhere']],
     [['-n', 'elsewhere'], []],
-    [['--since', '1s', '-e', 'none'], []],
+    [['--since', '1s', '-e', 'down', '-m', 'GET'], []],
     [['--since', '2026-01-01T00:00:00Z', '-e', 'down'], ['POST 502 down']],
     [
       ['--filter', 'method:DELETE OR (status:5xx -endpoint:create-*)'],
@@ -151,6 +151,18 @@ describe('standin logs and standin tail', () => {
     expect(stderr).toBe('');
   });
 
+  test('an unknown endpoint is an error, before anything is followed', async () => {
+    for (const command of ['logs', 'tail']) {
+      const { code, stdout, stderr } = await standin([command, '--data', dev.data, '-p', 'shop', '-e', 'nope']);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toBe(
+        'standin: there is no endpoint "nope"; available endpoints: cancel-order, create-order, down, list-orders\n',
+      );
+    }
+    const none = ['logs', '--data', dev.data, '-e', 'down', '--status', '200'];
+    expect(await standin(none)).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
   test('an unknown project is an error, but a deleted project that still has entries is not', async () => {
     const { code, stdout, stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope', '-o', 'json']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -168,7 +180,11 @@ describe('standin logs and standin tail', () => {
     });
     expect(last).toMatchObject({ code: 1, stderr: 'standin: there is no project "nope"; available projects: shop\n' });
     const gone = ['--data', dev.data, '-p', 'other'];
-    expect(await standin(['logs', ...gone, '-m', 'PUT'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    for (const choice of [
+      ['-m', 'PUT'],
+      ['-e', 'elsewhere', '--status', '404'],
+    ])
+      expect(await standin(['logs', ...gone, ...choice])).toEqual({ code: 0, stdout: '', stderr: '' });
     const tailing = start('tail', '-p', 'other', '--since', '1h');
     await tailing.waitForLine('its request', (line) => line.includes('default/elsewhere'));
     expect(await tailing.kill('SIGINT')).toEqual({ code: 0, signal: null });
@@ -211,6 +227,10 @@ describe('standin logs and standin tail', () => {
     expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
     const { stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope']);
     expect(stderr).toBe('standin: there is no project "nope"; available projects: shop\n');
+    expect(await standin(['logs', '--data', dev.data, '-e', 'nope'])).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringContaining('there is no endpoint "nope"; available endpoints: cancel-order') as unknown,
+    });
     expect(await standin(['tail', '--data', dev.data])).toEqual({
       code: 1,
       stdout: '',

@@ -114,7 +114,7 @@ describe('standin validate', () => {
 
   test.each([
     [['missing.yaml'], 'missing.yaml does not exist'],
-    [['docs/adr'], 'docs/adr contains no manifests (files that end in .yaml, .yml or .json)'],
+    [['docs/internals/adr'], 'docs/internals/adr contains no manifests (files that end in .yaml, .yml or .json)'],
   ])('reports files that cannot be read in one line, with code 2: %j', async (args, line) => {
     const { code, stdout, stderr } = await standin(['validate', ...args]);
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `standin: ${line}\n` });

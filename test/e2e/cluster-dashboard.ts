@@ -33,6 +33,8 @@ export const startClusterDashboard = async (options: ClusterDashboardOptions): P
     env: {
       STANDIN_HOST: '127.0.0.1',
       STANDIN_PORT: '0',
+      STANDIN_ADMIN_HOST: '127.0.0.1',
+      STANDIN_ADMIN_PORT: '0',
       STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(systemNamespace, DASHBOARD_SERVICE_ACCOUNT),
       STANDIN_SESSION_KEY: randomBytes(32).toString('base64'),
       STANDIN_DANGEROUSLY_ALLOW_HTTP: 'true',

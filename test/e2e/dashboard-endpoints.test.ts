@@ -113,7 +113,7 @@ describe('an endpoint', () => {
     const metadata = { name: 'gh', labels: { 'standin.dev/signing-secret': 'true' } };
     const own = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { current: secret } };
     await writeFile(path.join(run.manifests, 'secret.yaml'), JSON.stringify(own));
-    const account = (await manifest('account.yaml')).replace('plan: Free\n', 'plan: Free\n  signatures: Allowed\n');
+    const account = (await manifest('account.yaml')).replace('plan: Pro\n', 'plan: Pro\n  signatures: Allowed\n');
     await writeFile(path.join(run.manifests, 'account.yaml'), account);
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('From GitHub');
@@ -146,12 +146,14 @@ describe('an endpoint', () => {
       const rows = page.getByRole('grid').getByText('/from-github');
       await expect.poll(() => rows.count()).toBe(2);
       await rows.first().click();
-      await page.getByText('Delivered once before').click();
+      const notice = page.getByText('Delivered once before.');
+      await notice.getByRole('link', { name: 'all deliveries' }).click();
       await expect
         .poll(() => new URL(page.url()).searchParams.get('q'))
         .toBe('endpoint:from-github delivery:delivery-1');
       await expect.poll(() => rows.count()).toBe(2);
-      await rows.last().click();
+      await rows.first().click();
+      await notice.getByRole('link', { name: 'the first delivery' }).click();
       await page.getByText('Authenticated by').waitFor();
       await expect.poll(() => page.getByText('Delivered once before').count()).toBe(0);
     });

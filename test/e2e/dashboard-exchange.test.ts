@@ -3,9 +3,9 @@ import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../cluster/run-command.ts';
-import { startBrowser } from '../harness/browser.ts';
+import { axeViolations, overflowOf, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { goto, SHOP, watched } from './dashboard-stand.ts';
+import { goto, hydrated, SHOP, watched } from './dashboard-stand.ts';
 import { readLog } from './dev-stand.ts';
 import { startExchanges, type Captured, type ExchangeRun } from './exchange-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
@@ -51,6 +51,25 @@ describe('a request', () => {
     await onPage(order.url, async (page) => {
       await page.getByRole('heading', { name: 'POST /echo?order&name=J%C3%BCrgen+M' }).waitFor();
       const headers = page.getByRole('region', { name: /^Headers/ });
+      const toggle = headers.getByRole('button', { name: /^All \d+ headers$/ });
+      // The notable headers are shown at first, below the body. The choice applies to the response too, and outlives a reload.
+      expect(await headers.locator('dt').allInnerTexts()).toEqual([
+        'Content-Type',
+        'X-Trace',
+        'x-trace',
+        'X-Empty',
+        'X-Latin',
+      ]);
+      const top = async (name: RegExp) => (await page.getByRole('region', { name }).boundingBox())?.y ?? Number.NaN;
+      expect(await top(/^Headers/)).toBeGreaterThan(await top(/^Body/));
+      await Promise.all([page.waitForResponse(/\/preferences/), toggle.click()]);
+      await headers.getByText('host', { exact: true }).waitFor();
+      await page.keyboard.press(']');
+      await expect.poll(() => toggle.getAttribute('aria-pressed')).toBe('true');
+      await page.reload();
+      await hydrated(page);
+      await page.keyboard.press('[');
+      await headers.getByText('host', { exact: true }).waitFor();
       const names = await headers.locator('dt').allInnerTexts();
       expect(names.filter((name) => /^(x-|content-type)/i.test(name) && name !== 'x-api-key')).toEqual([
         'Content-Type',
@@ -90,6 +109,35 @@ describe('a request', () => {
       await page.getByText('00000000').waitFor();
       await page.reload();
       await page.getByText('00000000').waitFor();
+      await page.getByText('Responder').waitFor();
+    });
+  });
+
+  test('says when it arrived, and has its response next to it on a wide screen', async () => {
+    await onPage(order.url, async (page) => {
+      const [entry] = (await readLog(run.data)).filter(({ id }) => id === order.id);
+      const times = page.getByRole('article').locator('time');
+      expect(await times.first().getAttribute('datetime')).toBe(entry?.receivedAt);
+      const response = page.getByRole('region', { name: 'Response', exact: true });
+      expect(await response.count()).toBe(0);
+      for (const url of [`${order.url}?tab=response`, `${SHOP}/traffic?sel=${order.id}`]) {
+        await page.setViewportSize({ width: 1600, height: 900 });
+        await goto(page, at(url));
+        const [left, right] = await Promise.all(
+          [page.getByRole('region', { name: 'Request', exact: true }), response].map((part) => part.boundingBox()),
+        );
+        expect([left?.y, (left?.x ?? 0) + (left?.width ?? 0) < (right?.x ?? 0)]).toEqual([right?.y, true]);
+        // Each body has its own view.
+        await response.getByRole('link', { name: 'Hex' }).click();
+        await response.getByText('00000000').waitFor();
+        expect(await page.getByText('00000000').count()).toBe(1);
+        await expect.poll(() => overflowOf(page)).toBeLessThanOrEqual(0);
+        expect(await axeViolations(page)).toEqual([]);
+      }
+      await page.keyboard.press(']');
+      await page.getByRole('row', { name: /Waiting for upstream/ }).waitFor();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.keyboard.press('[');
       await page.getByText('Responder').waitFor();
     });
   });
@@ -282,7 +330,14 @@ describe('hostile content', () => {
       body: content,
     });
     await onPage(url, async (page) => {
-      for (const view of ['', '?body=raw', '?body=hex', '?tab=response', '?tab=response&body=raw', '?tab=raw']) {
+      for (const view of [
+        '',
+        '?body=raw',
+        '?body=hex',
+        '?tab=response',
+        '?tab=response&response-body=raw',
+        '?tab=raw',
+      ]) {
         await goto(page, at(`${url}${view}`));
         expect(await page.evaluate('window.pwned')).toBe(undefined);
         expect(await page.locator('main :is(script, [src], [onerror], [onload])').count()).toBe(0);

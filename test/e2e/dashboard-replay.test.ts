@@ -71,6 +71,7 @@ const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<
 const onReplay = async (page: Page): Promise<void> => {
   await page.waitForURL(/\/replays\/replay-[0-9a-f]+$/);
 };
+const bodyEditor = (page: Page) => page.locator('.cm-editor').getByRole('textbox', { name: 'Body', exact: true });
 const section = (page: Page, name: string) => page.getByRole('table', { name }).innerText();
 
 describe('one request', () => {
@@ -108,6 +109,71 @@ describe('one request', () => {
     });
   });
 
+  test('is resent with one key, which asks because its endpoint has an upstream, and nothing is sent without consent', async () => {
+    const before = upstream.received.length;
+    await onPage(captured, async (page) => {
+      await page.keyboard.press('Shift+R');
+      const dialog = page.getByRole('dialog', { name: 'Resend this POST request?' });
+      await dialog.getByText(`${upstream.url}/orders`).waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'hidden' });
+      expect(upstream.received.length).toBe(before);
+      await page.keyboard.press('Shift+R');
+      await dialog.waitFor();
+      await page.keyboard.press('Enter');
+      await onReplay(page);
+      await page.locator('[data-result="200"]').waitFor();
+    });
+    expect(upstream.received.slice(before).map(({ url, body }) => [url, body.toString()])).toEqual([
+      ['/orders?n=0', '{"sku":"a"}'],
+    ]);
+  });
+
+  test('is resent at once if it is safe and its endpoint is a mock', async () => {
+    const mock = { method: 'GET', action: 'JSON', json: { body: '{}' } };
+    await writeFile(path.join(run.manifests, 'stock.yaml'), endpoint('stock', mock));
+    const get = () => request(`${run.url}/stock?n=get`, { headers: { 'x-api-key': run.apiKey } });
+    await eventually('the mock to answer', get, { accept: ({ statusCode }) => statusCode === 200 });
+    const [first] = await logged('query:n=get status:200');
+    await onPage(`${SHOP}/traffic?sel=${first?.id ?? ''}`, async (page) => {
+      await page.getByRole('button', { name: 'Resend' }).waitFor();
+      // Caps Lock does not turn the shortcut for the form into the one that sends.
+      await page.evaluate(`document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'R', bubbles: true }))`);
+      await page.getByRole('heading', { name: 'Replay request' }).waitFor();
+      await page.goBack();
+      await page.getByRole('button', { name: 'Resend' }).click();
+      await onReplay(page);
+      await page.locator('[data-result="200"]').waitFor();
+    });
+    await logged(`header.standin-replay-of:${first?.id ?? ''}`);
+  });
+
+  test('is edited with one key, in an editor that checks JSON', async () => {
+    await onPage(captured, async (page) => {
+      await page.keyboard.press('e');
+      await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("aria-label")')).toBe('Body');
+      await page.keyboard.type(' {');
+      await page.locator('.cm-lintRange-error').first().waitFor({ state: 'attached' });
+    });
+  });
+
+  test('whose upstream cannot be reached has a response from the gateway, which cannot be a mock', async () => {
+    await writeFile(path.join(run.manifests, 'dead.yaml'), endpoint('dead', forward('http://127.0.0.1:9/')));
+    const post = () => request(`${run.url}/dead`, { method: 'POST', headers: { 'x-api-key': run.apiKey } });
+    await eventually('the endpoint to answer', post, { accept: ({ statusCode }) => statusCode === 502 });
+    const [entry] = await logged('endpoint:dead status:502');
+    await onPage(`${SHOP}/traffic/${entry?.id ?? ''}?tab=response`, async (page) => {
+      const source = page.getByRole('region', { name: 'Source of this response' });
+      expect(await source.innerText()).toContain('Gateway, instead of the upstream of dead');
+      await page.getByText('Why this answer').click();
+      await page.getByText('Forwarded to the upstream.').waitFor();
+      expect(await page.getByRole('link', { name: 'Save as mock' }).count()).toBe(0);
+      await page.goto(at(`${SHOP}/traffic/nothing`));
+      await page.getByRole('heading', { name: 'Request not found' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    });
+  });
+
   test('can be edited before it is sent, and the page lists the headers that are removed and added', async () => {
     await onPage(captured, async (page) => {
       await page.getByRole('link', { name: 'Replay', exact: true }).click();
@@ -116,7 +182,7 @@ describe('one request', () => {
       await page.getByLabel('Method').selectOption('PUT');
       const headers = page.getByLabel('Headers', { exact: true });
       await headers.fill(`${await headers.inputValue()}\nX-Edited: yes\nProxy-Connection: close`);
-      await page.getByLabel('Body', { exact: true }).fill('{"sku":"ü"}');
+      await bodyEditor(page).fill('{"sku":"ü"}');
       await page.getByRole('heading', { name: 'Header changes' }).waitFor();
       await page.getByText('Proxy-Connection belongs to the original connection', { exact: true }).waitFor();
       await page.getByText('the log contains only a fingerprint of the key').waitFor();
@@ -124,7 +190,7 @@ describe('one request', () => {
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();
       await page.getByRole('link', { name: 'Edit and replay' }).click();
-      expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('{"sku":"ü"}');
+      await expect.poll(() => bodyEditor(page).innerText()).toBe('{"sku":"ü"}');
       expect(await page.getByRole('radio', { name: 'Another URL' }).isChecked()).toBe(true);
     });
     const sent = upstream.received.find(({ url }) => url.startsWith('/elsewhere'));
@@ -150,7 +216,7 @@ describe('one request', () => {
       await page.getByRole('radio', { name: 'Original endpoint' }).check();
       await page.getByLabel('Path and query').fill('/x');
       await page.getByLabel('Headers', { exact: true }).fill('a: b');
-      await page.getByLabel('Body', { exact: true }).fill('x'.repeat(200_001));
+      await bodyEditor(page).fill('x'.repeat(200_001));
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('Exceeds 200 kB, the maximum size of the edits in a Replay.').waitFor();
     });

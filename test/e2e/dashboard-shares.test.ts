@@ -45,10 +45,8 @@ const capturedId = async (project: string): Promise<string> => {
   return id;
 };
 
-/** Adds a project on the Free plan, and moves the account of the quickstart's project to the Pro plan. */
+/** Adds a project on the Free plan. The account of the quickstart's project is on the Pro plan. */
 const addProjects = async (): Promise<void> => {
-  const account = path.join(run.manifests, 'account.yaml');
-  await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
   const free = [
     'apiVersion: standin.dev/v1alpha1\nkind: Account\nmetadata: {name: free}\nspec: {plan: Free}\n',
     'apiVersion: standin.dev/v1alpha1\nkind: Project\nmetadata: {name: free}\nspec: {accountRef: {name: free}, uri: free-project-of-the-test}\n',

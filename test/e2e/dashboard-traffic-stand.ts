@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { DashboardRun } from './dashboard-stand.ts';
+import { goto, watched, type DashboardRun } from './dashboard-stand.ts';
 import { newFolders, startDev } from './dev-stand.ts';
 
 /** A project without endpoints, and a project with an endpoint but without requests. */
@@ -30,6 +30,15 @@ export const startTrafficDashboard = async (): Promise<DashboardRun> => {
   const { dashboard } = dev.ready;
   if (dashboard === undefined) throw new Error('standin dev has no dashboard');
   return { ...dev, dashboard };
+};
+
+/** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
+export const usePage = async (browser: Browser, url: string, use: (page: Page) => Promise<void>): Promise<void> => {
+  const { page, context, complaints } = await watched(browser);
+  await goto(page, url);
+  await use(page);
+  expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
+  await context.close();
 };
 
 export const rows = (page: Page): Locator => page.locator('[data-traffic-row]');

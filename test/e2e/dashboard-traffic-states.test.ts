@@ -43,6 +43,23 @@ describe('every state of the page', () => {
       await page.getByRole('option', { name: 'method:' }).waitFor();
     }));
 
+  test('no axe violation with more columns, a selected range and a selected row', () =>
+    expectAccessible(
+      browser,
+      at(`${TRAFFIC}?cols=body+duration+id&from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`),
+      async (page) => {
+        await page.getByRole('button', { name: 'Zoom out' }).waitFor();
+        await page.keyboard.press('j');
+      },
+    ));
+
+  test('no axe violation with open Commands', () =>
+    expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog', { name: 'Commands' }).waitFor();
+      await page.keyboard.type('zzq');
+    }));
+
   test('no axe violation with the open time range dialog', () =>
     expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
       await page.getByRole('button', { name: 'Time range' }).click();
@@ -65,10 +82,37 @@ describe('every state of the page', () => {
     await context.close();
   });
 
+  test('the accessibility tree names the list, its columns and each request', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, at(`${TRAFFIC}?live=0&q=query:n=39`));
+    const tree = await page.getByRole('grid').ariaSnapshot();
+    expect(tree).toMatch(
+      /^- grid "Requests, newest first":.*row "Time Method Status Path Duration Size Endpoint".*columnheader "Method"/s,
+    );
+    const [row = '', ...cells] = tree.slice(tree.indexOf('- row "GET')).split('\n');
+    expect(row).toMatch(/^- row "GET \/v1\/orders\?n=39, status 200, [\d.]+ ms, endpoint list-orders, [\d:.]+":$/);
+    expect(cells.map((cell) => /- gridcell "([^"]*)"/.exec(cell)?.[1]).filter(Boolean)).toEqual([
+      expect.stringMatching(/^\d\d:\d\d:\d\d\.\d{3}$/),
+      ...['GET', '200', '/v1/orders?n=39'],
+      expect.stringMatching(/ ms$/),
+      expect.stringMatching(/ B$/),
+      'list-orders',
+    ]);
+    await context.close();
+  });
+
   test('Tab reaches search, time range, chart, tail, export and list', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at(`${TRAFFIC}?live=0`));
-    const names = ['Search requests', 'Time range', 'Requests over time', 'Resume', 'Export', 'Requests, newest'];
+    const names = [
+      'Search requests',
+      'Time range',
+      'Requests over time',
+      'Resume',
+      'Columns',
+      'Export',
+      'Requests, newest',
+    ];
     for (const name of names) await tabTo(page, name);
     await context.close();
   });

@@ -17,6 +17,7 @@ import {
   shown,
   startTrafficDashboard,
   tail,
+  usePage,
 } from './dashboard-traffic-stand.ts';
 import { TRAFFIC } from './traffic-page.ts';
 
@@ -46,14 +47,8 @@ const send = async (n: number): Promise<void> => {
 
 const at = (url: string): string => `${run.dashboard}${url}`;
 
-/** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
-const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
-  await goto(page, url.startsWith('http') ? url : at(url));
-  await use(page);
-  expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
-};
+const onPage = (url: string, use: (page: Page) => Promise<void>): Promise<void> =>
+  usePage(browser, url.startsWith('http') ? url : at(url), use);
 
 describe('the initial HTML', () => {
   test('has at least thirty rows without scripts, and no style attributes', async () => {
@@ -190,76 +185,6 @@ describe('the tail', () => {
   });
 });
 
-describe('searching', () => {
-  test('works using only the keyboard and suggests values from the log', async () => {
-    await onPage(TRAFFIC, async (page) => {
-      await live(page);
-      await page.keyboard.press('/');
-      await page.keyboard.type('endp');
-      await page.getByRole('option', { name: 'endpoint:' }).waitFor();
-      await page.keyboard.press('ArrowDown');
-      await page.keyboard.press('Enter');
-      await page.getByRole('option', { name: 'list-orders' }).waitFor();
-      await page.keyboard.type('li');
-      await expect.poll(() => page.getByRole('option').count()).toBe(1);
-      await page.keyboard.press('ArrowDown');
-      await page.keyboard.press('Enter');
-      await expect.poll(() => params(page)).toEqual({ q: 'endpoint:list-orders' });
-      await expect
-        .poll(async () => (await rows(page).allInnerTexts()).every((text) => text.includes('GET')))
-        .toBe(true);
-      expect(await search(page).inputValue()).toBe('endpoint:list-orders ');
-      await expect.poll(() => page.locator('[data-counts]').innerText()).toMatch(/^(\d+) \/ (?!\1$)\d+$/);
-    });
-  });
-
-  test('marks and explains a syntax error and keeps the list', async () => {
-    await onPage(`${TRAFFIC}?q=method:POST`, async (page) => {
-      const before = (await shown(page)).slice(0, 10);
-      await search(page).fill('method:POST status:>>5 x');
-      await page.keyboard.press('Enter');
-      await page.getByRole('alert').getByText('A status has a form like 404').waitFor();
-      expect(await page.locator('mark[data-problem]').innerText()).toBe('>>5');
-      expect(params(page)).toEqual({ q: 'method:POST' });
-      expect((await shown(page)).slice(0, 10)).toEqual(before);
-      await search(page).fill('method:POST status:201');
-      await page.keyboard.press('Enter');
-      await expect.poll(() => params(page)).toEqual({ q: 'method:POST status:201' });
-      expect(await page.getByRole('alert').count()).toBe(0);
-    });
-  });
-
-  test('includes, excludes or copies a value of a row, with the mouse or the keyboard', async () => {
-    await onPage(TRAFFIC, async (page) => {
-      await page.keyboard.press('Space');
-      await rows(page).first().locator('[data-field=endpoint]').hover();
-      await page.getByRole('button', { name: 'Exclude this endpoint' }).click();
-      await expect.poll(() => params(page)['q']).toMatch(/^-endpoint:(list|create)-order/);
-      await expect
-        .poll(async () => (await rows(page).allInnerTexts()).some((text) => text.includes('GET')))
-        .toBe(params(page)['q'] === '-endpoint:create-order');
-      await page.keyboard.press('j');
-      // The first key press moves to the time, the second one to the method.
-      await page.keyboard.press('ArrowRight');
-      await page.keyboard.press('ArrowRight');
-      await page.getByRole('button', { name: 'Only this method' }).waitFor();
-      await page.keyboard.press('Control+c');
-      await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toMatch(/^(GET|POST)$/);
-      await page.keyboard.press('+');
-      await expect.poll(() => params(page)['q']).toMatch(/ method:(GET|POST)$/);
-    });
-  });
-
-  test('suggests a broader search when nothing matches', async () => {
-    await onPage(`${TRAFFIC}?q=method:POST status:599&from=1h`, async (page) => {
-      await page.getByRole('heading', { name: 'No matching requests' }).waitFor();
-      await page.getByRole('button', { name: 'Without status:599' }).click();
-      await expect.poll(() => params(page)).toEqual({ q: 'method:POST', from: '1h' });
-      await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
-    });
-  });
-});
-
 describe('the chart', () => {
   test('zooms with the keyboard and describes the visible range to screen readers', async () => {
     await onPage(TRAFFIC, async (page) => {
@@ -275,9 +200,10 @@ describe('the chart', () => {
       await page.keyboard.press('Enter');
       await expect.poll(() => Object.keys(params(page))).toEqual(['from', 'to']);
       await expect.poll(() => tail(page)).toBe('off');
-      await chart.focus();
+      // The chart keeps the focus.
       await page.keyboard.press('Backspace');
       await expect.poll(() => params(page)).toEqual({});
+      expect(await page.getByRole('button', { name: 'Zoom out' }).count()).toBe(0);
     });
   });
 
@@ -290,6 +216,10 @@ describe('the chart', () => {
       await page.mouse.move(box.x + box.width - 5, box.y + 20, { steps: 5 });
       await page.mouse.up();
       await expect.poll(() => Object.keys(params(page))).toEqual(['from', 'to']);
+      await page.mouse.move(0, 0);
+      await page.getByText(/^\d{4}-\d\d-\d\d .* to .*: \d+ requests? \(/).waitFor();
+      await page.getByRole('button', { name: 'Zoom out' }).click();
+      await expect.poll(() => params(page)).toEqual({});
     });
   });
 });
@@ -340,6 +270,11 @@ describe('a request', () => {
       const requested: string[] = [];
       page.on('request', (sent) => requested.push(new URL(sent.url()).pathname));
       await page.keyboard.press('j');
+      const fill = (row: number): Promise<string> =>
+        rows(page)
+          .nth(row)
+          .evaluate((element) => getComputedStyle(element).backgroundColor);
+      await expect.poll(async () => (await fill(0)) !== (await fill(1))).toBe(true);
       await page.keyboard.press('Enter');
       const panel = page.getByRole('region', { name: 'Open request' });
       await panel.getByRole('link', { name: 'Response' }).waitFor();

@@ -21,7 +21,7 @@ import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
 /**
- * Runs the drill in docs/disaster-recovery.md. An installation with objects from the version before identities (ADR 024) is
+ * Runs the drill in docs/guides/disaster-recovery.md. An installation with objects from the version before identities (ADR 024) is
  * upgraded, backed up with the commands on the page, deleted, and restored in a different API server and a different ClickHouse.
  */
 
@@ -88,7 +88,7 @@ afterAll(async () => {
 
 /** Runs block `n` of shell commands on the page, counted from 0. */
 const runDocumented = async ({ cluster }: Installation, n: number): Promise<void> => {
-  const page = await readFile(path.join(import.meta.dirname, '../../docs/disaster-recovery.md'), 'utf8');
+  const page = await readFile(path.join(import.meta.dirname, '../../docs/guides/disaster-recovery.md'), 'utf8');
   const blocks = [...page.matchAll(/^( *)```bash\n([^`]*)```/gm)].map(([, indent = '', text = '']) =>
     text.replaceAll(`\n${indent}`, '\n').trim(),
   );

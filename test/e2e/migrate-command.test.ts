@@ -58,11 +58,11 @@ describe('standin migrate', () => {
   });
 
   // The engine has no users, so the test cannot try the grants.
-  test('creates the tables in the grants of docs/install.md, which ClickHouse can parse', async () => {
+  test('creates the tables in the grants of docs/guides/install.md, which ClickHouse can parse', async () => {
     const clickHouse = await start();
     const query = queryOf(clickHouse);
     await standin(['migrate', ...optionsOf(clickHouse)]);
-    const text = readFileSync(path.join(import.meta.dirname, '../../docs/install.md'), 'utf8');
+    const text = readFileSync(path.join(import.meta.dirname, '../../docs/guides/install.md'), 'utf8');
     const block = /```sql\n(.*?)```/s.exec(text)?.[1] ?? '';
     const grants = block
       .replace(/^--.*$/gm, '')

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { refusedListSchema, type ApiRefusedList } from '@standin/dashboard/api-schemas';
 import type { Browser } from 'playwright-core';
 import { request } from 'undici';
@@ -50,7 +52,7 @@ test('a delivery without a key and a wrong path are explained, and neither is in
 
   const text = await refused();
   expect(text).toContain('POST /v1/order');
-  expect(text).toContain("api_key_missing: The x-api-key header is missing. Send the account's API key");
+  expect(text).toContain('accept the signature or the token that GitHub sends instead');
   expect(text).not.toContain(SECRET);
   expect(await readLog(run.data)).toEqual([]);
 });
@@ -73,6 +75,27 @@ test('the dashboard shows the list first in a project without traffic, and creat
   await page.waitForURL(/endpoints\/new\?method=POST&path=%2Fv1%2Forder$/);
   expect(complaints).toEqual([]);
   await context.close();
+});
+
+test('a sender that signs leads to the form with its scheme, which says that the account does not allow it', async () => {
+  const { page, complaints, context } = await watched(browser);
+  await goto(page, `${run.dashboard}${SHOP}/traffic`);
+  await page.getByRole('link', { name: 'Accept signatures' }).click();
+  await page.waitForURL(/endpoints\/create-order\/edit\?scheme=GitHub#credential$/);
+  expect(await page.getByRole('radio', { name: 'Signature or API key' }).isChecked()).toBe(true);
+  expect(await page.locator('#credential').getByLabel('Scheme').inputValue()).toBe('GitHub');
+  await expect.poll(() => page.getByRole('textbox', { name: 'Manifest' }).innerText()).toContain('scheme: GitHub');
+  const notice = page.getByText('does not allow signatures');
+  await notice.waitFor();
+
+  const file = path.join(run.manifests, 'account.yaml');
+  const account = await readFile(file, 'utf8');
+  await writeFile(file, account.replace('plan: Free\n', 'plan: Free\n  signatures: Allowed\n'));
+  await notice.waitFor({ state: 'detached' });
+  expect(complaints).toEqual([]);
+  await context.close();
+  await writeFile(file, account);
+  await expectAccessible(browser, `${run.dashboard}${SHOP}/endpoints/create-order/edit?scheme=Token`);
 });
 
 test('in a project with traffic, the line is closed', async () => {

@@ -9,6 +9,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { request } from 'undici';
 import { openPage, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
+import { newest, recordTour } from './animation.ts';
 import { DESKTOP, goto, SHOP, startDashboard, type DashboardRun } from './dashboard-stand.ts';
 import { endpoint, forward, readLog, ROOT } from './dev-stand.ts';
 import { settled } from './expect-accessible.ts';
@@ -136,11 +137,6 @@ const openSharedPage = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: 'Create link' }).click();
   await page.goto(await page.getByRole('textbox', { name: 'Link' }).inputValue());
 };
-const newest = async (run: DashboardRun, search: string): Promise<string> => {
-  const [entry] = await readLog(run.data, '--filter', search, '--limit', '1');
-  if (entry === undefined) throw new Error(`no request matches ${search}`);
-  return entry.id;
-};
 
 const picturesOf = async (run: DashboardRun): Promise<Readonly<Record<string, Picture>>> => {
   const exchange = `${SHOP}/traffic/${await newest(run, 'path:/v1/payments status:201')}`;
@@ -197,6 +193,11 @@ try {
   const wanted = process.argv.slice(2);
   for (const picture of Object.entries(await picturesOf(run))) {
     if (wanted.length === 0 || wanted.includes(picture[0])) await take(browser, run, picture);
+  }
+  // Last, because it changes an endpoint.
+  if (wanted.length === 0 || wanted.includes('tour')) {
+    await writeFile(path.join(FOLDER, 'tour.png'), await recordTour(browser, run));
+    console.log('tour');
   }
 } finally {
   upstream.stop();

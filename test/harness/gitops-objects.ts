@@ -1,6 +1,6 @@
 import type { RenderedObject } from './helm.ts';
 
-/** The kinds of Argo CD, Flux and Standin, with only those fields that the tests of docs/gitops/repository read. */
+/** The kinds of Argo CD, Flux and Standin, with only those fields that the tests of docs/guides/gitops/repository read. */
 
 export interface GroupKind {
   readonly group: string;

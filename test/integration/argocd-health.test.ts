@@ -10,7 +10,7 @@ import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-const FOLDER = path.join(import.meta.dirname, '../../docs/gitops/argocd');
+const FOLDER = path.join(import.meta.dirname, '../../docs/guides/gitops/argocd');
 const read = (name: string): string => readFileSync(path.join(FOLDER, name), 'utf8');
 
 interface HealthTest {
@@ -72,7 +72,7 @@ describe('on a cluster', () => {
     }
   });
 
-  it('the commands in docs/gitops.md add the script to argocd-cm for every kind', async () => {
+  it('the commands in docs/guides/gitops.md add the script to argocd-cm for every kind', async () => {
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } }));
     const existing = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'argocd-cm', namespace: 'argocd' } };
     await cluster.apply(JSON.stringify({ ...existing, data: { url: 'https://argocd.example.com' } }));

@@ -7,7 +7,6 @@ import { objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts'
 interface EnvVariable {
   readonly name: string;
   readonly value?: string;
-  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } };
 }
 interface PodSpec {
   readonly containers: readonly [
@@ -23,6 +22,14 @@ interface PodSpec {
     readonly secret?: {
       readonly secretName: string;
       readonly items?: readonly { readonly key: string; readonly path: string }[];
+    };
+    readonly projected?: {
+      readonly sources: readonly {
+        readonly secret: {
+          readonly name: string;
+          readonly items: readonly { readonly key: string; readonly path: string }[];
+        };
+      }[];
     };
   }[];
 }
@@ -45,7 +52,23 @@ const named = (objects: readonly RenderedObject[], kind: string, name: string): 
 const podOf = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec: PodSpec } }).template.spec;
 const envOf = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
   new Map((podOf(object).containers[0].env ?? []).map((variable) => [variable.name, variable]));
-const secretOf = (object: RenderedObject, name: string) => envOf(object).get(name)?.valueFrom?.secretKeyRef;
+/**
+ * Returns the Secret with the ClickHouse user, and its keys. Checks that the files are mounted where the process reads them, and that
+ * the environment does not contain the login.
+ */
+const clickHouseLoginOf = (object: RenderedObject) => {
+  const [{ volumeMounts }] = podOf(object).containers;
+  const env = envOf(object);
+  const mount = volumeMounts.find(({ name }) => name === 'clickhouse-login');
+  expect(env.get('STANDIN_CLICKHOUSE_LOGIN_DIR')?.value).toBe(mount?.mountPath);
+  expect([...env.keys()].filter((name) => /CLICKHOUSE_(USERNAME|PASSWORD)/.test(name))).toEqual([]);
+  const sources = podOf(object).volumes.find(({ name }) => name === 'clickhouse-login')?.projected?.sources ?? [];
+  const [name, ...others] = new Set(sources.map(({ secret }) => secret.name));
+  const keyOf = (file: string) =>
+    sources.flatMap(({ secret }) => secret.items).find(({ path: at }) => at === file)?.key;
+  expect(others).toEqual([]);
+  return name === undefined ? undefined : { name, key: keyOf('password'), username: keyOf('username') };
+};
 /**
  * Returns the Secret from which the engine's login is mounted, and its keys for the user name and the password. Checks that the
  * engine's arguments and environment do not contain the login.
@@ -76,8 +99,7 @@ describe('the embedded ClickHouse', () => {
     expect(loginOf(engine)).toEqual({ secretName: wanted.name, username: 'username', password: wanted.key });
     for (const [kind, name] of WORKLOADS) {
       const workload = named(objects, kind, name);
-      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_PASSWORD'), name).toEqual(wanted);
-      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_USERNAME')?.key, name).toBe('username');
+      expect(clickHouseLoginOf(workload), name).toEqual({ ...wanted, username: 'username' });
       expect(envOf(workload).get('STANDIN_CLICKHOUSE_URL')?.value, name).toBe(
         'http://standin-clickhouse.standin-system.svc.cluster.local:8123',
       );
@@ -151,10 +173,10 @@ describe('the migration Job', () => {
     const job = named(objects, 'Job', 'standin-migrations');
     expect(job.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
     expect(podOf(job).containers[0].command.slice(1)).toEqual(['cli/bin/standin.js', 'migrate']);
-    expect(secretOf(job, 'STANDIN_CLICKHOUSE_PASSWORD')?.name).toBe('owner');
+    expect(clickHouseLoginOf(job)?.name).toBe('owner');
     for (const [kind, name] of WORKLOADS.slice(0, 2)) {
       const workload = named(objects, kind, name);
-      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_PASSWORD')?.name).toBe('writers');
+      expect(clickHouseLoginOf(workload)?.name).toBe('writers');
       expect(envOf(workload).get('STANDIN_CLICKHOUSE_MIGRATE')?.value, name).toBe('false');
     }
   });
@@ -163,7 +185,7 @@ describe('the migration Job', () => {
   it('does not refer to objects of the chart', async () => {
     const job = named(await render(...JOB), 'Job', 'standin-migrations');
     expect(job['spec']).toMatchObject({
-      template: { spec: { serviceAccountName: 'default', volumes: [{ name: 'tmp', emptyDir: {} }] } },
+      template: { spec: { serviceAccountName: 'default', volumes: [{ name: 'clickhouse-login' }, { name: 'tmp' }] } },
     });
   });
 });
@@ -307,6 +329,106 @@ describe('pods', () => {
       template: { metadata: { labels: Record<string, string> } };
     };
     expect(template.metadata.labels['team']).toBe('edge');
+  });
+});
+
+describe('every component', () => {
+  const COMPONENTS = [
+    ['operator', 'Deployment'],
+    ['gateway', 'StatefulSet'],
+    ['dashboard', 'Deployment'],
+  ] as const;
+  const specOf = async (component: string, kind: string, ...set: string[]): Promise<RenderedObject> =>
+    named(await render(...set.map((value) => `${component}.${value}`)), kind, `standin-${component}`);
+
+  it.for(COMPONENTS)('passes on the options of its workload and pods: %s', async ([component, kind]) => {
+    const workload = await specOf(
+      ...([component, kind] as const),
+      ...['annotations.reload=auto', 'revisionHistoryLimit=3', 'updateStrategy.type=OnDelete'],
+      ...[
+        'extraEnvFrom[0].secretRef.name=proxy',
+        'extraContainers[0].name=sidecar',
+        'extraInitContainers[0].name=first',
+      ],
+      ...['probes.startup.failureThreshold=300', 'probes.liveness.timeoutSeconds=9'],
+    );
+    expect(workload.metadata.annotations).toEqual({ reload: 'auto' });
+    expect(workload['spec']).toMatchObject({
+      revisionHistoryLimit: 3,
+      [kind === 'StatefulSet' ? 'updateStrategy' : 'strategy']: { type: 'OnDelete' },
+    });
+    expect(podOf(workload)).toMatchObject({
+      initContainers: [{ name: 'first' }],
+      containers: [
+        {
+          name: component,
+          envFrom: [{ secretRef: { name: 'proxy' } }],
+          startupProbe: { httpGet: { path: '/healthz' }, periodSeconds: 1, failureThreshold: 300 },
+          livenessProbe: { httpGet: { path: '/healthz' }, periodSeconds: 20, timeoutSeconds: 9 },
+        },
+        { name: 'sidecar' },
+      ],
+    });
+  });
+
+  it.for(COMPONENTS)('can use a ServiceAccount that the chart does not create: %s', async ([component, kind]) => {
+    const account = ['create=false', 'name=mine'].map((value) => `${component}.serviceAccount.${value}`);
+    const objects = await render(...account);
+    const name = `standin-${component}`;
+    expect(objects.some((object) => object.kind === 'ServiceAccount' && object.metadata.name === name)).toBe(false);
+    expect(podOf(named(objects, kind, name))).toMatchObject({ serviceAccountName: 'mine' });
+    const subjects = objects.flatMap((object) => (object['subjects'] ?? []) as readonly { readonly name: string }[]);
+    expect(subjects.filter((subject) => subject.name === name)).toEqual([]);
+    // The gateways have no role.
+    expect(subjects.some((subject) => subject.name === 'mine')).toBe(component !== 'gateway');
+  });
+});
+
+describe('the gateways’ traffic', () => {
+  it('passes on the options of the load balancer', async () => {
+    const service = ['type=LoadBalancer', 'externalTrafficPolicy=Local', 'loadBalancerClass=a.example/b'];
+    const ranges = 'gateway.service.loadBalancerSourceRanges={192.0.2.0/24}';
+    const objects = await render(...service.map((value) => `gateway.service.${value}`), ranges);
+    expect(named(objects, 'Service', 'standin-gateway')['spec']).toMatchObject({
+      type: 'LoadBalancer',
+      externalTrafficPolicy: 'Local',
+      loadBalancerClass: 'a.example/b',
+      loadBalancerSourceRanges: ['192.0.2.0/24'],
+    });
+    expect(await refusal('gateway.service.loadBalancerSourceRanges={192.0.2.0}')).toContain('loadBalancerSourceRanges');
+  });
+
+  it('is served for all hosts of the Ingress, each with its own certificate', async () => {
+    const hosts = ['enabled=true', 'host=a.example', 'tlsSecret=a-tls', 'extraHosts[0].host=b.example'];
+    const more = ['extraHosts[1].host=c.example', 'extraHosts[1].tlsSecret=c-tls'];
+    const objects = await render(...[...hosts, ...more].map((value) => `gateway.ingress.${value}`));
+    expect(named(objects, 'Ingress', 'standin-gateway')['spec']).toMatchObject({
+      tls: [
+        { secretName: 'a-tls', hosts: ['a.example'] },
+        { secretName: 'c-tls', hosts: ['c.example'] },
+      ],
+      rules: ['a', 'b', 'c'].map((name) => ({ host: `${name}.example`, http: { paths: [{ path: '/' }] } })),
+    });
+  });
+
+  it('passes the filters and timeouts of the HTTPRoute on', async () => {
+    const route = ['enabled=true', 'parentRefs[0].name=shared', 'filters[0].type=URLRewrite', 'timeouts.request=360s'];
+    const objects = await render(...route.map((value) => `gateway.httpRoute.${value}`));
+    const rules = (named(objects, 'HTTPRoute', 'standin-gateway')['spec'] as { rules: unknown }).rules;
+    expect(rules).toMatchObject([{ filters: [{ type: 'URLRewrite' }], timeouts: { request: '360s' } }]);
+    expect(await refusal('gateway.httpRoute.timeouts.request=soon')).toContain('timeouts');
+  });
+
+  it('scales on the configured metrics, otherwise on CPU', async () => {
+    const on = 'gateway.autoscaling.enabled=true';
+    const scaler = async (...set: string[]) =>
+      named(await render(on, ...set), 'HorizontalPodAutoscaler', 'standin-gateway')['spec'];
+    expect(await scaler()).toMatchObject({ metrics: [{ type: 'Resource', resource: { name: 'cpu' } }] });
+    const behavior = 'gateway.autoscaling.behavior.scaleDown.stabilizationWindowSeconds=600';
+    expect(await scaler(behavior, 'gateway.autoscaling.metrics[0].type=Pods')).toMatchObject({
+      metrics: [{ type: 'Pods' }],
+      behavior: { scaleDown: { stabilizationWindowSeconds: 600 } },
+    });
   });
 });
 

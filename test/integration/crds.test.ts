@@ -355,14 +355,14 @@ describe('kubectl', () => {
     expect(await apply('b', 'new', 'c')).toBe('b new c');
   });
 
-  it('lists only objects that are not ready with the command of docs/upgrade.md', async () => {
+  it('lists only objects that are not ready with the command of docs/guides/upgrade.md', async () => {
     const own = await useNamespace(cluster);
     await cluster.kubectl(['create', '-n', own, '-f', example('acts'), '-f', example('quickstart')]);
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Ready', message: 'Live' }];
     const status = { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: '2026-11-21T09:00:00Z' })) };
     const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
     expect(await cluster.kubectl(['patch', 'mpr/shop', '-n', own, ...patch])).toMatchObject({ code: 0 });
-    const page = readFileSync(path.join(ROOT, 'docs/upgrade.md'), 'utf8');
+    const page = readFileSync(path.join(ROOT, 'docs/guides/upgrade.md'), 'utf8');
     const [, args = ''] = /^\$ kubectl (get \S+) -A --no-headers \| grep -v True /m.exec(page) ?? [];
     const { stdout } = await cluster.kubectl([...args.split(' '), '-n', own, '--no-headers']);
     const names = stdout.split('\n').filter((line) => line !== '' && !line.includes('True'));

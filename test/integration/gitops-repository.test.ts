@@ -18,14 +18,14 @@ import { asList, CHARTS, helm, objectsOf, type RenderedObject } from '../harness
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /**
- * Tests docs/gitops/repository with a real API server and the CRDs of Argo CD and Flux. The tests apply the objects in the order
+ * Tests docs/guides/gitops/repository with a real API server and the CRDs of Argo CD and Flux. The tests apply the objects in the order
  * and with the permissions of these tools, whose controllers do not run here.
  */
 
 let cluster: OwnCluster;
 
 const CHECKOUT = path.join(import.meta.dirname, '../..');
-const REPOSITORY = path.join(CHECKOUT, 'docs/gitops/repository');
+const REPOSITORY = path.join(CHECKOUT, 'docs/guides/gitops/repository');
 const OWN_URL = 'https://git.example.com/platform/standin-gitops.git';
 const VALUES = 'platform/standin/values.yaml';
 const TEAMS = readdirSync(path.join(REPOSITORY, 'teams')).sort();
@@ -119,7 +119,7 @@ describe('the values of the chart', () => {
     expect(await render()).toBe(first);
   });
 
-  it('refer to Secrets that docs/gitops.md says how to create', async () => {
+  it('refer to Secrets that docs/guides/gitops.md says how to create', async () => {
     const page = readFileSync(path.join(REPOSITORY, '../../gitops.md'), 'utf8');
     const named = [...textOf(VALUES).matchAll(/(?:existingSecret|tlsSecret): (\S+)/g)].map(([, name]) => name);
     const made = [...page.matchAll(/kubectl create secret \S+ (\S+)/g)].map(([, name]) => name);

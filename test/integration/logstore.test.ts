@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { LogRow } from '@standin/contract';
-import { bodyBytesOf, type LogEntry } from '@standin/exchange';
+import { bodyBytesOf, formatTime, type LogEntry } from '@standin/exchange';
 import { EVERY_PROJECT, encodeRow, LOG_COLUMNS, openLogStore, tailLog, type LogStore } from '@standin/logstore';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -334,6 +334,27 @@ describe('list', () => {
       responseBodyBytesShown: 100,
     });
     expect(await store.preview(newLogRow().id, 1000)).toBeUndefined();
+  });
+
+  test('reads the beginnings of request bodies of one project', async () => {
+    const project = newProject();
+    const [long, empty] = [
+      newLogRow({ ...project, requestBody: Buffer.from('€'.repeat(100)) }),
+      newLogRow({ ...project, requestBody: Buffer.alloc(0) }),
+    ];
+    const other = newLogRow({ ...newProject(), requestBody: Buffer.from('secret') });
+    await insert([long, empty, other]);
+    const keys = [long, empty, other].map(({ id, receivedAtUs }) => ({ id, receivedAt: formatTime(receivedAtUs) }));
+    const { projectUid, namespace, project: name } = long;
+    const found = await store.requestBodies({ projectUid, namespace, project: name, keys }, 100);
+    expect(found.get(long.id)).toEqual({ bytes: Buffer.from('€'.repeat(33)), bytesWhole: 300 });
+    expect(found.get(empty.id)?.bytesWhole).toBe(0);
+    expect(found.size).toBe(2);
+    const scope = { projectUid, namespace, project: name };
+    expect(await store.requestBodies({ ...scope, project: 'renamed', keys }, 100)).toEqual(new Map());
+    await expect(store.requestBodies({ ...scope, keys: [{ id: 'x', receivedAt: 'y' }] }, 100)).rejects.toThrow(
+      'a key is not a cursor',
+    );
   });
 
   test('finds an entry whose id contains a very different time', async () => {

@@ -321,7 +321,7 @@ test(
   },
 );
 
-test('helm uninstall leaves only what docs/install.md lists', NO_RETRY, async () => {
+test('helm uninstall leaves only what docs/guides/install.md lists', NO_RETRY, async () => {
   await stand.helm('uninstall', '--wait');
   const kinds = await stand.kubectl('api-resources', '--verbs=list', '-o', 'name', '--namespaced=true');
   const listed = kinds.split('\n').filter((kind) => !/^(events|pods\.metrics|endpoints$)/.test(kind));

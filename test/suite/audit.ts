@@ -11,7 +11,7 @@ import { runCommand } from '../cluster/run-command.ts';
 /** The reason why an advisory is accepted, by id. */
 const WAIVED: Readonly<Record<string, string>> = {
   'GHSA-rxv8-25v2-qmq8':
-    'CVE-2026-34077: turbo-stream 2 of Remix 2, which gets no fix. docs/adr/004-remix-2.md bounds it.',
+    'CVE-2026-34077: turbo-stream 2 of Remix 2, which gets no fix. docs/internals/adr/004-remix-2.md bounds it.',
 };
 const FAILS: readonly string[] = ['high', 'critical'];
 const TIMEOUT_MS = 2 * 60_000;

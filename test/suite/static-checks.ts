@@ -30,6 +30,7 @@ const STATIC_CHECKS: readonly StaticCheck[] = [
     name: 'production dependencies',
     command: ['node_modules/knip/bin/knip.js', '--no-progress', '--production', '--dependencies'],
   },
+  { name: 'documentation site', command: ['node_modules/vitepress/bin/vitepress.js', 'build', 'docs'] },
   { name: 'format', command: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'] },
 ];
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, type LogStore } from '@standin/logstore';
@@ -33,8 +33,6 @@ const readProjects = async () => {
 
 beforeAll(async () => {
   run = await startDashboard();
-  const account = path.join(run.manifests, 'account.yaml');
-  await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
   await writeFile(path.join(run.manifests, 'free.yaml'), FREE);
   store = await openDevLog(run.data);
   const { items } = await eventually('both projects', readProjects, {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, type LogStore } from '@standin/logstore';
@@ -38,8 +38,6 @@ beforeAll(async () => {
   watch = await watchEventLoop();
   const { nodeArgs, env } = watch;
   run = await startDashboard({ nodeArgs, env });
-  const account = path.join(run.manifests, 'account.yaml');
-  await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
   store = await openDevLog(run.data);
   await call(run, '/v1/orders', { body: '{}' });
   const captured = await eventually(

@@ -26,7 +26,7 @@
 {{- if $clickhouse.migrationsJob.enabled }}{{ $components = append $components "migrations" }}{{ end -}}
 {{- range $component := $components -}}
 {{- if not (or $clickhouse.dangerouslyAllowNoPassword (include "standin.clickhouseSecret" (dict "root" $ "component" $component))) -}}
-{{- fail (printf "ClickHouse has no password for the %s: set clickhouse.existingSecret to a Secret with user name and password (docs/install.md). Endpoints can reach ClickHouse through Services of other namespaces, so only its password protects the log. clickhouse.dangerouslyAllowNoPassword=true disables this check" $component) -}}
+{{- fail (printf "ClickHouse has no password for the %s: set clickhouse.existingSecret to a Secret with user name and password (docs/guides/install.md). Endpoints can reach ClickHouse through Services of other namespaces, so only its password protects the log. clickhouse.dangerouslyAllowNoPassword=true disables this check" $component) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -70,12 +70,33 @@
 - name: STANDIN_CLICKHOUSE_CLUSTER
   value: {{ . | quote }}
 {{- end }}
+{{- if include "standin.clickhouseSecret" . }}
+- name: STANDIN_CLICKHOUSE_LOGIN_DIR
+  value: /etc/standin/clickhouse-login
+{{- end }}
+{{- end -}}
+
+{{/* The ClickHouse user. Files, because processes read them again when the Secret changes. Empty without a Secret. */}}
+{{- define "standin.clickhouseVolume" -}}
+{{- $clickhouse := .root.Values.clickhouse -}}
 {{- with include "standin.clickhouseSecret" . }}
-- name: STANDIN_CLICKHOUSE_USERNAME
-  valueFrom:
-    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.usernameKey }}, optional: true }
-- name: STANDIN_CLICKHOUSE_PASSWORD
-  valueFrom:
-    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.passwordKey }} }
+- name: clickhouse-login
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret:
+          name: {{ . }}
+          items: [{ key: {{ $clickhouse.passwordKey }}, path: password }]
+      # Without a user name, the user is `default`.
+      - secret:
+          name: {{ . }}
+          items: [{ key: {{ $clickhouse.usernameKey }}, path: username }]
+          optional: true
+{{- end }}
+{{- end -}}
+
+{{- define "standin.clickhouseMount" -}}
+{{- if include "standin.clickhouseSecret" . }}
+- { name: clickhouse-login, mountPath: /etc/standin/clickhouse-login, readOnly: true }
 {{- end }}
 {{- end -}}

@@ -1,5 +1,9 @@
 {{- define "standin.drainJob" -}}
-{{- $call := dict "root" . "component" "drain" -}}
+{{- $gateway := dict "root" . "component" "gateway" -}}
+{{- $values := pick .Values.gateway "nodeSelector" "tolerations" "resources" "extraEnvFrom" -}}
+{{- /* The gateways' ServiceAccount has no permissions. */ -}}
+{{- $account := include "standin.serviceAccountName" $gateway -}}
+{{- $call := dict "root" . "component" "drain" "values" $values "serviceAccount" $account "usesApi" false -}}
 apiVersion: batch/v1
 kind: Job
 metadata:
@@ -17,28 +21,10 @@ spec:
         {{- include "standin.labels" $call | nindent 8 }}
     spec:
       restartPolicy: OnFailure
-      # This ServiceAccount has no permissions.
-      serviceAccountName: {{ include "standin.componentName" (dict "root" . "component" "gateway") }}
-      automountServiceAccountToken: false
-      enableServiceLinks: false
-      {{- with .Values.image.pullSecrets }}
-      imagePullSecrets:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with .Values.gateway.nodeSelector }}
-      nodeSelector:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with .Values.gateway.tolerations }}
-      tolerations:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      securityContext:
-        {{- include "standin.podSecurityContext" . | nindent 8 }}
+      {{- include "standin.podSpec" $call | nindent 6 }}
       containers:
         - name: drain
-          image: {{ include "standin.image" . }}
-          imagePullPolicy: {{ .Values.image.pullPolicy }}
+          {{- include "standin.container" $call | nindent 10 }}
           command: [node, cli/bin/standin.js, drain]
           args:
             - /var/lib/standin-gateway/spool
@@ -48,7 +34,7 @@ spec:
             - --no-migrate
             {{- end }}
           env:
-            {{- include "standin.clickhouseEnv" (dict "root" . "component" "gateway") | trim | nindent 12 }}
+            {{- include "standin.clickhouseEnv" $gateway | trim | nindent 12 }}
             # Receives a report of the delivery, so that the gateway's unused quota permits are given back.
             - name: STANDIN_OPERATOR_URLS
               value: {{ include "standin.operatorUrl" . }}
@@ -57,17 +43,15 @@ spec:
             {{- with .Values.gateway.extraEnv }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
-          securityContext:
-            {{- include "standin.containerSecurityContext" . | nindent 12 }}
-          resources:
-            {{- toYaml .Values.gateway.resources | nindent 12 }}
           volumeMounts:
             - { name: data, mountPath: /var/lib/standin-gateway }
             - { name: stream-tls, mountPath: /etc/standin/stream-tls, readOnly: true }
-            {{- include "standin.extraVolumeMounts" (dict "root" . "component" "gateway") | nindent 12 }}
+            {{- include "standin.clickhouseMount" $gateway | trim | nindent 12 }}
+            {{- include "standin.extraVolumeMounts" $gateway | nindent 12 }}
       volumes:
         - name: data
           persistentVolumeClaim: { claimName: CLAIM }
         {{- include "standin.gatewayTlsVolume" . | nindent 8 }}
-        {{- include "standin.extraVolumes" (dict "root" . "component" "gateway") | nindent 8 }}
+        {{- include "standin.clickhouseVolume" $gateway | trim | nindent 8 }}
+        {{- include "standin.extraVolumes" $gateway | nindent 8 }}
 {{- end -}}

@@ -31,8 +31,9 @@ Lists are joined with commas. Integers keep their digits (otherwise, large ones 
 {{- $place := printf "%s.svc.%s" .Release.Namespace .Values.clusterDomain -}}
 {{- $operator := printf "%s.%s" (include "standin.componentName" (dict "root" . "component" "operator")) $place -}}
 {{- $gateways := printf "%s-pods.%s" (include "standin.componentName" (dict "root" . "component" "gateway")) $place -}}
+{{- $dashboards := printf "%s-pods.%s" (include "standin.componentName" (dict "root" . "component" "dashboard")) $place -}}
 {{- $api := printf "kubernetes.default.svc.%s:443" .Values.clusterDomain -}}
-{{- concat (list (printf "%s:9443" $operator) (printf "%s:9090" $operator) (printf "%s:9090" $gateways) $api) .Values.egress.refuse | join "," -}}
+{{- concat (list (printf "%s:9443" $operator) (printf "%s:9090" $operator) (printf "%s:9090" $gateways) (printf "%s:9090" $dashboards) $api) .Values.egress.refuse | join "," -}}
 {{- end -}}
 
 {{- define "standin.egressEnv" -}}

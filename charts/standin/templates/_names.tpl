@@ -35,11 +35,20 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
+{{/* Optional: "annotations". */}}
 {{- define "standin.metadata" -}}
 name: {{ include "standin.componentName" . }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "standin.labels" . | nindent 2 }}
+{{- with .annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "standin.serviceAccountName" -}}
+{{- dig "serviceAccount" "name" "" (index .root.Values .component | default dict) | default (include "standin.componentName" .) -}}
 {{- end -}}
 
 {{/* Call with (dict "root" $ "image" .Values.image), or with the engine's image. The tag is the same. */}}

@@ -4,7 +4,7 @@ The common part of all pods. Call with (dict "root" $ "component" "gateway" "use
 */}}
 {{- define "standin.podSpec" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
-serviceAccountName: {{ .serviceAccount | default (include "standin.componentName" .) }}
+serviceAccountName: {{ .serviceAccount | default (include "standin.serviceAccountName" .) }}
 automountServiceAccountToken: {{ .usesApi }}
 # Otherwise, Kubernetes adds STANDIN_…_SERVICE_HOST for each Service, and processes reject unknown settings.
 enableServiceLinks: false
@@ -14,6 +14,10 @@ imagePullSecrets:
 {{- end }}
 {{- with $values.priorityClassName }}
 priorityClassName: {{ . }}
+{{- end }}
+{{- with $values.extraInitContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
   {{- include "standin.podSecurityContext" .root | nindent 2 }}
@@ -72,7 +76,50 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* Image, security context and resources of a component's container. */}}
+{{/*
+Replicas, revisions, update strategy and selector of a Deployment or StatefulSet. Call with "kind" and, optionally, "strategy",
+which the value updateStrategy replaces.
+*/}}
+{{- define "standin.rollout" -}}
+{{- $values := index .root.Values .component -}}
+{{- if not (dig "autoscaling" "enabled" false $values) -}}
+replicas: {{ int64 $values.replicas }}
+{{- else }}
+{{- with lookup "apps/v1" .kind .root.Release.Namespace (include "standin.componentName" .) }}
+# Preserves the autoscaler's value. Without the field, Kubernetes would start with one replica.
+replicas: {{ .spec.replicas }}
+{{- end }}
+{{- end }}
+revisionHistoryLimit: {{ int64 $values.revisionHistoryLimit }}
+{{- with $values.updateStrategy | default .strategy }}
+{{ ternary "updateStrategy" "strategy" (eq $.kind "StatefulSet") }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+selector:
+  matchLabels:
+    {{- include "standin.selectorLabels" . | nindent 4 }}
+{{- end -}}
+
+{{/* Probes of a component's container. Call with "port" and "ready", the path of the readiness probe. */}}
+{{- define "standin.probes" -}}
+{{- $probes := (index .root.Values .component).probes -}}
+{{- range $name, $path := dict "startup" "/healthz" "readiness" .ready "liveness" "/healthz" }}
+{{ $name }}Probe:
+  httpGet: { path: {{ $path }}, port: {{ $.port }} }
+  {{- with index $probes $name }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The additional containers, after the component's own. */}}
+{{- define "standin.extraContainers" -}}
+{{- with (index .root.Values .component).extraContainers }}
+{{- toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Image, security context, resources and envFrom of a component's container. */}}
 {{- define "standin.container" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
 image: {{ include "standin.imageOf" (dict "root" .root "image" (.image | default .root.Values.image)) }}
@@ -81,6 +128,10 @@ securityContext:
   {{- include "standin.containerSecurityContext" . | nindent 2 }}
 resources:
   {{- toYaml $values.resources | nindent 2 }}
+{{- with $values.extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "standin.containerSecurityContext" -}}

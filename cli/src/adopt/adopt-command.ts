@@ -2,6 +2,7 @@ import { API_GROUP, API_VERSION, RESOURCES, type ObjectRef } from '@standin/cont
 import type { KubeClient } from '@standin/kube';
 import { Argument, InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
+import { withExamples } from '../examples.ts';
 import { PlainError } from '../plain-error.ts';
 import { stderr, stdout } from '../terminal.ts';
 
@@ -49,7 +50,7 @@ const exists = async (client: KubeClient, { kind, namespace, name }: ObjectRef):
 };
 
 export const addAdoptCommand = (program: Command): void => {
-  program
+  const command = program
     .command('adopt')
     .description(
       'move the identity of an account or project, with its log, default URI and quota, to another name or namespace (requires permission to read and write Secrets)',
@@ -60,33 +61,37 @@ export const addAdoptCommand = (program: Command): void => {
     .option('--id <uid>', 'the identity itself, as in status.id or in the log', parseId)
     .option('-n, --namespace <name>', 'default namespace for names given without one', 'default')
     .option('--system-namespace <name>', 'namespace of the operator', 'standin-system')
-    .option('--kubeconfig <file>', 'use this kubeconfig')
-    .action(async (kindName: keyof typeof KINDS, name: string, raw: unknown) => {
-      const { from, id, namespace, systemNamespace, kubeconfig } = optionsSchema.parse(raw);
-      const kind = KINDS[kindName];
-      const to = refOf(kind, name, namespace);
-      if ((from === undefined) === (id === undefined)) throw new PlainError('pass either --from or --id, but not both');
-      const adopted = from === undefined ? { id: id ?? '' } : { from: refOf(kind, from, namespace) };
-      const { loadKubeClient } = await import('@standin/kube/load-kube-client');
-      const { adoptIdentity } = await import('@standin/operator/adopt-identity');
-      const { identitySecrets } = await import('@standin/operator/identity-secrets');
-      const client = loadKubeClient(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig });
-      try {
-        if ('from' in adopted && (await exists(client, adopted.from)))
-          throw new PlainError(
-            `${kind} ${adopted.from.namespace}/${adopted.from.name} still exists: delete this ${kind} first`,
-          );
-        const store = identitySecrets(client, systemNamespace, { createsKey: false });
-        const adoption = await adoptIdentity(store, to, adopted);
-        stdout.line(adoption.id);
-        stderr.line(
-          `${kind} ${to.namespace}/${to.name} will use this identity when the operator has read it, by default within ten seconds.`,
+    .option('--kubeconfig <file>', 'use this kubeconfig');
+  withExamples(
+    command,
+    ['Give the log and the URI of the deleted project shop to the project store', 'adopt project store --from shop'],
+    ['Move an account to the namespace team-b', 'adopt account team-b/main --from team-a/main'],
+  ).action(async (kindName: keyof typeof KINDS, name: string, raw: unknown) => {
+    const { from, id, namespace, systemNamespace, kubeconfig } = optionsSchema.parse(raw);
+    const kind = KINDS[kindName];
+    const to = refOf(kind, name, namespace);
+    if ((from === undefined) === (id === undefined)) throw new PlainError('pass either --from or --id, but not both');
+    const adopted = from === undefined ? { id: id ?? '' } : { from: refOf(kind, from, namespace) };
+    const { loadKubeClient } = await import('@standin/kube/load-kube-client');
+    const { adoptIdentity } = await import('@standin/operator/adopt-identity');
+    const { identitySecrets } = await import('@standin/operator/identity-secrets');
+    const client = loadKubeClient(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig });
+    try {
+      if ('from' in adopted && (await exists(client, adopted.from)))
+        throw new PlainError(
+          `${kind} ${adopted.from.namespace}/${adopted.from.name} still exists: delete this ${kind} first`,
         );
-        const [before] = adoption.replaced?.split(' ') ?? [];
-        if (before !== undefined && before !== adoption.id)
-          stderr.line(`Its previous identity was ${before}. To undo: standin adopt ${kindName} ${name} --id ${before}`);
-      } finally {
-        await client.close();
-      }
-    });
+      const store = identitySecrets(client, systemNamespace, { createsKey: false });
+      const adoption = await adoptIdentity(store, to, adopted);
+      stdout.line(adoption.id);
+      stderr.line(
+        `${kind} ${to.namespace}/${to.name} will use this identity when the operator has read it, by default within ten seconds.`,
+      );
+      const [before] = adoption.replaced?.split(' ') ?? [];
+      if (before !== undefined && before !== adoption.id)
+        stderr.line(`Its previous identity was ${before}. To undo: standin adopt ${kindName} ${name} --id ${before}`);
+    } finally {
+      await client.close();
+    }
+  });
 };

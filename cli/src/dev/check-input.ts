@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir, readdir } from 'node:fs/promises';
+import { access, constants, cp, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { QUICKSTART } from '@standin/crds/examples';
 import { ignoreInGit } from '@standin/engine';
 import { PlainError, refusal } from '../plain-error.ts';
 import type { ResourcesFrom } from './start-standin.ts';
@@ -9,13 +10,28 @@ import type { ResourcesFrom } from './start-standin.ts';
 export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   const [name, remedy] =
     from.kind === 'directory'
-      ? [from.dir, 'specify a directory of manifests, such as crds/examples/quickstart']
+      ? [from.dir, 'specify a directory of manifests']
       : [from.kubeconfig, 'specify a kubeconfig file'];
   try {
     if (from.kind === 'directory') await readdir(name);
     else await access(name, constants.R_OK);
   } catch (error) {
     throw new PlainError(`${name} ${refusal(error)}: ${remedy}`);
+  }
+};
+
+/**
+ * Creates a directory with a copy of the quickstart, unless it exists. Resolves with whether it was created. Rejects with a
+ * `PlainError` if it cannot be created.
+ */
+export const copyQuickstart = async (dir: string): Promise<boolean> => {
+  try {
+    await mkdir(dir);
+    await cp(QUICKSTART, dir, { recursive: true });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new PlainError(`the directory ${dir} ${refusal(error)}: specify a directory of manifests`, { cause: error });
   }
 };
 

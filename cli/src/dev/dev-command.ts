@@ -1,11 +1,13 @@
-import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
+import { addLogServerOptions, logServerOptions } from '../clickhouse-options.ts';
+import { withExamples } from '../examples.ts';
 import { PlainError } from '../plain-error.ts';
 import type { ResourcesFrom } from './start-standin.ts';
 
-const QUICKSTART = path.resolve(import.meta.dirname, '../../../crds/examples/quickstart');
+/** The directory of manifests that `standin dev` uses, and creates if necessary, if no other is given. */
+const OWN_DIRECTORY = 'standin';
 
 const portArgument = (text: string): number => {
   const port = Number(text);
@@ -30,13 +32,14 @@ const optionsSchema = z.object({
   denyPrivateUpstreams: z.boolean().default(false),
   requireToken: z.boolean().default(false),
   verbose: z.boolean().default(false),
+  ...logServerOptions,
 });
 
 export const addDevCommand = (program: Command, colour: boolean): void => {
-  program
+  const command = program
     .command('dev')
     .description('run the operator, gateway, ClickHouse and dashboard on this machine, with manifests from a directory')
-    .argument('[DIR]', 'directory of manifests to watch (default: the quickstart example)')
+    .argument('[DIR]', 'directory of manifests to watch (default: ./standin, which is created with example manifests)')
     .option('--kubeconfig <file>', 'use the resources in this cluster instead of a directory')
     .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
     .option('--dashboard-port <port>', 'dashboard port (default: 3000, or a free port)', portArgument)
@@ -56,18 +59,27 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
         .choices(['exact', 'any-case'])
         .default('exact'),
     )
-    .option('--verbose', 'print the logs of the operator, gateway and engine')
-    .action(async (dir: string | undefined, raw: unknown) => {
-      const { kubeconfig, ...options } = optionsSchema.parse(raw);
-      if (kubeconfig !== undefined && dir !== undefined) {
-        throw new PlainError('pass a directory or --kubeconfig, not both');
-      }
-      const from: ResourcesFrom =
-        kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
-      // Makes V8 use less memory at the cost of speed, because the process runs on the user's own machine.
-      setFlagsFromString('--optimize-for-size');
-      // Loaded on demand, because the other commands need neither the operator nor the gateway.
-      const { runDev } = await import('./run-dev.ts');
-      await runDev({ from, colour, ...options });
-    });
+    .option('--verbose', 'print the logs of the operator, gateway and engine');
+  addLogServerOptions(
+    command,
+    'store the log in this ClickHouse server, in a database of its own, instead of the data folder',
+  );
+  withExamples(
+    command,
+    ['Try Standin out with example manifests', 'dev'],
+    ['Use your own manifests, and another port', 'dev mocks --gateway-port 9000'],
+    ['Use the resources in a cluster', 'dev --kubeconfig ~/.kube/config'],
+  ).action(async (dir: string | undefined, raw: unknown) => {
+    const { kubeconfig, ...options } = optionsSchema.parse(raw);
+    if (kubeconfig !== undefined && dir !== undefined) {
+      throw new PlainError('pass a directory or --kubeconfig, not both');
+    }
+    const from: ResourcesFrom =
+      kubeconfig === undefined ? { kind: 'directory', dir: dir ?? OWN_DIRECTORY } : { kind: 'cluster', kubeconfig };
+    // Makes V8 use less memory at the cost of speed, because the process runs on the user's own machine.
+    setFlagsFromString('--optimize-for-size');
+    // Loaded on demand, because the other commands need neither the operator nor the gateway.
+    const { runDev } = await import('./run-dev.ts');
+    await runDev({ from, isOwn: dir === undefined, colour, ...options });
+  });
 };

@@ -46,6 +46,8 @@ export type RequestEvent = LineEntry & Pick<LogSummary, 'id' | 'project'>;
 
 /** The output of `standin dev`: text for users, or events for programs. */
 export interface DevOutput {
+  /** Called with a directory that `standin dev` has created with example manifests. */
+  created(dir: string): void;
   starting(): void;
   /** Called when `standin dev` builds something that later starts reuse. */
   building(what: string): void;
@@ -159,6 +161,7 @@ const fileOf = ({ where }: SourceProblem): string => where.replace(/:\d+$/, '');
 export const jsonOutput = (out: Output): DevOutput => {
   const write = (event: object): void => out.json(event);
   return {
+    created: () => undefined,
     starting: () => undefined,
     building: () => undefined,
     ready: ({ gateway, dashboard, dashboardToken, accounts, projects }) =>

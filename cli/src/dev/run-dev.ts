@@ -4,11 +4,13 @@ import path from 'node:path';
 import process from 'node:process';
 import { targetOf } from '@standin/egress';
 import { openLogStore } from '@standin/logstore';
+import type { Logger } from 'pino';
+import type { EngineAddress } from '@standin/engine';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
-import { checkReadable, prepareDataDir } from './check-input.ts';
+import { checkReadable, copyQuickstart, prepareDataDir } from './check-input.ts';
 import { choosePort } from './choose-port.ts';
 import { devLogger } from './dev-logger.ts';
 import { boundRejected, holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
@@ -19,6 +21,8 @@ import { textOutput } from './text-output.ts';
 
 export interface DevOptions {
   readonly from: ResourcesFrom;
+  /** Whether to create the directory with example manifests if it does not exist. */
+  readonly isOwn: boolean;
   /** With 0, any free port is used. */
   readonly gatewayPort: number;
   readonly dashboard: boolean;
@@ -32,6 +36,11 @@ export interface DevOptions {
   readonly apiKeyHeader: 'exact' | 'any-case';
   readonly verbose: boolean;
   readonly colour: boolean;
+  /** A ClickHouse server for the log. If undefined, the log is in the data folder. */
+  readonly clickhouseUrl?: string | undefined;
+  readonly clickhouseUser: string;
+  readonly clickhousePassword: string;
+  readonly database: string;
 }
 
 /** Enough bytes that a token cannot be guessed. */
@@ -58,23 +67,18 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   // The operator's warnings report a cluster that is temporarily unavailable. Problems in a directory are reported as notices.
   const warningsOf = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
   const logger = devLogger({ output, verbose: options.verbose, warningsOf });
-  await checkReadable(options.from);
+  const { from } = options;
+  const created = options.isOwn && from.kind === 'directory' && (await copyQuickstart(from.dir)) ? from.dir : undefined;
+  await checkReadable(from);
   const dataDir = await prepareDataDir(options.data);
   await refuseWhereOneRuns(dataDir, options.data);
   const gatewayPort = await choosePort(options.gatewayPort);
   const dashboardPort = options.dashboard ? await chooseDashboardPort(options.dashboardPort) : undefined;
 
+  if (created !== undefined) output.created(created);
   output.starting();
-  const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal }).catch(
-    async (error: unknown) => {
-      // Two processes may have started at the same time. The other one may now be using the folder.
-      await refuseWhereOneRuns(dataDir, options.data);
-      throw error;
-    },
-  );
-  const { url, username, password } = engine;
-  const clickhouse = { url, username, password };
-  const store = openLogStore({ ...clickhouse, database: 'standin' });
+  const { clickhouse, stop } = await openClickHouse(options, dataDir, { logger, signal });
+  const store = openLogStore(clickhouse);
   try {
     await store.migrate();
     const address = { gatewayPort, dataDir, clickhouse };
@@ -84,7 +88,8 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     const needsToken = options.requireToken || !options.dashboard;
     const token = needsToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
     try {
-      const run = { pid: process.pid, clickhouse, gateway: standin.url, from: options.from.kind };
+      const isServer = options.clickhouseUrl !== undefined;
+      const run = { pid: process.pid, clickhouse: { ...clickhouse, isServer }, gateway: standin.url, from: from.kind };
       await writeRunFile(dataDir, run);
       const ready = await standin.ready(signal);
       dashboard = await startDashboard({
@@ -110,9 +115,36 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     }
   } finally {
     await store.close();
-    await engine.stop();
+    await stop();
   }
 };
+
+interface OpenedClickHouse {
+  readonly clickhouse: EngineAddress & { readonly database: string };
+  stop(): Promise<void>;
+}
+
+/** Starts ClickHouse on the data folder, or returns the address of the user's server. */
+const openClickHouse = async (
+  options: DevOptions,
+  dataDir: string,
+  { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
+): Promise<OpenedClickHouse> => {
+  const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database } = options;
+  if (url !== undefined) {
+    return { clickhouse: { url, username, password, database }, stop: () => Promise.resolve() };
+  }
+  const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal }).catch(
+    async (error: unknown) => {
+      // Two processes may have started at the same time. The other one may now be using the folder.
+      await refuseWhereOneRuns(dataDir, options.data);
+      throw error;
+    },
+  );
+  return { clickhouse: { ...addressOf(engine), database }, stop: () => engine.stop() };
+};
+
+const addressOf = ({ url, username, password }: EngineAddress): EngineAddress => ({ url, username, password });
 
 /** Rejects if `standin dev` is already running for the folder. `data` is the folder as the user typed it. */
 const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> => {

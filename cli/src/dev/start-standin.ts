@@ -50,7 +50,7 @@ export interface StandinOptions {
   readonly gatewayPort: number;
   readonly denyPrivateUpstreams: boolean;
   readonly apiKeyHeader: 'exact' | 'any-case';
-  readonly clickhouse: EngineAddress;
+  readonly clickhouse: EngineAddress & { readonly database: string };
   readonly store: LogStore;
   readonly logger: Logger;
   readonly output: DevOutput;

@@ -20,6 +20,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
   const warn = (...parts: string[]): void =>
     line([styled('yellow', '!'), ` ${parts.filter((part) => part !== '').join(': ')}`]);
   return {
+    created: (dir) => line(`Created the directory ${dir} with example manifests. Edit them, or add your own.`),
     starting: () => line('Starting ClickHouse, operator and gateway…'),
     building: (what) => line(`Building ${what} (once, about 10 seconds)…`),
     ready: (ready) => {
@@ -53,7 +54,7 @@ const readyLines = (ready: Ready, data: string): Line[] => {
     '',
     ...(example === undefined
       ? [
-          'No endpoint is ready yet. To add one, create an Account, a Project and an Endpoint, as in crds/examples/quickstart. Any problems are listed below.',
+          'No endpoint is ready yet. To add one, create an Account, a Project and an Endpoint, as standin dev without a directory does. Any problems are listed below.',
         ]
       : ['Try it:', [styled('cyan', `  ${curlOf(example)}`)]]),
     '',

@@ -1,6 +1,7 @@
 import { METHODS } from '@standin/contract';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { EXAMPLE_ID, withExamples } from '../examples.ts';
 import { PlainError } from '../plain-error.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import { stderr, stdout } from '../terminal.ts';
@@ -23,11 +24,11 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
   const command = program
     .command('explain')
     .description(
-      'explain a response: which endpoint and which of its responses a request gets, and why not the others (docs/answers.md)',
+      'explain a response: which endpoint and which of its responses a request gets, and why not the others (docs/guides/answers.md)',
     )
     .argument(
       '[ID|FILE...]',
-      'id of a captured request, from standin logs -o json; or, with --path, manifest files or directories',
+      'id of a captured request, from standin logs; or, with --path, manifest files or directories',
     )
     .addOption(
       new Option('--method <method>', 'method of the request (default: GET, or POST with --body)').choices(METHODS),
@@ -39,6 +40,14 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
     .option('-n, --namespace <name>', "with --path: the project's namespace")
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    ['Why a captured request got its response', `explain ${EXAMPLE_ID}`],
+    [
+      'What a request would get, without a running Standin',
+      `explain --method POST --path /v1/orders -H 'x-plan: gold' -d '{"total": 12}' standin`,
+    ],
+  );
   withServer(command).action(async (args: string[], raw: unknown) => {
     const options = optionsSchema.parse(raw);
     const { lines, json } = options.path === undefined ? await captured(args, options) : await offline(args, options);

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { withExamples } from '../examples.ts';
 import { parseTimeout } from '../logs/parse-arguments.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 
@@ -36,6 +37,14 @@ export const addKeyCommand = (program: Command): void => {
         .default('text'),
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    ['Replace the key of the only account, and write the new one to a file', 'key regenerate --yes > key.txt'],
+    [
+      'Replace the key of an account in a cluster',
+      'key regenerate main -n team-a --server https://standin.example.com',
+    ],
+  );
   withServer(command).action(async (account: string | undefined, raw: unknown) => {
     const options = optionsSchema.parse(raw);
     const { namespace, timeout: timeoutMs, yes, output } = options;

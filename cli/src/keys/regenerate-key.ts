@@ -14,7 +14,7 @@ export interface RegenerateOptions extends AccountChoice {
   readonly output: 'text' | 'json';
 }
 
-/** Exit codes of `standin key regenerate` besides 0 and 1; docs/accounts.md lists them. */
+/** Exit codes of `standin key regenerate` besides 0 and 1; docs/guides/accounts.md lists them. */
 const EXIT = { limitReached: 3, managedElsewhere: 4, timeout: EXIT_TIMEOUT } as const;
 
 /**

@@ -4,6 +4,7 @@ import type { LogEntry } from '@standin/exchange';
 import { rememberIds } from '@standin/logstore';
 import { z } from 'zod';
 import { ServerError, type ApiClient } from '../server/api-client.ts';
+import { checkEndpoint } from '../server/endpoints.ts';
 import { requestsPath, withProjectNames } from '../server/projects.ts';
 import { searchOf, type LogChoice } from './log-choice.ts';
 import { outageNotice, type Listed, type LogReader } from './log-reader.ts';
@@ -77,8 +78,8 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
     },
     followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),
     followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
-    // There is nothing to check in advance, because every response shows whether the project is missing.
-    checkProject: () => Promise.resolve(),
+    // Every response shows whether the project is missing.
+    checkNames: () => checkEndpoint(api, choice, path),
     close: () => Promise.resolve(),
   };
 };

@@ -9,7 +9,9 @@ import {
   type RejectedLine,
 } from './format-entry.ts';
 
+const ID = '01931f3e-0000-7000-8000-000000000001';
 const entry: LineEntry = {
+  id: ID,
   // Without a time zone, this is local time, so the test passes in any zone.
   receivedAt: '2026-11-21T07:35:12.123456',
   namespace: 'default',
@@ -56,24 +58,26 @@ describe('formatSummaryLine', () => {
   test('aligns time, method, status, path, duration and endpoint', () => {
     const other = line({ method: 'DELETE', path: '/v1/orders/17', query: 'force=1', durationMs: 1234, status: 404 });
     expect([line({}), other]).toEqual([
-      '11-21 07:35:12.123  POST    201  /v1/orders                         12.3 ms  default/create-order',
-      '11-21 07:35:12.123  DELETE  404  /v1/orders/17?force=1                1.2 s  default/create-order',
+      `11-21 07:35:12.123  POST    201  /v1/orders                         12.3 ms  default/create-order  ${ID}`,
+      `11-21 07:35:12.123  DELETE  404  /v1/orders/17?force=1                1.2 s  default/create-order  ${ID}`,
     ]);
   });
 
   test('shows outcomes that the status alone does not show', () => {
-    expect(line({ status: 502, outcome: 'upstream_failed' })).toMatch(/ 502 .* upstream failed$/);
-    expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* response unknown$/);
+    expect(line({ status: 502, outcome: 'upstream_failed' })).toMatch(/ 502 .* upstream failed {2}0193/);
+    expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* response unknown {2}0193/);
     expect(line({ status: 500, outcome: 'template_failed', responseName: 'gold' })).toMatch(
-      / default\/create-order \(gold\) {2}template failed$/,
+      / default\/create-order \(gold\) {2}template failed {2}0193/,
     );
-    expect(line({ status: 200, outcome: 'fallback', responseName: '' })).toMatch(/ default\/create-order {2}fallback$/);
+    expect(line({ status: 200, outcome: 'fallback', responseName: '' })).toMatch(
+      / default\/create-order {2}fallback {2}0193/,
+    );
   });
 
   test('shows the name of the response after the endpoint', () => {
-    expect(line({ responseName: 'gold' })).toMatch(/ default\/create-order \(gold\)$/);
-    expect(line({ credential: 'signature' })).toMatch(/ default\/create-order {2}signed$/);
-    expect(line({ credential: 'key' })).toMatch(/ default\/create-order$/);
+    expect(line({ responseName: 'gold' })).toMatch(/ default\/create-order \(gold\) {2}0193/);
+    expect(line({ credential: 'signature' })).toMatch(/ default\/create-order {2}signed {2}0193/);
+    expect(line({ credential: 'key' })).toMatch(/ default\/create-order {2}0193/);
     expect(line({ responseName: '\x1b[2J' })).toContain(String.raw` (\x1b[2J)`);
   });
 
@@ -95,7 +99,7 @@ describe('formatSummaryLine', () => {
   test('truncates a long path', () => {
     const long = line({ path: `/${'x'.repeat(5_000)}` });
     expect(long).toContain('x…');
-    expect(long.length).toBeLessThan(200);
+    expect(long.length).toBeLessThan(240);
   });
 
   test('adds only colour when requested', () => {

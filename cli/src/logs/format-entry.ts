@@ -5,7 +5,7 @@ import { styled, type Line, type Styled } from '../terminal.ts';
 /** The fields that a line shows. Both summaries and full entries have them. */
 export interface LineEntry extends Pick<
   LogSummary,
-  'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
+  'id' | 'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
 > {
   /** Undefined if the server has an earlier version. */
   readonly responseName?: string;
@@ -50,8 +50,9 @@ const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
 
 /**
  * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration,
- * endpoint, with the name of the response in parentheses, and whether the request was accepted by its signature.
- * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order (gold)`
+ * endpoint, with the name of the response in parentheses, whether the request was accepted by its signature, and the id, which other
+ * commands accept.
+ * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order (gold)  019304…`
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
   const status = entry.status === 0 ? '---' : String(entry.status);
@@ -66,6 +67,7 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
     styled('dim', `${entry.namespace}/${entry.endpoint}${response}`),
     ...(entry.credential === 'signature' ? [styled('dim', '  signed')] : []),
     ...(note === undefined ? [] : ['  ', styled('yellow', note)]),
+    styled('dim', `  ${entry.id}`),
   ];
 };
 
@@ -73,7 +75,7 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
 export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 'status'> {
   /** Any text. The method and the path are empty for bytes that are not a request. */
   readonly method: string;
-  /** The reason, which is a code from docs/errors.md. */
+  /** The reason, which is a code from docs/reference/errors.md. */
   readonly code: string;
 }
 

@@ -3,7 +3,8 @@ import { LIST_LIMIT_MAX } from '@standin/logstore';
 import type { Filter } from '@standin/exchange/search';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
-import { clickHousePassword, parseClickHouseName, parseClickHouseUrl } from '../clickhouse-options.ts';
+import { addLogServerOptions, logServerOptions } from '../clickhouse-options.ts';
+import { withExamples } from '../examples.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import { LOG_OUTPUTS } from './log-choice.ts';
 import { parseSearch, parseSince, parseStatus } from './parse-arguments.ts';
@@ -24,10 +25,7 @@ const optionsSchema = z.object({
   follow: z.boolean().default(false),
   output: z.enum(LOG_OUTPUTS),
   data: z.string(),
-  clickhouseUrl: z.string().optional(),
-  clickhouseUser: z.string(),
-  clickhousePassword: z.string(),
-  database: z.string(),
+  ...logServerOptions,
   ...serverOptions,
 });
 
@@ -51,16 +49,27 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
   // Loaded on demand, because `standin --help` and `standin validate` do not need a ClickHouse client.
   const reader = () => import('./read-log.ts');
   const parse = (raw: unknown): ReadLogOptions => ({ ...optionsSchema.parse(raw), colour });
-  withFilter(program.command('logs').description('list captured requests, newest last'))
+  const logs = program.command('logs');
+  withExamples(
+    logs,
+    ['The newest requests to the project shop', 'logs -p shop'],
+    ['Failed requests of the last hour to one endpoint', 'logs -e create-order --since 1h --status 5xx'],
+    ['Whole exchanges that match a search, as JSON', `logs --filter 'method:POST body:"order-1001"' -o json`],
+  );
+  withFilter(logs.description('list captured requests, newest last'))
     .option('--limit <n>', 'maximum number of requests; shows the newest ones', limitArgument, LIMIT_DEFAULT)
     .option('-f, --follow', 'then show new requests as they are captured, like standin tail')
     .action(async (raw: unknown) => (await reader()).listLog(parse(raw)));
-  withFilter(program.command('tail').description('show requests as they are captured')).action(async (raw: unknown) =>
-    (await reader()).tailNewest(parse(raw)),
+  const tail = program.command('tail').description('show requests as they are captured');
+  withExamples(
+    tail,
+    ['Requests that fail, as they happen', 'tail --status 5xx'],
+    ['New requests in a cluster', 'tail -n team-a -p shop --server https://standin.example.com'],
   );
+  withFilter(tail).action(async (raw: unknown) => (await reader()).tailNewest(parse(raw)));
 };
 
-const withFilter = (command: Command): Command =>
+const withFilter = (command: Command): Command => {
   withServer(command)
     .option('-n, --namespace <name>', 'only requests in this namespace')
     .option('-p, --project <name>', 'only requests to this project')
@@ -73,7 +82,7 @@ const withFilter = (command: Command): Command =>
     .option('-s, --status <status>', 'only this status: 404, 5xx, 200-299', parseStatus)
     .option(
       '--filter <search>',
-      "only requests that match a search, such as 'status:>=500 path:/hooks/*' (docs/search.md)",
+      "only requests that match a search, such as 'status:>=500 path:/hooks/*' (docs/reference/search.md)",
       parseSearch,
     )
     .option('--since <time>', 'only requests since this time: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
@@ -83,8 +92,6 @@ const withFilter = (command: Command): Command =>
       choice(LOG_OUTPUTS),
       'text',
     )
-    .option('--data <dir>', 'data folder of standin dev', '.standin')
-    .option('--clickhouse-url <url>', 'read from a ClickHouse server', parseClickHouseUrl)
-    .option('--clickhouse-user <name>', 'ClickHouse user', 'default')
-    .addOption(clickHousePassword())
-    .option('--database <name>', 'ClickHouse database', parseClickHouseName, 'standin');
+    .option('--data <dir>', 'data folder of standin dev', '.standin');
+  return addLogServerOptions(command, 'read from a ClickHouse server');
+};

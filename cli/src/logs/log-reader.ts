@@ -20,10 +20,10 @@ export interface LogReader {
   followLines(since: Date, signal: AbortSignal): AsyncIterable<Listed>;
   followEntries(since: Date, signal: AbortSignal): AsyncIterable<LogEntry>;
   /**
-   * Rejects with a `PlainError` if the project is known not to exist, and the log has no requests from a former project with that
-   * name.
+   * Rejects with a `PlainError` if the project or the endpoint is known not to exist, and the log has no requests to a former one
+   * with that name.
    */
-  checkProject(): Promise<void>;
+  checkNames(): Promise<void>;
   close(): Promise<void>;
 }
 

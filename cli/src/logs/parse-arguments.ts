@@ -16,7 +16,7 @@ export const underline = (text: string, { from, to }: FilterProblem): string => 
   return `  ${before}${marked}${behind}\n  ${' '.repeat(before.length)}${'^'.repeat(Math.max(1, marked.length))}`;
 };
 
-/** Parses an option's value in the search language (docs/search.md). */
+/** Parses an option's value in the search language (docs/reference/search.md). */
 export const parseSearch = (text: string): Filter => {
   const result = parseFilter(text);
   if (result.kind === 'parsed') return result.filter;

@@ -31,7 +31,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     const limit = options.follow ? Math.max(options.limit, KNOWN_MAX) : options.limit;
     const newest = await reading.reader.newest(limit);
     const { listed } = newest;
-    if (listed.length === 0) await reading.reader.checkProject();
+    if (listed.length === 0) await reading.reader.checkNames();
     if (options.output === 'text') {
       for (const entry of listed.slice(0, options.limit).toReversed()) printLine(entry, options.colour);
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
@@ -47,7 +47,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
 export const tailNewest = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
     const since = options.since ?? new Date();
-    await reading.reader.checkProject();
+    await reading.reader.checkNames();
     await follow(reading, since);
   });
 
@@ -67,8 +67,8 @@ const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   // already uses the data folder.
   const starting = await findRunning(path.resolve(options.data));
   if (starting === undefined) return openStoreReader(options, choice);
-  const { url: clickhouseUrl, username: clickhouseUser, password: clickhousePassword } = starting.clickhouse;
-  return openStoreReader({ ...options, clickhouseUrl, clickhouseUser, clickhousePassword }, choice);
+  const { url: clickhouseUrl, username: clickhouseUser, password: clickhousePassword, database } = starting.clickhouse;
+  return openStoreReader({ ...options, clickhouseUrl, clickhouseUser, clickhousePassword, database }, choice);
 };
 
 const withReader = async (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {

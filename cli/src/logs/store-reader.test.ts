@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { writeRunFile } from '../server/run-file.ts';
-import { checkProject } from './store-reader.ts';
+import { checkNames } from './store-reader.ts';
 
-const noRows = () => Promise.resolve(false);
+const NO_ROWS = { project: () => Promise.resolve(false), endpoint: () => Promise.resolve(false) };
 const RUN = {
   pid: 1,
   clickhouse: { url: 'http://localhost:1', username: 'default', password: '' },
@@ -23,14 +23,14 @@ beforeEach(async () => {
   onTestFinished(() => rm(folder, { recursive: true }));
 });
 
-describe('the projects of a data folder', () => {
+describe('the projects and endpoints of a data folder', () => {
   it('are unknown if the folder was used without a directory', async () => {
-    await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+    await expect(checkNames(folder, { project: 'nope' }, NO_ROWS)).resolves.toBeUndefined();
   });
 
   it('are unknown if their file cannot be read', async () => {
     await writeState({ version: 2 });
-    await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+    await expect(checkNames(folder, { project: 'nope' }, NO_ROWS)).resolves.toBeUndefined();
   });
 
   describe('after it was used with a directory', () => {
@@ -39,28 +39,36 @@ describe('the projects of a data folder', () => {
       const seen = { firstSeen: lastFirstSeen, generation: 1, specSha256: '', objectSha256: '', resourceVersion: 1 };
       await writeState({
         ...{ version: 1, resourceVersion: 1, lastFirstSeen, gone: {} },
-        objects: { 'Project/default/shop': seen },
+        objects: { 'Project/default/shop': seen, 'Endpoint/default/create-order': seen },
       });
     });
 
     it('are those in the directory', async () => {
-      await expect(checkProject(folder, { project: 'shop' }, noRows)).resolves.toBeUndefined();
-      await expect(checkProject(folder, { namespace: 'default', project: 'shop' }, noRows)).resolves.toBeUndefined();
-      await expect(checkProject(folder, { project: 'nope' }, noRows)).rejects.toThrow(
+      await expect(checkNames(folder, { project: 'shop' }, NO_ROWS)).resolves.toBeUndefined();
+      await expect(checkNames(folder, { namespace: 'default', project: 'shop' }, NO_ROWS)).resolves.toBeUndefined();
+      await expect(checkNames(folder, { project: 'nope' }, NO_ROWS)).rejects.toThrow(
         'there is no project "nope"; available projects: shop',
       );
     });
 
-    it('include a project that has captured rows but no manifest', async () => {
-      const hasRows = () => Promise.resolve(true);
-      await expect(checkProject(folder, { project: 'nope' }, hasRows)).resolves.toBeUndefined();
+    it('are those in the directory: endpoints', async () => {
+      await expect(checkNames(folder, { endpoint: 'create-order' }, NO_ROWS)).resolves.toBeUndefined();
+      await expect(checkNames(folder, { project: 'shop', endpoint: 'nope' }, NO_ROWS)).rejects.toThrow(
+        'there is no endpoint "nope"; available endpoints: create-order',
+      );
+    });
+
+    it('include a project or an endpoint that has captured rows but no manifest', async () => {
+      const hasRows = { project: () => Promise.resolve(true), endpoint: () => Promise.resolve(true) };
+      await expect(checkNames(folder, { project: 'nope' }, hasRows)).resolves.toBeUndefined();
+      await expect(checkNames(folder, { project: 'shop', endpoint: 'nope' }, hasRows)).resolves.toBeUndefined();
     });
 
     it('are unknown if the last standin dev used a cluster, with or without a dashboard', async () => {
       await writeRunFile(folder, { ...RUN, from: 'cluster' });
-      await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+      await expect(checkNames(folder, { project: 'nope' }, NO_ROWS)).resolves.toBeUndefined();
       await writeRunFile(folder, { ...RUN, from: 'cluster', api: { url: 'http://localhost:1', hasPages: false } });
-      await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+      await expect(checkNames(folder, { project: 'nope' }, NO_ROWS)).resolves.toBeUndefined();
     });
   });
 });

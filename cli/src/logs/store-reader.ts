@@ -1,10 +1,10 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { EVERY_PROJECT, openLogStore, tailLog, tailSummaries, type LogStore, type TailFilter } from '@standin/logstore';
-import { recordedProjects } from '@standin/operator/recorded-projects';
+import { recordedObjects } from '@standin/operator/recorded-objects';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
-import { missingProject } from '../server/projects.ts';
+import { missingObject, missingProject } from '../server/projects.ts';
 import { readRunFile } from '../server/run-file.ts';
 import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
@@ -44,13 +44,16 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
       checkGrowing();
       yield* tailLog(store, { ...filter, since }, signal, { onFailure: outageNotice() });
     },
-    checkProject: async () => {
-      const { namespace, project } = choice;
-      // A separate ClickHouse server contains only the log, not the list of projects.
-      if (project === undefined || isServer) return;
-      const hasRows = async () =>
-        (await store.summaries({ projectUid: EVERY_PROJECT, namespace, project, limit: 1 })).length > 0;
-      await checkProject(options.data, { namespace, project }, hasRows);
+    checkNames: async () => {
+      // A separate ClickHouse server contains only the log, not the names of objects.
+      if (isServer) return;
+      const { namespace, project, endpoint } = choice;
+      const hasRows = async (to: Pick<LogChoice, 'project' | 'endpoint'>) =>
+        (await store.summaries({ projectUid: EVERY_PROJECT, namespace, ...to, limit: 1 })).length > 0;
+      await checkNames(options.data, choice, {
+        project: () => hasRows({ project }),
+        endpoint: () => hasRows({ project, endpoint }),
+      });
     },
     close,
   };
@@ -97,20 +100,24 @@ const openStore = async (
 };
 
 /**
- * Rejects with a `PlainError` if the last `standin dev` for a data folder did not have the project, and the log has no rows from
- * the project.
+ * Rejects with a `PlainError` if the last `standin dev` for a data folder did not have the project or the endpoint, and the log has
+ * no rows from it.
  */
-export const checkProject = async (
+export const checkNames = async (
   data: string,
-  wanted: Pick<LogChoice, 'namespace' | 'project'>,
-  hasRows: () => Promise<boolean>,
+  { namespace, project, endpoint }: Pick<LogChoice, 'namespace' | 'project' | 'endpoint'>,
+  hasRows: Readonly<Record<'project' | 'endpoint', () => Promise<boolean>>>,
 ): Promise<void> => {
   const dataDir = path.resolve(data);
-  // If `standin dev` uses a cluster, the projects recorded in the folder are those of an earlier directory.
+  // If `standin dev` uses a cluster, the objects recorded in the folder are those of an earlier directory.
   if ((await readRunFile(dataDir))?.from === 'cluster') return;
   // A failed read is not a reason to reject a name.
-  const known = await recordedProjects(dataDir).catch(() => undefined);
-  const refusal = known && missingProject(known, wanted);
-  // A project's log outlives the project.
-  if (refusal !== undefined && !(await hasRows())) throw refusal;
+  const known = await recordedObjects(dataDir).catch(() => undefined);
+  if (known === undefined) return;
+  const noProject = project === undefined ? undefined : missingProject(known.projects, { namespace, project });
+  // The log of an object outlives the object.
+  if (noProject !== undefined && !(await hasRows.project())) throw noProject;
+  const noEndpoint =
+    endpoint === undefined ? undefined : missingObject('endpoint', known.endpoints, { namespace, name: endpoint });
+  if (noEndpoint !== undefined && !(await hasRows.endpoint())) throw noEndpoint;
 };

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
+import { addClickHouseOptions, clickHouseSchema, logStoreAddress } from '../clickhouse-options.ts';
+import { withExamples } from '../examples.ts';
 import { PlainError } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
 
@@ -12,6 +13,11 @@ export const addMigrateCommand = (program: Command): void => {
     .command('migrate')
     .description('create or update the log database and its tables; safe to run repeatedly')
     .option('--print', 'print the statements instead of running them');
+  withExamples(
+    command,
+    ['Create or update the tables', 'migrate --clickhouse-url http://clickhouse:8123 --clickhouse-user admin'],
+    ['Show the statements, for an administrator to run', 'migrate --print'],
+  );
   addClickHouseOptions(command, { urlIsMandatory: false }).action((raw: unknown) =>
     migrateLog(migrateSchema.parse(raw)),
   );
@@ -22,17 +28,16 @@ export const addMigrateCommand = (program: Command): void => {
  * statement.
  */
 const migrateLog = async (options: z.infer<typeof migrateSchema>): Promise<void> => {
-  const { print, clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password } = options;
-  const { database, cluster } = options;
+  const { print, clickhouseUrl, database, cluster } = options;
   // Loaded on demand, because a static import would slow down every command.
   const { migrationScript, openLogStore } = await import('@standin/logstore');
   if (print) {
     stdout.lines(await migrationScript({ database, cluster }));
     return;
   }
-  if (url === undefined) throw new PlainError('pass --clickhouse-url, or --print to see the statements');
+  if (clickhouseUrl === undefined) throw new PlainError('pass --clickhouse-url, or --print to see the statements');
   const { stderrLogger } = await import('../stderr-logger.ts');
-  const store = openLogStore({ url, username, password, database, cluster, logger: stderrLogger() });
+  const store = openLogStore({ ...logStoreAddress({ ...options, clickhouseUrl }), logger: stderrLogger() });
   try {
     await store.migrate();
     stdout.line(`The tables in database ${database} are up to date.`);

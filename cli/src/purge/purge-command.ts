@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { withExamples } from '../examples.ts';
 import { parseSearch, parseSince, parseTimeout } from '../logs/parse-arguments.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 
@@ -27,7 +28,7 @@ export const addPurgeCommand = (program: Command): void => {
   const command = program
     .command('purge')
     .description(
-      'delete captured requests for good, and wait until the log has none left (docs/purge.md); exit code 5 if it does not complete in time',
+      'delete captured requests for good, and wait until the log has none left (docs/guides/purge.md); exit code 5 if it does not complete in time',
     )
     .argument('<PROJECT>', 'project that received the requests')
     .option('-n, --namespace <name>', "the project's namespace; required if several have such a project")
@@ -48,6 +49,14 @@ export const addPurgeCommand = (program: Command): void => {
     .option('-y, --yes', 'delete without confirmation')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    [
+      'Delete what was captured about a person',
+      `purge shop --filter 'body:"jane@example.com"' --all --reason 'Erasure request 4711'`,
+    ],
+    ['Delete the requests of the last hour', `purge shop --since 1h --reason 'Test data' --yes`],
+  );
   withServer(command).action(async (project: string, raw: unknown) => {
     const options = optionsSchema.parse(raw);
     const { namespace, timeout: timeoutMs, yes, output } = options;

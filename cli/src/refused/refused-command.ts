@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { withExamples } from '../examples.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 
 const optionsSchema = z.object({
@@ -13,11 +14,16 @@ const optionsSchema = z.object({
 export const addRefusedCommand = (program: Command): void => {
   const command = program
     .command('refused')
-    .description('show which requests to a project were refused within the last hour, and why (docs/refused.md)')
+    .description('show which requests to a project were refused within the last hour, and why (docs/guides/refused.md)')
     .option('-n, --namespace <name>', "the project's namespace")
     .option('-p, --project <name>', 'required if you can see more than one project')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    ['Why requests to the only project did not arrive', 'refused'],
+    ['The same for one of several projects', 'refused -p shop'],
+  );
   withServer(command).action(async (raw: unknown) => {
     const { namespace, project, output, ...options } = optionsSchema.parse(raw);
     const { openApi } = await import('../server/connect.ts');

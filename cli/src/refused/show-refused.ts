@@ -42,8 +42,8 @@ export const formatRefused = ({
       .join('  ')
       .trimEnd(),
   );
-  const reasons = new Map(items.map(({ code, title, detail }) => [code, `${code}: ${title}. ${detail}`]));
-  return [...table, '', ...reasons.values(), ...(notes.length > 0 ? ['', ...notes] : [])];
+  const reasons = new Set(items.map(({ code, title, detail }) => `${code}: ${title}. ${detail}`));
+  return [...table, '', ...reasons, ...(notes.length > 0 ? ['', ...notes] : [])];
 };
 
 /** Prints the requests to a project that were refused within the last hour. */

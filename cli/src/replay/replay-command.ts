@@ -3,6 +3,7 @@ import { LIMITS, METHODS } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
+import { EXAMPLE_ID, withExamples } from '../examples.ts';
 import { parseSearch, parseSince } from '../logs/parse-arguments.ts';
 import { PlainError } from '../plain-error.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
@@ -49,11 +50,21 @@ const openReplays = async (options: Options): Promise<ReplayClient> => {
 };
 
 export const addReplayCommand = (program: Command, colour: boolean): void => {
-  withServer(program.command('replay'))
+  const command = program.command('replay');
+  withExamples(
+    command,
+    ['Send a request again, with another body', `replay ${EXAMPLE_ID} --body '{"total": 0}'`],
+    ['Send it to a server on this machine', `replay ${EXAMPLE_ID} --to http://localhost:4000`],
+    [
+      'Show which failed requests of the last hour would be sent again',
+      `replay -p shop --since 1h --filter status:5xx --dry-run`,
+    ],
+  );
+  withServer(command)
     .description(
       'send captured requests again: one by its id, or all that match a filter; exit 1 if a request gets no response',
     )
-    .argument('[ID]', 'id of the request, from standin logs -o json')
+    .argument('[ID]', 'id of the request, from standin logs')
     .addOption(
       new Option('--to <target>', 'endpoint (through the gateway), upstream, or a URL')
         .argParser(parseTarget)

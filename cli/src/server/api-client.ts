@@ -18,7 +18,7 @@ export interface ApiRequest {
 }
 
 /**
- * The JSON API of a dashboard (docs/api.md). All methods reject with a `ServerError`, with a `PlainError` if there is no token, or
+ * The JSON API of a dashboard (docs/reference/api.md). All methods reject with a `ServerError`, with a `PlainError` if there is no token, or
  * with the signal's reason when it aborts.
  */
 export interface ApiClient {
@@ -37,6 +37,8 @@ export interface ApiClient {
 interface LocalServer {
   /** Whether the server has pages. False if it was started with --no-dashboard, or if its dashboard could not be built. */
   readonly hasPages: boolean;
+  /** The token that the pages require. Undefined if they require none. */
+  readonly token: string | undefined;
   /** Rejects with a `PlainError` if `standin dev` has ended. */
   checkRunning(): Promise<void>;
 }
@@ -45,7 +47,7 @@ interface LocalServer {
 export class ServerError extends PlainError {
   /** Status of the response, or 0 if there was no response. */
   readonly status: number;
-  /** A code from docs/errors.md. Empty if there is no response, or if the response has no code. */
+  /** A code from docs/reference/errors.md. Empty if there is no response, or if the response has no code. */
   readonly code: string;
 
   constructor(message: string, { status, code, ...options }: ErrorOptions & { status: number; code: string }) {

@@ -1,10 +1,9 @@
 import path from 'node:path';
-import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlainError } from '../plain-error.ts';
 import { apiClient, ANSWER_LIMITS, type AnswerLimits, type ApiClient } from './api-client.ts';
 import { kubeconfigToken, type FindToken } from './find-token.ts';
-import { findRunning, readRunFile, type RunFile } from './run-file.ts';
+import { findRunning, isAlive, readRunFile, type RunFile } from './run-file.ts';
 import { isLoopback, type ServerOptions } from './server-options.ts';
 
 export interface ApiOptions extends ServerOptions {
@@ -93,7 +92,7 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
   apiClient(new URL(url), {
     ...{ findToken: needsNoToken, given: token, limits: ANSWER_LIMITS },
     local: {
-      hasPages,
+      ...{ hasPages, token },
       checkRunning: async () => {
         // A killed process leaves its run file behind.
         const now = await readRunFile(dataDir);
@@ -106,11 +105,3 @@ const needsNoToken: FindToken = ({ server }) =>
   Promise.reject(
     new PlainError(`${server.host} requires a token, so it is not standin dev: pass a dashboard URL with --server`),
   );
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-};

@@ -18,7 +18,7 @@ export interface ProjectChoice {
 const listSchema = z.object({ items: z.array(z.object({ namespace: z.string(), name: z.string() })) });
 const SHOWN_MAX = 10;
 
-const listProjects = async (api: ApiClient, namespace?: string): Promise<readonly ProjectName[]> =>
+export const listProjects = async (api: ApiClient, namespace?: string): Promise<readonly ProjectName[]> =>
   (await api.ask({ path: '/projects', query: { namespace } }, listSchema)).items;
 
 /** Returns the API path of a project. */
@@ -41,10 +41,16 @@ export const requestsPath = async (api: ApiClient, choice: ProjectChoice): Promi
 /** Resolves with the API path of the selected project: the specified project or, if none is specified, the only visible one. */
 export const chooseProject = async (api: ApiClient, { namespace, project }: ProjectChoice): Promise<string> => {
   if (namespace !== undefined && project !== undefined) return projectPath(namespace, project);
+  const only = await findProject(api, { namespace, project });
+  return projectPath(only.namespace, only.name);
+};
+
+/** Resolves with the only visible project that fits. Rejects with a `PlainError` if there is none, or more than one. */
+export const findProject = async (api: ApiClient, { namespace, project }: ProjectChoice): Promise<ProjectName> => {
   const items = await listProjects(api, namespace);
   const fitting = items.filter(({ name }) => project === undefined || name === project);
   const [only] = fitting;
-  if (only !== undefined && fitting.length === 1) return projectPath(only.namespace, only.name);
+  if (only !== undefined && fitting.length === 1) return only;
   if (only === undefined) {
     const which = [project, namespace && `in namespace ${namespace}`].filter(Boolean).join(' ');
     const others = items.length === 0 ? '' : `; ${whatThereIs(items, namespace)}`;
@@ -88,24 +94,29 @@ export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry 
  *
  * @param asked the requested namespace
  */
-const whatThereIs = (projects: readonly ProjectName[], asked: string | undefined): string => {
-  if (projects.length === 0) return 'no projects are available';
-  const namespaces = new Set([...(asked === undefined ? [] : [asked]), ...projects.map(({ namespace }) => namespace)]);
-  const names = projects
-    .map(({ namespace, name }) => (namespaces.size === 1 ? name : `${namespace}/${name}`))
-    .toSorted();
-  return `available projects: ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`;
+const whatThereIs = (known: readonly ProjectName[], asked: string | undefined, noun = 'project'): string => {
+  if (known.length === 0) return `no ${noun}s are available`;
+  const namespaces = new Set([...(asked === undefined ? [] : [asked]), ...known.map(({ namespace }) => namespace)]);
+  const names = known.map(({ namespace, name }) => (namespaces.size === 1 ? name : `${namespace}/${name}`)).toSorted();
+  return `available ${noun}s: ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`;
 };
 
 /** Returns the error for a missing project, or undefined if the project exists. */
 export const missingProject = (
   known: readonly ProjectName[],
   { namespace, project }: ProjectChoice,
+): PlainError | undefined => missingObject('project', known, { namespace, name: project });
+
+/** Returns the error for a missing object, or undefined if the object exists. `noun` is its kind in lowercase. */
+export const missingObject = (
+  noun: string,
+  known: readonly ProjectName[],
+  { namespace, name }: { readonly namespace?: string | undefined; readonly name: string | undefined },
 ): PlainError | undefined => {
-  if (known.some((one) => one.name === project && (namespace === undefined || one.namespace === namespace)))
+  if (known.some((one) => one.name === name && (namespace === undefined || one.namespace === namespace)))
     return undefined;
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
-  return new PlainError(`there is no project ${JSON.stringify(project)}${where}; ${whatThereIs(known, namespace)}`);
+  return new PlainError(`there is no ${noun} ${JSON.stringify(name)}${where}; ${whatThereIs(known, namespace, noun)}`);
 };
 
 /** Resolves with the result of the work. If the server does not know the project, rejects with the names of the existing ones. */

@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import process from 'node:process';
 import { openLogStore } from '@standin/logstore';
 import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
@@ -7,7 +8,14 @@ import { z } from 'zod';
 const runSchema = z.object({
   pid: z.number().int(),
   /** The options for `openLogStore`. */
-  clickhouse: z.object({ url: z.url(), username: z.string(), password: z.string() }),
+  clickhouse: z.object({
+    url: z.url(),
+    username: z.string(),
+    password: z.string(),
+    database: z.string().default('standin'),
+    /** Whether this is a separate server, which keeps running when `standin dev` ends. */
+    isServer: z.boolean().default(false),
+  }),
   gateway: z.url(),
   /** The JSON API. Absent while `standin dev` is starting. */
   api: z.object({ url: z.url(), token: z.string().optional(), hasPages: z.boolean() }).optional(),
@@ -20,7 +28,7 @@ export type RunFile = z.infer<typeof runSchema>;
 
 const fileIn = (dataDir: string): string => path.join(dataDir, 'running.json');
 
-export const writeRunFile = async (dataDir: string, run: RunFile): Promise<void> => {
+export const writeRunFile = async (dataDir: string, run: z.input<typeof runSchema>): Promise<void> => {
   await replaceFile(fileIn(dataDir), `${JSON.stringify(run)}\n`, { mode: 0o600, isDurable: false });
 };
 
@@ -37,11 +45,25 @@ export const readRunFile = async (dataDir: string): Promise<RunFile | undefined>
   }
 };
 
-/** Finds the `standin dev` that is running for a data folder, if its ClickHouse responds. */
+/** Returns whether another process has this id. */
+export const isAlive = (pid: number): boolean => {
+  // After a restart of its container, a process may have the id that an earlier one had.
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+/**
+ * Finds the `standin dev` that is running for a data folder, if its ClickHouse responds. A killed process leaves its run file
+ * behind, and a separate ClickHouse server responds even then.
+ */
 export const findRunning = async (dataDir: string): Promise<RunFile | undefined> => {
   const run = await readRunFile(dataDir);
-  if (run === undefined) return undefined;
-  const store = openLogStore({ ...run.clickhouse, database: 'standin' });
+  if (run === undefined || (run.clickhouse.isServer && !isAlive(run.pid))) return undefined;
+  const store = openLogStore(run.clickhouse);
   const answers = await store.ping().then(
     () => true,
     () => false,

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { EXAMPLE_ID, withExamples } from '../examples.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import { stderr, stdout } from '../terminal.ts';
 
@@ -16,12 +17,17 @@ export const addShareCommand = (program: Command): void => {
   const command = program
     .command('share')
     .description('create a public link to a captured request, with secrets redacted (Pro plan)')
-    .argument('<ID>', 'id of the request, from standin logs -o json')
+    .argument('<ID>', 'id of the request, from standin logs')
     .option('--expires <duration>', 'how long the link works, such as 1h, 24h or 7d; at most 30d', '24h')
     .option('-n, --namespace <name>', "with --server: the project's namespace")
     .option('-p, --project <name>', "with --server: the request's project")
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    ['Create a link that works for a day', `share ${EXAMPLE_ID}`],
+    ['Create a link that works for a week', `share ${EXAMPLE_ID} --expires 7d`],
+  );
   withServer(command).action(async (id: string, raw: unknown) => {
     const { expires: expiresIn, output, ...options } = optionsSchema.parse(raw);
     const { createShare } = await import('./create-share.ts');

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { drainSpool, reportDrained, type Drained } from '@standin/gateway';
 import { openLogStore } from '@standin/logstore';
-import type { ClickHouseOptions } from '../clickhouse-options.ts';
+import { logStoreAddress, type ClickHouseOptions } from '../clickhouse-options.ts';
 import { PlainError, refusal } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stderrLogger } from '../stderr-logger.ts';
@@ -25,9 +25,8 @@ export interface DrainOptions extends ClickHouseOptions {
  * of `expectEmpty` is not met.
  */
 export const drain = async (dir: string, options: DrainOptions): Promise<void> => {
-  const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database, cluster } = options;
   const logger = stderrLogger();
-  const sink = openLogStore({ url, username, password, database, cluster, logger });
+  const sink = openLogStore({ ...logStoreAddress(options), logger });
   const stop = awaitStop();
   const { operatorUrls, operatorTls: tlsDir } = options;
   const operator = operatorUrls === undefined ? undefined : { urls: operatorUrls.split(','), tlsDir };

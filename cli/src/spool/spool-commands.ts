@@ -5,6 +5,7 @@ import type { Quarantined } from '@standin/gateway';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
+import { withExamples } from '../examples.ts';
 import { PlainError, refusal } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
 
@@ -34,6 +35,10 @@ export const addSpoolCommands = (program: Command): void => {
     .command('drain')
     .description('deliver the unsent rows on the volume of a gateway that is no longer running, then exit')
     .argument(DIR, DIR_TEXT);
+  withExamples(drain, [
+    'Deliver what is left on the volume of a gateway that was removed',
+    'drain /var/lib/standin/spool --clickhouse-url http://clickhouse:8123',
+  ]);
   addClickHouseOptions(drain)
     .option(
       '--quiet-seconds <n>',
@@ -55,7 +60,7 @@ export const addSpoolCommands = (program: Command): void => {
         .default('/etc/standin/stream-tls'),
     )
     .action(async (dir: string, raw: unknown) => (await import('./drain.ts')).drain(dir, drainSchema.parse(raw)));
-  program
+  const quarantine = program
     .command('quarantine')
     .description('show rows and files that cannot be delivered; exit 1 if there are any')
     .argument(DIR, DIR_TEXT)
@@ -63,8 +68,10 @@ export const addSpoolCommands = (program: Command): void => {
       new Option('-o, --output <format>', 'output format; json prints one full entry per line')
         .choices(['text', 'json'])
         .default('text'),
-    )
-    .action((dir: string, raw: unknown) => showQuarantine(dir, quarantineSchema.parse(raw).output));
+    );
+  withExamples(quarantine, ['Show what standin dev could not deliver', 'quarantine .standin/gateway/spool']).action(
+    (dir: string, raw: unknown) => showQuarantine(dir, quarantineSchema.parse(raw).output),
+  );
 };
 
 /**

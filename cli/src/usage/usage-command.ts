@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { withExamples } from '../examples.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 
 const optionsSchema = z.object({
@@ -21,6 +22,11 @@ export const addUsageCommand = (program: Command): void => {
         .default('text'),
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    ['The usage of the only account', 'usage'],
+    ['The usage of each day, as JSON', 'usage main -n team-a -o json'],
+  );
   withServer(command).action(async (account: string | undefined, raw: unknown) => {
     const options = optionsSchema.parse(raw);
     const { openApi } = await import('../server/connect.ts');

@@ -2,6 +2,7 @@ import process from 'node:process';
 import type { ManifestFinding } from '@standin/operator';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { withExamples } from '../examples.ts';
 import { stdout } from '../terminal.ts';
 import { readManifests } from './read-manifests.ts';
 
@@ -12,7 +13,7 @@ const optionsSchema = z.object({
 });
 
 export const addValidateCommand = (program: Command): void => {
-  program
+  const command = program
     .command('validate')
     .description('validate manifests without a cluster, as the API server and the operator would; exit 1 on errors')
     .argument('<FILE...>', 'manifest files or directories; - reads standard input')
@@ -22,19 +23,23 @@ export const addValidateCommand = (program: Command): void => {
       new Option('-o, --output <format>', 'output format; json prints one finding per line')
         .choices(['text', 'json'])
         .default('text'),
-    )
-    .action(async (paths: string[], raw: unknown) => {
-      const options = optionsSchema.parse(raw);
-      const { operatorSettings, translateSettings, validateManifests } = await import('@standin/operator');
-      const files = await readManifests(paths);
-      const settings = operatorSettings.parse({ egress: { allowPrivate: options.allowPrivateUpstreams } });
-      const findings = validateManifests(files, translateSettings(settings), {
-        missingReferences: options.partial ? 'warning' : 'error',
-      });
-      if (options.output === 'json') for (const finding of findings) stdout.json(finding);
-      else for (const line of formatFindings(findings, files.length)) stdout.line(line);
-      if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
+    );
+  withExamples(
+    command,
+    ['Validate all manifests in a directory', 'validate standin'],
+    ['Validate rendered manifests whose account is in the cluster', 'validate --partial -'],
+  ).action(async (paths: string[], raw: unknown) => {
+    const options = optionsSchema.parse(raw);
+    const { operatorSettings, translateSettings, validateManifests } = await import('@standin/operator');
+    const files = await readManifests(paths);
+    const settings = operatorSettings.parse({ egress: { allowPrivate: options.allowPrivateUpstreams } });
+    const findings = validateManifests(files, translateSettings(settings), {
+      missingReferences: options.partial ? 'warning' : 'error',
     });
+    if (options.output === 'json') for (const finding of findings) stdout.json(finding);
+    else for (const line of formatFindings(findings, files.length)) stdout.line(line);
+    if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
+  });
 };
 
 /** Returns lines such as `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary. */

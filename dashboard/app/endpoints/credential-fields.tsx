@@ -1,8 +1,11 @@
 import { HMAC_ALGORITHMS, HMAC_ENCODINGS, SIGNATURE_SCHEMES } from '@standin/contract';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { Field } from '../ui/field.tsx';
+import type { DisallowingAccount } from '../../src/accounts/accounts.ts';
 import { Input, Select } from '../ui/input.tsx';
+import { Notice } from '../ui/notice.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
-import { credentialName, type CredentialField } from './credential-values.ts';
+import { credentialName, GITLAB_HEADER, type CredentialField } from './credential-values.ts';
 import type { FieldsProps } from './mock-fields.tsx';
 import { SCHEMES } from './schemes.ts';
 
@@ -38,12 +41,16 @@ const bind = ({ values: { credential }, errorsOf }: FieldsProps) => ({
   errors: (field: CredentialField) => errorsOf(credentialName(field)),
 });
 
+export interface CredentialFieldsProps extends FieldsProps {
+  readonly disallowing: DisallowingAccount | undefined;
+}
+
 /** Fields for what authenticates requests. Only those for the selected scheme are shown, even without scripts. */
-export const CredentialFields = (props: FieldsProps) => {
-  const { values, errorsOf } = props;
+export const CredentialFields = (props: CredentialFieldsProps) => {
+  const { values, errorsOf, disallowing } = props;
   const { text, errors } = bind(props);
   return (
-    <>
+    <div id="credential" className="flex scroll-mt-16 flex-col gap-4">
       <RadioCards
         legend="Authentication"
         name={credentialName('type')}
@@ -52,6 +59,7 @@ export const CredentialFields = (props: FieldsProps) => {
         errors={[...errors('type'), ...errorsOf('spec.credential'), ...errorsOf('spec.credential.signature')]}
       />
       <div data-credential className="flex flex-col gap-4">
+        {disallowing !== undefined && <Disallowed {...disallowing} />}
         <Field label="Scheme" errors={errors('signature.scheme')}>
           <Select name={credentialName('signature.scheme')} defaultValue={values.credential['signature.scheme']}>
             {SIGNATURE_SCHEMES.map((scheme) => (
@@ -80,13 +88,30 @@ export const CredentialFields = (props: FieldsProps) => {
         <HmacFields {...props} />
         <div data-scheme="Token">
           <Field label="Header" errors={errors('signature.token.header')}>
-            <Input {...text('signature.token.header', 'x-gitlab-token')} />
+            <Input {...text('signature.token.header', GITLAB_HEADER)} />
           </Field>
         </div>
       </div>
-    </>
+    </div>
   );
 };
+
+/** Says how to allow signatures. */
+const Disallowed = ({ account, command }: DisallowingAccount) => (
+  <Notice look="locked">
+    Account <code>{account}</code> does not allow signatures. Until it does, the endpoint is not served.{' '}
+    {command === undefined ? (
+      <>
+        In the manifest of the Account, add <code>signatures: Allowed</code> to <code>spec</code>.
+      </>
+    ) : (
+      <span className="flex items-start gap-1">
+        <code className="min-w-0 flex-1 break-all">{command}</code>
+        <CopyButton text={command} label="Copy command" className="-my-1" />
+      </span>
+    )}
+  </Notice>
+);
 
 const SecretFields = (props: FieldsProps) => {
   const { text, errors } = bind(props);

@@ -1,4 +1,4 @@
-import { isRecord, LIMITS, TIMESTAMP_SCHEMES } from '@standin/contract';
+import { isRecord, LIMITS, SIGNATURE_SCHEMES, TIMESTAMP_SCHEMES } from '@standin/contract';
 import { textOf } from './condition-values.ts';
 import type { FormReader } from './form-reader.ts';
 
@@ -27,7 +27,17 @@ export type CredentialValues = Readonly<Record<CredentialField, string>>;
 const fromFields = (read: (field: CredentialField) => string): CredentialValues =>
   Object.fromEntries(FIELDS.map((field) => [field, read(field)])) as CredentialValues;
 
+export const GITLAB_HEADER = 'x-gitlab-token';
+
 export const NO_CREDENTIAL: CredentialValues = { ...fromFields(() => ''), 'signature.scheme': 'GitHub' };
+
+/** Returns the values with a scheme selected, as a link demands, unless they have a credential. Of the senders that links are for, only GitLab sends a token. */
+export const withScheme = (values: CredentialValues, demanded: string | null): CredentialValues => {
+  const scheme = SIGNATURE_SCHEMES.find((known) => known === demanded);
+  if (scheme === undefined || values.type !== '') return values;
+  const header = scheme === 'Token' ? GITLAB_HEADER : '';
+  return { ...values, type: 'Signature', 'signature.scheme': scheme, 'signature.token.header': header };
+};
 
 /** Returns the name of a form field. */
 export const credentialName = (field: CredentialField): string => `${CREDENTIAL}.${field}`;

@@ -1,4 +1,5 @@
 import { useCallback, useRef, useState, type ReactNode } from 'react';
+import type { DisallowingAccount } from '../../src/accounts/accounts.ts';
 import type { FormErrors } from '../ui/form-errors.ts';
 import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
@@ -24,6 +25,8 @@ export interface EndpointFormProps {
   readonly previewUrl: string;
   /** The URL of the project, which all URLs of its endpoints start with. Undefined if the operator has not accepted the project. */
   readonly projectUrl: string | undefined;
+  /** The account, if it is known not to allow signatures. */
+  readonly disallowing: DisallowingAccount | undefined;
   readonly existing?: {
     readonly endpoint: string;
     readonly generation: number;
@@ -101,7 +104,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
           slug={slug}
           projectUrl={projectUrl}
         />
-        <CredentialFields values={values} errorsOf={errorsOf} />
+        <CredentialFields values={values} errorsOf={errorsOf} disallowing={props.disallowing} />
         <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} />
         <RadioCards
           legend="Default response"

@@ -11,6 +11,7 @@ import {
   readCredential,
   toCredential,
   type CredentialValues,
+  withScheme,
 } from './credential-values.ts';
 import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
 import { formReader, readRows, type RowValues } from './form-reader.ts';
@@ -228,4 +229,10 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
     'spec.forward.serviceRef.scheme': text(forward?.serviceRef?.scheme),
     'spec.forward.timeout': text(forward?.timeout),
   };
+};
+
+/** Returns the values with the credential that the URL of a form demands (`scheme`), or the same values. */
+export const presetOf = (values: EndpointValues, { searchParams }: URL): EndpointValues => {
+  const credential = withScheme(values.credential, searchParams.get('scheme'));
+  return credential === values.credential ? values : { ...values, credential };
 };

@@ -16,7 +16,7 @@ import { formatJson } from '../../src/captured/format-json.ts';
 import { HexView } from './hex-view.tsx';
 import { PairList, PAIRS_SHOWN_MAX } from './pair-list.tsx';
 import { PartsView } from './parts-view.tsx';
-import { SectionHeading } from './section-heading.tsx';
+import { SectionHeading, useSectionLabel } from './section-heading.tsx';
 
 const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
   pretty: 'Pretty',
@@ -27,8 +27,8 @@ const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
   hex: 'Hex',
 };
 
-/** The URL parameter that selects the body view. */
-export const BODY_PARAM = 'body';
+/** The URL parameters that select the views of the bodies. */
+const VIEW_PARAMS: Readonly<Record<BodyPart, string>> = { request: 'body', response: 'response-body' };
 
 export interface BodySectionProps {
   readonly exchange: RequestName;
@@ -40,10 +40,10 @@ export interface BodySectionProps {
 export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   const [params] = useSearchParams();
   const views = useMemo(() => bodyViewsOf(body), [body]);
-  const view = views.find((name) => name === params.get(BODY_PARAM)) ?? views[0];
+  const view = views.find((name) => name === params.get(VIEW_PARAMS[part])) ?? views[0];
   const text = useMemo(() => bodyText(body), [body]);
   return (
-    <section aria-labelledby={`${part}-body`} className="flex flex-col gap-1.5">
+    <section aria-labelledby={useSectionLabel(`${part}-body`)} className="flex flex-col gap-1.5">
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <SectionHeading id={`${part}-body`}>
           Body <span className="font-normal text-muted">{body.bytes === 0 ? 'empty' : formatBytes(body.bytes)}</span>
@@ -51,7 +51,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
         <SizeBadges body={body} />
         {view !== undefined && (
           <div className="ml-auto flex flex-wrap items-center gap-1">
-            <ViewLinks views={views} current={view} />
+            <ViewLinks part={part} views={views} current={view} />
             {text !== undefined && body.bytesShown === body.bytesCaptured && (
               <CopyButton text={text} label={`Copy ${part} body`} />
             )}
@@ -91,15 +91,21 @@ const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly b
   </>
 );
 
-const ViewLinks = ({ views, current }: { readonly views: readonly BodyViewName[]; readonly current: BodyViewName }) => {
+interface ViewLinksProps {
+  readonly part: BodyPart;
+  readonly views: readonly BodyViewName[];
+  readonly current: BodyViewName;
+}
+
+const ViewLinks = ({ part, views, current }: ViewLinksProps) => {
   const [params] = useSearchParams();
   const linkTo = (view: BodyViewName): string => {
     const next = new URLSearchParams(params);
-    next.set(BODY_PARAM, view);
+    next.set(VIEW_PARAMS[part], view);
     return `?${next.toString()}`;
   };
   return (
-    <nav aria-label="Body view" className="flex rounded border border-line">
+    <nav aria-label={`View of the ${part} body`} className="flex rounded border border-line">
       {views.map((view) => (
         <Link
           key={view}

@@ -1,13 +1,15 @@
 import { wireText } from '@standin/exchange/formats';
 import { formatDuration } from '../requests/traffic-row.ts';
+import { usePreferences } from '../shell/preferences.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
+import { Time } from '../ui/time.tsx';
 import type { ExchangeView } from './exchange-view.ts';
 
 /** Returns the path and query without the project's URI: `/hooks/orders?x=1`. */
 export const exchangeTarget = ({ path, query }: Pick<ExchangeView, 'path' | 'query'>): string =>
   wireText(query === '' ? path : `${path}?${query}`).text;
 
-/** Shows an exchange's method and target as a heading, and below them its status, duration and HTTP version. */
+/** Shows an exchange's method and target as a heading, and below them its status, time, duration and HTTP version. */
 export const ExchangeTitle = ({
   view,
   level: Heading,
@@ -24,6 +26,7 @@ export const ExchangeTitle = ({
     </Heading>
     <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-small text-muted">
       <StatusBadge status={view.status} />
+      <Time at={view.receivedAt} zone={usePreferences().time} />
       {view.status !== 0 && <span className="tabular-nums">{formatDuration(view.durationMs)}</span>}
       <span>HTTP/{view.request.httpVersion}</span>
       {view.responseName !== '' && (

@@ -38,8 +38,10 @@ interface RequestView extends MessageView {
 export interface ExchangeView extends Omit<LogEntry, 'request' | 'response'> {
   readonly request: RequestView;
   readonly response: MessageView;
-  /** The number of deliveries with the same id that this endpoint accepted before. 0 if there is no id. */
-  readonly earlierDeliveries: number;
+  /** The deliveries with the same id that this endpoint accepted before. Undefined if there are none, or there is no id. */
+  readonly earlier: { readonly count: number; readonly first: Pick<LogEntry, 'id' | 'receivedAt'> } | undefined;
+  /** Whether the response can be saved as a mock, as far as that can be said without its bytes. */
+  readonly canBeMock: boolean;
 }
 
 /** Returns the value of the first header with this name, which must be in lower case. The headers may have any case. */

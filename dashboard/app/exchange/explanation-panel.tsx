@@ -158,7 +158,7 @@ const rejectionText = ({ rejection }: RequestExplanation): string =>
 
 const responseText = ({ response, endpoint, unmatched }: RequestExplanation) => {
   if (response !== undefined) return <code>{response}</code>;
-  const action = endpoint?.action === 'Forward' ? 'The upstream' : 'The mock';
+  const action = endpoint?.action === 'Forward' ? 'Forwarded to the upstream' : 'The mock';
   return unmatched.length === 0
     ? `${action}. The endpoint has no other responses.`
     : `${action}, because no response matches.`;

@@ -1,6 +1,7 @@
 import type { EntryPreview, LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
+import { refusalOf } from '../../src/captured/mock-of-answer.ts';
 import { BODY_SHOWN_BYTES_MAX, headerValue, type BodyView, type ExchangeView } from './exchange-view.ts';
 
 const bodyView = (
@@ -15,17 +16,25 @@ const deliveriesWith = (deliveryId: string): Filter => ({
   pattern: [deliveryId],
 });
 
-const countEarlier = async (log: Pick<ProjectLog, 'count'>, entry: LogEntry): Promise<number> => {
+type DeliveryLog = Pick<ProjectLog, 'count' | 'summaries'>;
+
+const findEarlier = async (log: DeliveryLog, entry: LogEntry): Promise<ExchangeView['earlier']> => {
   const { endpoint, deliveryId, receivedAt } = entry;
-  if (deliveryId === '') return 0;
-  return log.count({ endpoint, search: deliveriesWith(deliveryId), until: new Date(receivedAt) });
+  if (deliveryId === '') return undefined;
+  const earlier = { endpoint, search: deliveriesWith(deliveryId), until: new Date(receivedAt) };
+  const [count, [first]] = await Promise.all([
+    log.count(earlier),
+    log.summaries({ ...earlier, order: 'oldest-first', limit: 1 }),
+  ]);
+  return first && { count, first: { id: first.id, receivedAt: first.receivedAt } };
 };
 
-const toExchangeView = ({ entry, ...sizes }: EntryPreview, earlierDeliveries: number): ExchangeView => {
+const toExchangeView = ({ entry, ...sizes }: EntryPreview, earlier: ExchangeView['earlier']): ExchangeView => {
   const { request, response, ...rest } = entry;
   return {
     ...rest,
-    earlierDeliveries,
+    earlier,
+    canBeMock: refusalOf(entry) === undefined && !entry.response.truncated,
     request: {
       target: request.target,
       httpVersion: request.httpVersion,
@@ -54,9 +63,9 @@ const toExchangeView = ({ entry, ...sizes }: EntryPreview, earlierDeliveries: nu
  * with a `LogStoreError` if the log is unavailable.
  */
 export const loadExchange = async (
-  log: Pick<ProjectLog, 'preview' | 'count'>,
+  log: DeliveryLog & Pick<ProjectLog, 'preview'>,
   id: string,
 ): Promise<ExchangeView | undefined> => {
   const preview = await log.preview(id, BODY_SHOWN_BYTES_MAX);
-  return preview && toExchangeView(preview, await countEarlier(log, preview.entry));
+  return preview && toExchangeView(preview, await findEarlier(log, preview.entry));
 };

@@ -7,38 +7,41 @@ import { mediaType } from './body-views.ts';
 import type { ExchangeView } from './exchange-view.ts';
 import { formatDuration } from '../requests/traffic-row.ts';
 import { ExplanationPanel } from './explanation-panel.tsx';
+import { LongValue } from './long-value.tsx';
+import { HeaderList } from './header-list.tsx';
 import { PairList } from './pair-list.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 
 /** Shows the response to the caller, if one was recorded, and where the response came from. */
 export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   <>
-    <Reason view={view} exchange={exchange} />
-    <ExplanationPanel exchange={exchange} />
+    <Failures view={view} />
     {view.status !== 0 && (
       <>
-        <PairList title="Headers" pairs={view.response.headers} />
         <BodySection exchange={exchange} part="response" body={view.response.body} />
+        <HeaderList headers={view.response.headers} />
         {view.response.trailers.length > 0 && <PairList title="Trailers" pairs={view.response.trailers} />}
       </>
     )}
+    <Source view={view} exchange={exchange} />
+    <ExplanationPanel exchange={exchange} />
   </>
 );
 
-/** Returns the error code (docs/errors.md) from the gateway's response to an upstream failure. */
+/** Returns the error code (docs/reference/errors.md) from the gateway's response to an upstream failure, if the body was captured. */
 const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
   if (outcome !== 'upstream_failed' && outcome !== 'upstream_timeout') return undefined;
   if (mediaType(body.contentType) !== 'application/problem+json') return undefined;
   return Object.keys(UPSTREAM_FAILURES).find((code) => body.body.includes(`"code":"${code}"`));
 };
 
-interface ResponderProps extends ExchangeTabProps {
-  /** See `failureCode`. */
-  readonly code: string | undefined;
-}
+/** Returns whether the upstream sent the response, or at least its beginning. Otherwise, the gateway sent an error instead. */
+const isOfUpstream = (view: ExchangeView): boolean =>
+  view.outcome === 'forwarded' || (view.upstreamFirstByteMs > 0 && failureCode(view) === undefined);
 
 /** Names the part of the endpoint that responded, before the name of the endpoint. A response links to the requests that it answered. */
-const Responder = ({ view: { outcome, responseName, endpoint }, exchange, code }: ResponderProps) => {
+const Responder = ({ view, exchange }: ExchangeTabProps) => {
+  const { outcome, status, responseName, endpoint } = view;
   if (responseName !== '') {
     const to = paths.traffic(exchange, { q: `endpoint:${endpoint} answer:${responseName}` });
     return (
@@ -53,15 +56,15 @@ const Responder = ({ view: { outcome, responseName, endpoint }, exchange, code }
   }
   if (outcome === 'mocked' || outcome === 'template_failed') return 'Mock for';
   if (outcome === 'fallback') return 'Fallback of';
-  return code === undefined ? 'Upstream of' : 'Gateway, instead of the upstream of';
+  return status === 0 || isOfUpstream(view) ? 'Upstream of' : 'Gateway, instead of the upstream of';
 };
 
-const Reason = ({ view, exchange }: ExchangeTabProps) => {
-  const { outcome, status, endpoint, endpointGeneration, gateway, upstreamUrl, upstreamError } = view;
-  const { delayMs, templateError } = view;
+/** Says what went wrong, if anything did. */
+const Failures = ({ view }: Pick<ExchangeTabProps, 'view'>) => {
+  const { outcome, upstreamError, templateError } = view;
   const code = failureCode(view);
   return (
-    <section aria-label="Source of this response" className="flex flex-col gap-2">
+    <>
       {outcome === 'response_unknown' && (
         <Notice look="bad">
           The gateway stopped before it recorded the response. The upstream may have received the request, and the
@@ -84,10 +87,18 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
           A template of the response could not be rendered: <bdi>{templateError}</bdi>
         </Notice>
       )}
+    </>
+  );
+};
+
+const Source = ({ view, exchange }: ExchangeTabProps) => {
+  const { status, endpoint, endpointGeneration, gateway, upstreamUrl, delayMs } = view;
+  return (
+    <section aria-label="Source of this response">
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
         <dt>{status === 0 ? 'Destination' : 'Responder'}</dt>
         <dd>
-          <Responder view={view} exchange={exchange} code={code} />{' '}
+          <Responder view={view} exchange={exchange} />{' '}
           <Link to={paths.endpoint({ ...exchange, endpoint })} className="font-mono text-accent hover:underline">
             {endpoint}
           </Link>{' '}
@@ -103,7 +114,9 @@ const Reason = ({ view, exchange }: ExchangeTabProps) => {
           <>
             <dt>Upstream URL</dt>
             <dd className="font-mono break-all">
-              <bdi>{upstreamUrl}</bdi>
+              <LongValue label="Upstream URL" length={upstreamUrl.length}>
+                <bdi>{upstreamUrl}</bdi>
+              </LongValue>
             </dd>
           </>
         )}

@@ -6,6 +6,12 @@ import { createContext, useContext, type ReactNode } from 'react';
  */
 export const SectionLevel = createContext<'h2' | 'h3'>('h3');
 
+/** The id of the heading of a column, if there are several. It makes the names of their sections different for screen readers. */
+export const SectionColumn = createContext('');
+
+/** Returns `aria-labelledby` for a section with this heading. */
+export const useSectionLabel = (id: string): string => `${useContext(SectionColumn)} ${id}`.trim();
+
 export interface SectionHeadingProps {
   readonly id: string;
   readonly children: ReactNode;

@@ -5,10 +5,12 @@ import { useInitialFocus } from '../ui/initial-focus.ts';
 import { Form } from '../remix.ts';
 import { MethodName } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
+import { CodeEditor } from '../ui/code-editor.tsx';
 import { ErrorSummary } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input, Select, Textarea } from '../ui/input.tsx';
 import { Notice } from '../ui/notice.tsx';
+import { headerValue } from '../exchange/exchange-view.ts';
 import { HeaderChanges } from './header-changes.tsx';
 import {
   areHeadersEdited,
@@ -26,6 +28,8 @@ export interface ReplayFormProps {
   readonly errors: FormErrors | undefined;
   /** The endpoint's upstream. Undefined if the endpoint does not forward. */
   readonly upstream: string | undefined;
+  /** Whether the body gets the initial focus, instead of the button that sends. */
+  readonly isBodyFocused: boolean;
   readonly isSending: boolean;
   /** Content next to the submit button. */
   readonly children: ReactNode;
@@ -75,11 +79,11 @@ const Original = ({ captured }: { readonly captured: CapturedView }) => (
   </section>
 );
 
-interface EditedProps extends Pick<ReplayFormProps, 'captured' | 'values'> {
+interface EditedProps extends Pick<ReplayFormProps, 'captured' | 'values' | 'isBodyFocused'> {
   readonly errorsOf: (name: keyof ReplayValues) => readonly string[];
 }
 
-const Edited = ({ captured, values, errorsOf }: EditedProps) => (
+const Edited = ({ captured, values, isBodyFocused, errorsOf }: EditedProps) => (
   <section aria-labelledby="edited" className="flex min-w-0 flex-col gap-3">
     <h2 id="edited" className="text-h2">
       Replay
@@ -112,7 +116,14 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
     ) : (
       <>
         <Field label="Body" errors={errorsOf('spec.edit.body')}>
-          <Textarea name="spec.edit.body" rows={BODY_ROWS} defaultValue={values['spec.edit.body']} />
+          <CodeEditor
+            name="spec.edit.body"
+            label="Body"
+            language={isJsonBody(captured) ? 'json' : 'text'}
+            rows={BODY_ROWS}
+            defaultValue={values['spec.edit.body']}
+            isFocused={isBodyFocused}
+          />
         </Field>
         <Field label="Body encoding" errors={errorsOf('spec.edit.bodyEncoding')} className="max-w-48">
           <Select name="spec.edit.bodyEncoding" defaultValue={values['spec.edit.bodyEncoding']}>
@@ -125,10 +136,15 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
   </section>
 );
 
+/** JSON often has a different media type. For example, curl -d declares a form. */
+const isJsonBody = ({ headers, body = '' }: CapturedView): boolean =>
+  /^\s*[[{]/.test(body) || /[/+]json\b/i.test(headerValue(headers, 'content-type') ?? '');
+
 const toTarget = (kind: unknown): ReplayTarget => REPLAY_TARGETS.find((known) => known === kind) ?? 'Endpoint';
 
 /** A form with the captured request, its edited copy, the target and the header changes. */
-export const ReplayForm = ({ captured, values, errors, upstream, isSending, children }: ReplayFormProps) => {
+export const ReplayForm = (props: ReplayFormProps) => {
+  const { captured, values, errors, upstream, isBodyFocused, isSending, children } = props;
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
   const send = useInitialFocus<HTMLButtonElement>();
   const errorsOf = (name: string): readonly string[] => errors?.fields[name] ?? [];
@@ -157,7 +173,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
       />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
         <Original captured={captured} />
-        <Edited captured={captured} values={values} errorsOf={errorsOf} />
+        <Edited {...{ captured, values, isBodyFocused, errorsOf }} />
       </div>
       <section aria-labelledby="header-changes" className="flex flex-col gap-2">
         <h2 id="header-changes" className="text-h2">

@@ -1,12 +1,13 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { getProject } from '../../src/projects/projects.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
-import { valuesOf } from '../endpoints/endpoint-values.ts';
+import { presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { noticeCookie } from '../ui/flash.ts';
-import { manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
+import { desiredOf, manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import { ownerOf } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
@@ -17,16 +18,22 @@ import { useOpened } from '../ui/use-opened.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
   const object = await getEndpoint(backend, names);
   // A GitOps tool manages the endpoint, so it cannot be edited here. The overview shows the reason.
   if (ownerOf(object) !== undefined) throw redirect(paths.endpoint(names));
-  const { url } = projectStatus(await getProject(backend, names));
+  const project = await getProject(backend, names);
+  const saved = valuesOf(names.endpoint, object.spec);
+  const values = presetOf(saved, new URL(request.url));
+  const { metadata, spec } = desiredOf(object);
   return {
-    ...{ params: names, projectUrl: url, generation: object.metadata.generation },
-    values: valuesOf(names.endpoint, object.spec),
-    yaml: objectYaml(object, backend.mode),
+    ...{ params: names, projectUrl: projectStatus(project).url, generation: object.metadata.generation, values },
+    disallowing: await disallowingAccount(backend, project),
+    yaml:
+      values === saved
+        ? objectYaml(object, backend.mode)
+        : manifestYaml(toEndpoint(values, { ...names, metadata, spec }), backend.mode),
   };
 };
 
@@ -68,6 +75,7 @@ const EditEndpoint = () => {
         yaml={refused?.yaml ?? opened.yaml}
         previewUrl={paths.previewEndpoint(params)}
         projectUrl={loaded.projectUrl}
+        disallowing={loaded.disallowing}
         existing={{
           endpoint: params.endpoint,
           generation: opened.generation,

@@ -5,9 +5,10 @@ import { slugForPath } from '../../src/endpoints/guess-slug.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { noticeCookie } from '../ui/flash.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
+import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { getProject } from '../../src/projects/projects.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
-import { EMPTY_ENDPOINT, toEndpoint } from '../endpoints/endpoint-values.ts';
+import { EMPTY_ENDPOINT, presetOf, toEndpoint } from '../endpoints/endpoint-values.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { projectParams } from './params.server.ts';
@@ -20,6 +21,9 @@ export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
 
 /** The initial values for a project's first endpoint, so that one click creates an endpoint to call. */
 const HELLO = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Hello', 'spec.slug': '/hello' };
+
+/** The initial values for an endpoint that accepts signatures. */
+const WEBHOOK = { ...EMPTY_ENDPOINT, 'spec.method': 'POST' };
 
 /** Returns the values for a captured request's path. Redirects to the endpoint that has exactly this path, if there is one. */
 const valuesForPath = (endpoints: readonly ResourceObject[], names: ProjectName, query: URLSearchParams) => {
@@ -35,12 +39,19 @@ const valuesForPath = (endpoints: readonly ResourceObject[], names: ProjectName,
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
-  const { url } = projectStatus(await getProject(backend, names));
+  const project = await getProject(backend, names);
   const endpoints = await listEndpoints(backend, names);
-  const query = new URL(request.url).searchParams;
-  const empty = endpoints.length === 0 ? HELLO : EMPTY_ENDPOINT;
-  const values = query.has('path') ? valuesForPath(endpoints, names, query) : empty;
-  return { params: names, projectUrl: url, values, yaml: manifestYaml(toEndpoint(values, names), backend.mode) };
+  const url = new URL(request.url);
+  const empty = url.searchParams.has('scheme') ? WEBHOOK : endpoints.length === 0 ? HELLO : EMPTY_ENDPOINT;
+  const values = presetOf(
+    url.searchParams.has('path') ? valuesForPath(endpoints, names, url.searchParams) : empty,
+    url,
+  );
+  return {
+    ...{ params: names, projectUrl: projectStatus(project).url, values },
+    disallowing: await disallowingAccount(backend, project),
+    yaml: manifestYaml(toEndpoint(values, names), backend.mode),
+  };
 };
 
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
@@ -55,7 +66,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 };
 
 const NewEndpoint = () => {
-  const { params, projectUrl, values, yaml } = useLoaderData<typeof loader>();
+  const { params, projectUrl, disallowing, values, yaml } = useLoaderData<typeof loader>();
   const refused = useLastActionData<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   return (
@@ -67,6 +78,7 @@ const NewEndpoint = () => {
         yaml={refused?.yaml ?? yaml}
         previewUrl={paths.previewEndpoint(params)}
         projectUrl={projectUrl}
+        disallowing={disallowing}
         isSaving={isSaving}
       >
         <Link to={paths.endpoints(params)} className={buttonClass('ghost')}>

@@ -63,6 +63,13 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   });
 };
 
+const NAMES_SHOWN_MAX = 5;
+
+const shortList = (names: readonly string[]): string =>
+  names.length <= NAMES_SHOWN_MAX
+    ? listText(names)
+    : listText([...names.slice(0, NAMES_SHOWN_MAX), `${names.length - NAMES_SHOWN_MAX} more`]);
+
 interface SummaryProps {
   readonly options: MockOptions;
   readonly keepsUpstream: boolean;
@@ -127,6 +134,14 @@ const MockOfExchange = () => {
         <>
           {draft.obstacle !== undefined && <Notice look="locked">{draft.obstacle}</Notice>}
           <Summary {...draft} options={options} keepsUpstream={keepsUpstream} />
+          {draft.credentials.length > 0 && (
+            <Notice look="bad">
+              This response seems to contain credentials:{' '}
+              <bdi className="break-all">{shortList(draft.credentials)}</bdi>. The manifest will contain them, and all
+              callers will receive them. Unless they are test data, remove them from the endpoint after you save, or do
+              not save this response.
+            </Notice>
+          )}
           <div className="flex flex-col gap-1">
             <div className="flex items-center justify-between">
               <h2 className="font-medium">Manifest changes</h2>

@@ -18,7 +18,8 @@ export const meta: MetaFunction = () => [{ title: 'Replay request · Standin' }]
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
-  const like = new URL(request.url).searchParams.get('like');
+  const { searchParams } = new URL(request.url);
+  const like = searchParams.get('like');
   const row = await readRow(backend, names);
   const captured = toCapturedView(row);
   const earlier = like === null ? undefined : replaySpec(await getReplay(backend, { ...names, replay: like }));
@@ -27,6 +28,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     captured,
     values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
     upstream: await upstreamOf(backend, row),
+    isBodyFocused: searchParams.get('focus') === 'body',
   };
 };
 
@@ -45,7 +47,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 };
 
 const ReplayExchange = () => {
-  const { params, captured, values, upstream } = useLoaderData<typeof loader>();
+  const { params, captured, values, upstream, isBodyFocused } = useLoaderData<typeof loader>();
   const refused = useLastActionData<typeof action>();
   const isSending = useNavigation().formMethod === 'POST';
   const navigate = useNavigate();
@@ -65,6 +67,7 @@ const ReplayExchange = () => {
         values={refused?.values ?? values}
         errors={refused?.errors}
         upstream={upstream}
+        isBodyFocused={isBodyFocused}
         isSending={isSending}
       >
         <Link to={back} className={buttonClass('ghost')}>

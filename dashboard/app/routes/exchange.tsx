@@ -17,15 +17,25 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return { params: names, view: await readExchange(backend, names, loadExchange) };
 };
 
-/** Skips the reload when only the query changes. The query selects the tab and the body view, and captured data does not change. */
-export const shouldRevalidate: ShouldRevalidateFunction = ({ currentUrl, nextUrl, defaultShouldRevalidate }) =>
-  currentUrl.pathname === nextUrl.pathname && currentUrl.search !== nextUrl.search ? false : defaultShouldRevalidate;
+/**
+ * Skips the reload when only the query changes, or after a form such as a preference. The query selects the tab and the body views,
+ * and captured data does not change.
+ */
+export const shouldRevalidate: ShouldRevalidateFunction = ({
+  currentUrl,
+  nextUrl,
+  formMethod,
+  defaultShouldRevalidate,
+}) => {
+  const isSame = currentUrl.pathname === nextUrl.pathname;
+  return isSame && (currentUrl.search !== nextUrl.search || formMethod !== undefined) ? false : defaultShouldRevalidate;
+};
 
 const Exchange = () => {
   const { params, view } = useLoaderData<typeof loader>();
   const [search] = useSearchParams();
   return (
-    <div className="mx-auto flex w-full max-w-6xl flex-col gap-2 px-4 py-4">
+    <div className="mx-auto flex w-full max-w-6xl flex-col gap-2 px-4 min-[1600px]:max-w-[112rem] py-4">
       <Link
         to={paths.traffic(params)}
         className="-ml-1 inline-flex items-center gap-0.5 self-start rounded pr-1 text-small text-muted hover:text-text"

@@ -1,16 +1,19 @@
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { paths } from '../paths.ts';
-import { useNavigate } from '../remix.ts';
+import { useNavigate, useSubmit } from '../remix.ts';
 import { useRegisteredShortcuts } from './shortcuts.ts';
 import { Kbd } from '../ui/kbd.tsx';
+import { THEMES, usePreferenceChange } from './preferences-menu.tsx';
 import { useNavigationTargets } from './navigation-targets.ts';
 
 export interface CommandPaletteProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly current: { readonly namespace: string; readonly project: string } | undefined;
+  /** False in local mode, which has no users. */
+  readonly isSignedIn: boolean;
 }
 
 const ITEM =
@@ -18,10 +21,45 @@ const ITEM =
 const GROUP =
   '[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:text-small [&_[cmdk-group-heading]]:text-muted';
 
-/** Finds projects, endpoints of the current project, and actions on the open page. */
-export const CommandPalette = ({ open, onOpenChange, current }: CommandPaletteProps) => {
+interface PaletteAction {
+  readonly label: string;
+  readonly run: () => void;
+  readonly keys?: string;
+}
+
+/** Returns the actions of the open page, and those that every page has. */
+const useActions = ({ current, isSignedIn }: CommandPaletteProps): readonly PaletteAction[] => {
   const navigate = useNavigate();
-  const actions = useRegisteredShortcuts().filter(({ hidden = false }) => !hidden);
+  const submit = useSubmit();
+  const change = usePreferenceChange();
+  const ofPage: readonly PaletteAction[] = useRegisteredShortcuts().filter(({ hidden = false }) => !hidden);
+  const everywhere: readonly PaletteAction[] = [
+    ...(current === undefined ? [] : [{ label: 'New endpoint', run: () => navigate(paths.newEndpoint(current)) }]),
+    { label: 'New project', run: () => navigate(paths.newProject()) },
+    ...THEMES.map(({ value, label }) => ({ label: `Theme: ${label}`, run: () => change('theme')(value) })),
+    ...(isSignedIn ? [{ label: 'Sign out', run: () => submit(null, { method: 'post', action: paths.logout() }) }] : []),
+  ];
+  return [...ofPage, ...everywhere.filter(({ label }) => ofPage.every((action) => action.label !== label))];
+};
+
+const NO_RESULTS = <Command.Empty className="px-2 py-6 text-center text-muted">No results</Command.Empty>;
+
+/** An item that passes the text on to the search of the Traffic page. No text matches its value, so it is the last item. */
+const SearchItem = ({ q, onSelect }: { readonly q: string; readonly onSelect: () => void }) => (
+  <Command.Group heading="Traffic" forceMount className={GROUP}>
+    <Command.Item forceMount value="→" onSelect={onSelect} className={ITEM}>
+      <span className="shrink-0">Search requests for</span>
+      <code className="truncate">{q}</code>
+    </Command.Item>
+  </Command.Group>
+);
+
+/** Finds projects, endpoints of the current project and actions. Passes other text on to the search of the Traffic page. */
+export const CommandPalette = (props: CommandPaletteProps) => {
+  const { open, onOpenChange, current } = props;
+  const navigate = useNavigate();
+  const actions = useActions(props);
+  const [text, setText] = useState('');
   const { targets, load } = useNavigationTargets(current);
   useEffect(() => {
     if (open) load();
@@ -39,19 +77,21 @@ export const CommandPalette = ({ open, onOpenChange, current }: CommandPalettePr
           aria-describedby={undefined}
           className="fixed top-[12vh] left-1/2 z-50 w-[calc(100vw-24px)] max-w-xl -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised shadow-2xl outline-none"
         >
-          <Radix.Title className="sr-only">Command palette</Radix.Title>
-          <Command label="Command palette" loop>
+          <Radix.Title className="sr-only">Commands</Radix.Title>
+          <Command label="Commands" loop>
             <Command.Input
-              placeholder="Search projects, endpoints and actions…"
+              value={text}
+              onValueChange={setText}
+              placeholder="Find a project, an endpoint or a command…"
               className="h-11 w-full border-b border-line bg-transparent px-3 text-ui outline-none"
             />
             <Command.List label="Results" tabIndex={-1} className="max-h-80 overflow-y-auto p-1">
-              <Command.Empty className="px-2 py-6 text-center text-muted">No results</Command.Empty>
+              {current === undefined && NO_RESULTS}
               <Command.Group heading="Actions" className={GROUP}>
                 {actions.map(({ keys, label, run }) => (
-                  <Command.Item key={keys} value={label} onSelect={choose(run)} className={ITEM}>
+                  <Command.Item key={label} value={label} onSelect={choose(run)} className={ITEM}>
                     {label}
-                    <Kbd>{keys}</Kbd>
+                    {keys !== undefined && <Kbd>{keys}</Kbd>}
                   </Command.Item>
                 ))}
               </Command.Group>
@@ -85,6 +125,9 @@ export const CommandPalette = ({ open, onOpenChange, current }: CommandPalettePr
                   </Command.Item>
                 ))}
               </Command.Group>
+              {current !== undefined && text.trim() !== '' && (
+                <SearchItem q={text.trim()} onSelect={go(paths.traffic(current, { q: text.trim() }))} />
+              )}
             </Command.List>
           </Command>
         </Radix.Content>

@@ -38,8 +38,9 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
       <p className="break-words text-muted">{failure.message}</p>
       {isUnavailable && <p role="status">Retrying every few seconds.</p>}
       <div className="mt-2 flex gap-2">
-        <Button onClick={revalidate}>Try again</Button>
-        <Link to={paths.projects()} className={buttonClass('ghost')}>
+        {/* What does not exist will not exist at a second try either. */}
+        {status !== 404 && <Button onClick={revalidate}>Try again</Button>}
+        <Link to={paths.projects()} className={buttonClass(status === 404 ? 'primary' : 'ghost')}>
           All projects
         </Link>
       </div>

@@ -1,9 +1,9 @@
-import { ArrowRightLeft, CircleHelp, CircleUser, LogOut, Search } from 'lucide-react';
+import { ArrowRightLeft, CircleHelp, CircleUser, LogOut, SquareTerminal } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { paths } from '../paths.ts';
 import type { Preferences } from './preferences.ts';
 import { Link, useNavigate, useSubmit } from '../remix.ts';
-import { useShortcutKeys, useShortcuts } from './shortcuts.ts';
+import { commandKeys, useShortcutKeys, useShortcuts } from './shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
@@ -46,21 +46,23 @@ export interface HeaderProps {
   readonly project: ProjectSwitcherProps | undefined;
   /** The signed-in user. Undefined in local mode. */
   readonly user: string | undefined;
+  /** Whether the browser runs on an Apple device, whose keyboards have ⌘ instead of Ctrl. */
+  readonly isApple: boolean;
 }
 
-/** The command palette and the shortcut help are loaded after the page, because the page can be shown without them. */
+/** The commands and the shortcut help are loaded after the page, because the page can be shown without them. */
 const loadPalette = () => import('./command-palette.tsx');
 const loadHelp = () => import('./shortcut-help.tsx');
 const CommandPalette = lazy(() => loadPalette().then((module) => ({ default: module.CommandPalette })));
 const ShortcutHelp = lazy(() => loadHelp().then((module) => ({ default: module.ShortcutHelp })));
 const AFTER_PAGE_MS = 1_000;
 
-/** Preloads the palette and the help, so that the palette does not miss keys typed right after ⌘K. */
+/** Preloads the commands and the help, so that the commands do not miss keys typed right after ⌘K. */
 const useLoadAfterPage = (): void => {
   useEffect(() => {
     const load = (): Promise<unknown> => Promise.all([loadPalette(), loadHelp()]);
     const timer = setTimeout(() => {
-      // If the preload fails, the palette and the help are loaded when the user opens them.
+      // If the preload fails, the commands and the help are loaded when the user opens them.
       load().catch(() => undefined);
     }, AFTER_PAGE_MS);
     return () => clearTimeout(timer);
@@ -81,7 +83,7 @@ const usePaletteKey = (open: () => void): void => {
   }, [open]);
 };
 
-export const Header = ({ preferences, project, user }: HeaderProps) => {
+export const Header = ({ preferences, project, user, isApple }: HeaderProps) => {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const navigate = useNavigate();
@@ -107,12 +109,12 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
         )}
         <div className="ml-auto flex items-center gap-1">
           <Button className="max-sm:hidden text-muted" onClick={openPalette}>
-            <Search aria-hidden />
-            Search
-            <kbd className="ml-4 text-muted">⌘K</kbd>
+            <SquareTerminal aria-hidden />
+            Commands
+            <kbd className="ml-4 text-muted">{commandKeys(isApple)}</kbd>
           </Button>
-          <IconButton label="Search" className="sm:hidden" onClick={openPalette}>
-            <Search aria-hidden />
+          <IconButton label="Commands" className="sm:hidden" onClick={openPalette}>
+            <SquareTerminal aria-hidden />
           </IconButton>
           <IconButton label="Keyboard shortcuts" onClick={() => setHelp(true)}>
             <CircleHelp aria-hidden />
@@ -123,12 +125,12 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
       </div>
       {palette && (
         <Suspense fallback={null}>
-          <CommandPalette open onOpenChange={setPalette} current={project} />
+          <CommandPalette open onOpenChange={setPalette} current={project} isSignedIn={user !== undefined} />
         </Suspense>
       )}
       {help && (
         <Suspense fallback={null}>
-          <ShortcutHelp open onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} />
+          <ShortcutHelp open onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} isApple={isApple} />
         </Suspense>
       )}
     </header>

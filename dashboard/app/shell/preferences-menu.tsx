@@ -5,7 +5,7 @@ import { useFetcher } from '../remix.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuChoices, MenuSeparator } from '../ui/menu.tsx';
 
-const THEMES = [
+export const THEMES = [
   { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
@@ -23,13 +23,18 @@ const KEYS = [
   { value: 'off', label: 'Off' },
 ];
 
-/** A menu for the preferences. The server stores them in a cookie. The theme changes before the server responds. */
-export const PreferencesMenu = ({ preferences }: { readonly preferences: Preferences }) => {
+/** Returns a function that changes a preference. The server stores it in a cookie. The theme changes before the server responds. */
+export const usePreferenceChange = () => {
   const fetcher = useFetcher();
-  const change = (name: keyof Preferences) => (value: string) => {
+  return (name: keyof Preferences) => (value: string) => {
     if (name === 'theme') document.documentElement.dataset['theme'] = value;
     fetcher.submit({ [name]: value }, { method: 'post', action: paths.preferences() });
   };
+};
+
+/** A menu for the preferences. */
+export const PreferencesMenu = ({ preferences }: { readonly preferences: Preferences }) => {
+  const change = usePreferenceChange();
   return (
     <Menu
       trigger={

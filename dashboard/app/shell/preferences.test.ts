@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { changePreferences, preferencesCookie, readPreferences } from './preferences.ts';
 
-const DEFAULTS = { theme: 'system', time: 'local', keys: 'on', density: 'compact' };
+const DEFAULTS = { theme: 'system', time: 'local', keys: 'on', density: 'compact', headers: 'notable' };
 
 it('the cookie preserves the preferences', () => {
   const chosen = changePreferences(readPreferences(null), new URLSearchParams({ theme: 'dark', keys: 'off' }));
-  expect(chosen).toEqual({ theme: 'dark', time: 'local', keys: 'off', density: 'compact' });
+  expect(chosen).toEqual({ ...DEFAULTS, theme: 'dark', keys: 'off' });
   const [pair = ''] = preferencesCookie(chosen).split(';');
   expect(readPreferences(`other=1; ${pair}; last=2`)).toEqual(chosen);
 });

@@ -8,6 +8,8 @@ export interface Preferences {
   readonly keys: 'on' | 'off';
   /** The row height in long lists. */
   readonly density: 'compact' | 'comfortable';
+  /** The headers that a request and its response show at first. */
+  readonly headers: 'notable' | 'all';
 }
 
 const CHOICES = {
@@ -15,6 +17,7 @@ const CHOICES = {
   time: ['local', 'utc'],
   keys: ['on', 'off'],
   density: ['compact', 'comfortable'],
+  headers: ['notable', 'all'],
 } as const;
 const COOKIE = 'standin-preferences';
 const MAX_AGE_S = 365 * 24 * 3600;
@@ -27,6 +30,7 @@ const fromParams = (params: URLSearchParams): Preferences => ({
   time: choice(CHOICES.time, params.get('time')),
   keys: choice(CHOICES.keys, params.get('keys')),
   density: choice(CHOICES.density, params.get('density')),
+  headers: choice(CHOICES.headers, params.get('headers')),
 });
 
 /** Reads a Cookie header. The result is always valid. */

@@ -1,4 +1,4 @@
-import { useRegisteredShortcuts } from './shortcuts.ts';
+import { commandKeys, useRegisteredShortcuts } from './shortcuts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 
@@ -9,19 +9,22 @@ export interface ShortcutHelpProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly keysAreOn: boolean;
+  readonly isApple: boolean;
 }
 
 /** Lists the keyboard shortcuts of the open page. */
-export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProps) => {
+export const ShortcutHelp = ({ open, onOpenChange, keysAreOn, isApple }: ShortcutHelpProps) => {
   const shortcuts = useRegisteredShortcuts();
-  const rows = [{ keys: '⌘K', label: 'Open the command palette (or Ctrl+K)' }, ...shortcuts];
+  const rows = [{ keys: commandKeys(isApple), label: 'Commands' }, ...shortcuts];
   return (
     <Dialog
       open={open}
       onOpenChange={onOpenChange}
       title="Keyboard shortcuts"
       description={
-        keysAreOn ? undefined : 'Single-key shortcuts are turned off in the preferences. ⌘K and Ctrl+K always work.'
+        keysAreOn
+          ? undefined
+          : `Single-key shortcuts are turned off in the preferences. ${commandKeys(isApple)} always works.`
       }
     >
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-1.5">

@@ -2,7 +2,7 @@ import { useEffect, useRef, useSyncExternalStore } from 'react';
 
 /** A keyboard shortcut and its action. The help and the palette list the shortcuts of the open page. */
 export interface Shortcut {
-  /** `?`, `j`, `Space`, or two keys in sequence: `g e`. */
+  /** `?`, `j`, `R` for Shift and r, `Space`, or two keys in sequence: `g e`. */
   readonly keys: string;
   readonly label: string;
   readonly run: () => void;
@@ -11,6 +11,9 @@ export interface Shortcut {
   /** True if the shortcut is available on every page. These shortcuts are listed last. */
   readonly general?: boolean;
 }
+
+/** Returns the keys that open the commands. */
+export const commandKeys = (isApple: boolean): string => (isApple ? '⌘K' : 'Ctrl K');
 
 const registered = new Set<{ readonly list: readonly Shortcut[] }>();
 const listeners = new Set<() => void>();
@@ -73,6 +76,13 @@ const takesSpace = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest('a, button, summary, input, [role=button], [role=slider], [role=separator]') !== null;
 
+/** Returns the key as in `Shortcut.keys`. Caps Lock has no effect, because shortcuts with Shift can do more. */
+const keyOf = ({ key, shiftKey }: KeyboardEvent): string => {
+  if (key === ' ') return 'Space';
+  if (!/^[a-z]$/i.test(key)) return key;
+  return shiftKey ? key.toUpperCase() : key.toLowerCase();
+};
+
 /**
  * Listens for the keys of all registered shortcuts. Only one component may call this hook, because each call would run the
  * shortcuts again. `isOn` is false if the user has turned single-key shortcuts off.
@@ -85,7 +95,7 @@ export const useShortcutKeys = (isOn: boolean): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.repeat) return;
       if (isTyping(event.target) || isCovered()) return;
       if (event.key === ' ' && takesSpace(event.target)) return;
-      const key = event.key === ' ' ? 'Space' : event.key;
+      const key = keyOf(event);
       const isSecond = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS_MAX;
       const keys = isSecond ? `${first?.key ?? ''} ${key}` : key;
       first = undefined;

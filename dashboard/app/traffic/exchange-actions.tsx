@@ -4,6 +4,7 @@ import type { RequestName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Link, useNavigate } from '../remix.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
+import { ResendAction } from '../replays/resend-action.tsx';
 import { ShareAction } from '../shares/share-action.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';
@@ -21,20 +22,32 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
   useShortcuts([
     { keys: 'r', label: 'Replay this request', run: () => navigate(paths.replayExchange(exchange)) },
     {
-      keys: 'm',
-      label: 'Save this response as the endpoint’s mock',
-      run: () => navigate(paths.mockOfExchange(exchange)),
+      keys: 'e',
+      label: 'Edit and replay this request',
+      run: () => navigate(paths.replayExchange(exchange, { focus: 'body' })),
     },
+    ...(view.canBeMock
+      ? [
+          {
+            keys: 'm',
+            label: 'Save this response as the endpoint’s mock',
+            run: () => navigate(paths.mockOfExchange(exchange)),
+          },
+        ]
+      : []),
   ]);
   return (
     <div role="toolbar" aria-label="Actions" className="flex flex-wrap items-center gap-1">
       <CopyMenu exchange={exchange} />
+      <ResendAction exchange={exchange} />
       <Link to={paths.replayExchange(exchange)} className={buttonClass()}>
         <RotateCw aria-hidden /> Replay
       </Link>
-      <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
-        <FileJson2 aria-hidden /> Save as mock
-      </Link>
+      {view.canBeMock && (
+        <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
+          <FileJson2 aria-hidden /> Save as mock
+        </Link>
+      )}
       {view.status === 404 && view.path.length <= LIMITS.slugLengthMax && (
         <Link to={paths.newEndpoint(exchange, { method: view.method, path: view.path })} className={buttonClass()}>
           <Plus aria-hidden /> Create endpoint for this path

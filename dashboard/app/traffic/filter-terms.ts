@@ -9,7 +9,7 @@ import {
 import type { TrafficRow } from '../requests/traffic-row.ts';
 
 /** The columns of the list, in display order. The values of all columns except `time` can be used as a filter. */
-export const CELL_FIELDS = ['time', 'method', 'status', 'path', 'duration', 'size', 'endpoint'] as const;
+export const CELL_FIELDS = ['time', 'method', 'status', 'path', 'duration', 'size', 'endpoint', 'id'] as const;
 export type CellField = (typeof CELL_FIELDS)[number];
 
 const same = (a: Condition, b: Condition): boolean => formatFilter(a) === formatFilter(b);
@@ -58,6 +58,8 @@ const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
       return { kind: 'matches', field: 'path', pattern: [row.path] };
     case 'endpoint':
       return { kind: 'matches', field: 'endpoint', pattern: [row.endpoint] };
+    case 'id':
+      return { kind: 'matches', field: 'id', pattern: [row.id] };
     case 'duration':
       return { kind: 'compare', field: 'dur', comparison: '>=', value: Math.round(row.durationMs * 1_000) };
     case 'size':

@@ -26,9 +26,18 @@ export const timesOf = ({ from, widthMs }: RequestHistogram, { first, last }: Br
   until: new Date(Date.parse(from) + (last + 1) * widthMs),
 });
 
-/** Describes a brush: `2026-11-21 10:00:00 to 10:05:00: 12 requests (3 5xx)`. */
-export const describeBrush = (view: RequestHistogram, brush: Brush, zone: Zone): string => {
-  const { since, until } = timesOf(view, brush);
+export interface Span {
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/** Describes a brush, or a range within it: `2026-11-21 10:00:00 to 10:05:00: 12 requests (3 5xx)`. */
+export const describeBrush = (
+  view: RequestHistogram,
+  brush: Brush,
+  zone: Zone,
+  { since, until }: Span = timesOf(view, brush),
+): string => {
   const totals = HISTOGRAM_CLASSES.map((_name, index) =>
     view.counts.slice(brush.first, brush.last + 1).reduce((sum, counts) => sum + (counts[index] ?? 0), 0),
   );

@@ -1,10 +1,13 @@
+import { ZoomOut } from 'lucide-react';
 import { useBrush, type BrushOptions } from './use-brush.ts';
 import { formatCount, formatInstant, formatTick, type Zone } from '../requests/traffic-row.ts';
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
-import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf } from './histogram-view.ts';
+import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf, type Span } from './histogram-view.ts';
 
 interface HistogramProps extends BrushOptions {
   readonly zone: Zone;
+  /** The range of the list, if it was selected in the chart or has no name for another reason. */
+  readonly range: Span | undefined;
 }
 
 const HEIGHT = 48;
@@ -44,6 +47,15 @@ const Bars = ({ view }: { readonly view: RequestHistogram }) => {
   });
 };
 
+/** Marks the part of the chart that the list shows. The chart can be longer, because it consists of whole bars. */
+const SelectedRange = ({ view, range }: { readonly view: RequestHistogram; readonly range: Span }) => {
+  const end = view.counts.length * BAR;
+  const xOf = (time: Date): number =>
+    Math.min(end, Math.max(0, ((time.getTime() - Date.parse(view.from)) / view.widthMs) * BAR));
+  const start = xOf(range.since);
+  return <rect x={start} y={0} width={xOf(range.until) - start} height={HEIGHT} className="fill-selected" />;
+};
+
 /**
  * Shows the data of the chart, without empty buckets, as a table that only screen readers present. The class `sr-only` is on a box
  * around the table, so that the box limits the width of the table.
@@ -79,13 +91,16 @@ const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
 );
 
 /** Shows requests over time. Users select a time range by dragging, or with Shift and the arrow keys. */
-export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => {
+export const Histogram = ({ view, zone, range, onZoom, onZoomOut }: HistogramProps) => {
   const { frame, brush, isSelecting, cursor, handlers } = useBrush({ view, onZoom, onZoomOut });
   const last = view.counts.length - 1;
   const text = describeBrush(view, brush, zone);
-  const { since, until } = timesOf(view, { first: 0, last });
+  const whole = { first: 0, last };
+  const { since, until } = timesOf(view, whole);
   const span = until.getTime() - since.getTime();
   const width = view.counts.length * BAR;
+  // A phone has room either for the times of the axis or for the range.
+  const tickLook = range === undefined ? 'shrink-0' : 'shrink-0 max-sm:hidden';
   return (
     <div className="px-3">
       <div
@@ -116,13 +131,34 @@ export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => 
               className="fill-selected"
             />
           )}
+          {!isSelecting && range !== undefined && <SelectedRange view={view} range={range} />}
           <Bars view={view} />
         </svg>
       </div>
-      <div aria-hidden className="flex h-4.5 justify-between text-small text-muted tabular-nums">
-        <span>{formatTick(since, zone, span)}</span>
-        {isSelecting && <span className="truncate px-2">{text}</span>}
-        <span>{formatTick(until, zone, span)}</span>
+      <div className="flex h-6 items-center justify-between gap-2 text-small text-muted tabular-nums">
+        <span aria-hidden className={tickLook}>
+          {formatTick(since, zone, span)}
+        </span>
+        {(isSelecting || range !== undefined) && (
+          <span className="flex min-w-0 items-center gap-1">
+            <span aria-hidden className="truncate">
+              {isSelecting ? text : describeBrush(view, whole, zone, range)}
+            </span>
+            {range !== undefined && (
+              <button
+                type="button"
+                onClick={onZoomOut}
+                title="Zoom out (Backspace in the chart)"
+                className="flex h-6 shrink-0 items-center gap-1 rounded px-1.5 text-accent hover:bg-hover"
+              >
+                <ZoomOut aria-hidden className="size-3.5" /> Zoom out
+              </button>
+            )}
+          </span>
+        )}
+        <span aria-hidden className={tickLook}>
+          {formatTick(until, zone, span)}
+        </span>
       </div>
       <Table view={view} zone={zone} />
     </div>

@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import type { RefusedRequest, RefusedRequests } from '../../src/refusals/refused-requests.ts';
+import type { Acceptance, RefusedRequest, RefusedRequests } from '../../src/refusals/refused-requests.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Link, useFetcher } from '../remix.ts';
@@ -8,7 +8,13 @@ import { usePreferences } from '../shell/preferences.ts';
 import { MethodName } from '../ui/badge.tsx';
 import { Time } from '../ui/time.tsx';
 
-type Loaded = (RefusedRequests & { readonly total: number }) | { readonly unavailable: true };
+interface ShownRequest extends RefusedRequest {
+  readonly acceptance?: Acceptance;
+}
+
+type Loaded =
+  | (RefusedRequests & { readonly items: readonly ShownRequest[]; readonly total: number })
+  | { readonly unavailable: true };
 
 /** Each load asks all gateways. */
 const RELOAD_MS = 30_000;
@@ -39,8 +45,37 @@ const Sender = ({ sender, slug }: Pick<RefusedRequest, 'sender' | 'slug'>) => (
   </>
 );
 
-const Item = ({ item, params }: { readonly item: RefusedRequest; readonly params: ProjectName }) => {
-  const { code, status, title, detail, method, path, count, lastAt } = item;
+interface ItemProps {
+  readonly item: ShownRequest;
+  readonly params: ProjectName;
+}
+
+/** A link to the form that prevents further refusals, if there is one. */
+const Remedy = ({ item: { code, method, path, acceptance }, params }: ItemProps) => {
+  if (acceptance !== undefined) {
+    const { endpoint, scheme } = acceptance;
+    return endpoint === undefined ? (
+      <FormLink to={paths.newEndpoint(params, { scheme })}>Create endpoint that accepts signatures</FormLink>
+    ) : (
+      <FormLink to={`${paths.editEndpoint({ ...params, endpoint }, { scheme })}#credential`}>
+        Accept signatures
+      </FormLink>
+    );
+  }
+  if (code !== 'endpoint_not_found' || method === undefined || path === undefined) return null;
+  return <FormLink to={paths.newEndpoint(params, { method, path })}>Create endpoint for this path</FormLink>;
+};
+
+const FormLink = ({ to, children }: { readonly to: string; readonly children: string }) => (
+  <p>
+    <Link to={to} className="text-accent underline">
+      {children}
+    </Link>
+  </p>
+);
+
+const Item = (props: ItemProps) => {
+  const { status, title, detail, method, path, count, lastAt } = props.item;
   const zone = usePreferences().time;
   return (
     <li className="flex flex-col gap-0.5 border-t border-line px-3 py-2">
@@ -56,7 +91,7 @@ const Item = ({ item, params }: { readonly item: RefusedRequest; readonly params
       </p>
       <p className="min-w-0">
         {method === undefined || path === undefined ? (
-          <Sender {...item} />
+          <Sender {...props.item} />
         ) : (
           <>
             <MethodName method={method} /> <code className="break-all">{path === '' ? '(no path)' : path}</code>
@@ -64,13 +99,7 @@ const Item = ({ item, params }: { readonly item: RefusedRequest; readonly params
         )}
       </p>
       <p className="text-small text-muted">{detail}</p>
-      {code === 'endpoint_not_found' && method !== undefined && path !== undefined && (
-        <p>
-          <Link to={paths.newEndpoint(params, { method, path })} className="text-accent underline">
-            Create endpoint for this path
-          </Link>
-        </p>
-      )}
+      <Remedy {...props} />
     </li>
   );
 };

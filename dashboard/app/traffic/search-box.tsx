@@ -43,13 +43,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
     list.current?.children[active]?.scrollIntoView({ block: 'nearest' });
   }, [active]);
   return (
-    <ul
-      ref={list}
-      id={id}
-      role="listbox"
-      aria-label="Suggestions"
-      className="absolute inset-x-0 top-full z-20 mt-1 max-h-72 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-xl"
-    >
+    <ul ref={list} id={id} role="listbox" aria-label="Suggestions" className="max-h-72 overflow-y-auto p-1">
       {options.map((option, index) => (
         <li
           key={option.text}
@@ -105,6 +99,7 @@ export const SearchBox = (props: SearchTextOptions) => {
         aria-expanded={isOpen}
         aria-controls={`${id}-list`}
         {...(isOpen && box.active >= 0 && { 'aria-activedescendant': `${id}-list-${box.active}` })}
+        {...(box.explanation !== undefined && { 'aria-describedby': `${id}-explanation` })}
         {...(problem !== undefined && { 'aria-invalid': true, 'aria-describedby': `${id}-problem` })}
         placeholder='status:>=500 path:/v1/* body:"refund"'
         autoComplete="off"
@@ -115,7 +110,7 @@ export const SearchBox = (props: SearchTextOptions) => {
         onSelect={({ currentTarget }) => box.setCursor(currentTarget.selectionStart ?? 0)}
         onScroll={({ currentTarget }) => setScroll(currentTarget.scrollLeft)}
         onFocus={() => box.setIsOpen(true)}
-        onBlur={() => box.setIsOpen(false)}
+        onBlur={box.leave}
         onKeyDown={box.onKeyDown}
         className="h-7 w-full min-w-0 rounded border border-control bg-page pr-8 pl-8 font-mono text-small text-text aria-invalid:border-5xx"
       />
@@ -134,7 +129,19 @@ export const SearchBox = (props: SearchTextOptions) => {
       )}
       {range.from !== undefined && <input type="hidden" name="from" value={range.from} />}
       {range.to !== undefined && <input type="hidden" name="to" value={range.to} />}
-      {isOpen && <OptionList id={`${id}-list`} options={box.options} active={box.active} onChoose={box.choose} />}
+      {(isOpen || box.explanation !== undefined) && (
+        <div className="absolute inset-x-0 top-full z-20 mt-1 overflow-hidden rounded-lg border border-line bg-raised shadow-xl">
+          {isOpen && <OptionList id={`${id}-list`} options={box.options} active={box.active} onChoose={box.choose} />}
+          {box.explanation !== undefined && (
+            <p
+              id={`${id}-explanation`}
+              className="border-t border-line px-3 py-1.5 text-small text-muted first:border-t-0"
+            >
+              {box.explanation}
+            </p>
+          )}
+        </div>
+      )}
       {problem !== undefined && (
         <p id={`${id}-problem`} role="alert" className="mt-1 flex gap-1.5 text-small text-5xx">
           <CircleAlert aria-hidden className="mt-0.5 size-3.5 shrink-0" />

@@ -1,5 +1,5 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 'react';
-import { useHydrated } from '../ui/time.tsx';
+import { useIsWide } from '../ui/use-is-wide.ts';
 
 export interface SplitPaneProps {
   readonly main: ReactNode;
@@ -8,8 +8,9 @@ export interface SplitPaneProps {
   readonly sideLabel: string;
 }
 
-/** The default width of the side pane, in percent. */
+/** The width of the side pane, in percent, until the user changes it. The classes of the pane have the same numbers. */
 const SIZE_DEFAULT = 45;
+const SIZE_DEFAULT_WIDE = 55;
 const SIZE_MIN = 25;
 const SIZE_MAX = 75;
 const STEP = 5;
@@ -23,9 +24,10 @@ const clamp = (size: number): number => Math.min(SIZE_MAX, Math.max(SIZE_MIN, Ma
  */
 export const SplitPane = ({ main, side, sideLabel }: SplitPaneProps) => {
   const frame = useRef<HTMLDivElement>(null);
-  const [size, setSize] = useState(SIZE_DEFAULT);
+  const isWide = useIsWide();
+  const [chosen, setSize] = useState<number>();
+  const size = chosen ?? (isWide ? SIZE_DEFAULT_WIDE : SIZE_DEFAULT);
   const [isDragging, setIsDragging] = useState(false);
-  const isHydrated = useHydrated();
   const onPointerDown = (event: PointerEvent): void => {
     event.currentTarget.setPointerCapture(event.pointerId);
     setIsDragging(true);
@@ -62,8 +64,8 @@ export const SplitPane = ({ main, side, sideLabel }: SplitPaneProps) => {
           />
           <section
             aria-label={sideLabel}
-            {...(isHydrated && { style: { width: `${size}%` } })}
-            className="flex min-h-0 w-[45%] shrink-0 flex-col overflow-y-auto bg-page max-md:absolute max-md:inset-0 max-md:z-20 max-md:w-full!"
+            {...(chosen !== undefined && { style: { width: `${chosen}%` } })}
+            className="flex min-h-0 w-[45%] shrink-0 min-[1600px]:w-[55%] flex-col overflow-y-auto bg-page max-md:absolute max-md:inset-0 max-md:z-20 max-md:w-full!"
           >
             {side}
           </section>

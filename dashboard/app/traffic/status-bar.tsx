@@ -1,13 +1,15 @@
-import { Download, Pause, Play, RotateCw, Trash2 } from 'lucide-react';
+import { Columns3, Download, Pause, Play, RotateCw, Trash2 } from 'lucide-react';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { Menu, MenuDownload } from '../ui/menu.tsx';
+import { Menu, MenuCheckbox, MenuDownload, MenuLabel } from '../ui/menu.tsx';
 import type { FeedState } from './feed.ts';
+import { COLUMNS, isOptional } from './table-columns.ts';
 import type { TrafficData } from './traffic-data.ts';
 import { formatCount } from '../requests/traffic-row.ts';
 import type { HistogramState } from './use-histogram.ts';
+import type { TrafficNavigation } from './use-traffic-query.ts';
 import type { Connection } from './use-traffic-stream.ts';
 
 export interface StatusBarProps {
@@ -15,6 +17,7 @@ export interface StatusBarProps {
   readonly state: FeedState;
   readonly connection: Connection;
   readonly histogram: HistogramState;
+  readonly navigation: TrafficNavigation;
   readonly onTogglePause: () => void;
   /** Returns a URL for the current list, with absolute times. */
   readonly linkToThis: () => string;
@@ -96,6 +99,36 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
   );
 };
 
+/** A menu with the optional columns. A phone has no room for them. */
+const ColumnsMenu = ({ navigation: { query, change } }: Pick<StatusBarProps, 'navigation'>) => (
+  <Menu
+    trigger={
+      <Button look="ghost" className="max-md:hidden" aria-label="Columns">
+        <Columns3 aria-hidden />
+        <span className="max-lg:sr-only">Columns</span>
+      </Button>
+    }
+  >
+    <MenuLabel>Columns</MenuLabel>
+    {COLUMNS.flatMap(({ field, label }) =>
+      !isOptional(field) ? (
+        []
+      ) : (
+        <MenuCheckbox
+          key={field}
+          checked={query.columns.includes(field)}
+          onChange={(isShown) => {
+            const others = query.columns.filter((column) => column !== field);
+            change({ columns: isShown ? [...others, field] : others }, { replace: true });
+          }}
+        >
+          {label}
+        </MenuCheckbox>
+      ),
+    )}
+  </Menu>
+);
+
 /** Shows whether the list follows new requests, the number of requests, and the actions for all matching requests. */
 export const StatusBar = (props: StatusBarProps) => {
   const { params, q, range } = props.data;
@@ -125,6 +158,7 @@ export const StatusBar = (props: StatusBarProps) => {
           <Trash2 aria-hidden />
           <span className="max-lg:sr-only">Purge these…</span>
         </Link>
+        <ColumnsMenu navigation={props.navigation} />
         <Menu
           trigger={
             <Button look="ghost" aria-label="Export">

@@ -56,7 +56,7 @@ const NothingYet = ({
           </Link>
         }
       >
-        Requests to endpoints appear here. This project has no endpoints yet.
+        Requests to endpoints appear here. This project has no endpoints yet, so every request is refused.
       </EmptyState>
     );
   }
@@ -64,10 +64,21 @@ const NothingYet = ({
     <div className="mx-auto flex max-w-2xl flex-col gap-6">
       <EmptyState
         title="No captured requests"
-        action={first === undefined ? undefined : <SendForMe data={data} first={first} />}
+        action={
+          first === undefined ? (
+            <Link to={paths.endpoints(data.params)} className={buttonClass('primary')}>
+              Show endpoints
+            </Link>
+          ) : first.isSafe ? (
+            <SendForMe data={data} first={first} />
+          ) : undefined
+        }
       >
-        Call an endpoint, and the request appears here within a second. Requests with an invalid key or an unknown path
-        are rejected and not logged.
+        {first === undefined
+          ? 'No endpoint is ready. The conditions of each endpoint say why.'
+          : 'Call an endpoint, and the request appears here within a second.'}{' '}
+        Requests that the gateway refuses, for example because of a wrong key or an unknown path, are listed above
+        instead.
       </EmptyState>
       {first !== undefined && <TryIt params={data.params} method={first.method} url={first.url} />}
     </div>

@@ -14,6 +14,8 @@ it.each([
   'from=2026-11-21T10%3A00%3A00Z&to=2026-11-21T11%3A00%3A00Z',
   'q=x&from=7d&live=0&sel=01931f3e-0000-7000-8000-000000000001&tab=response',
   'live=0',
+  'cols=body+duration+id',
+  'live=0&cols=none',
 ])('"%s" is read and written unchanged', (query) => {
   const url = paths.traffic(project, trafficParams(readTrafficQuery(search(query))));
   expect(url).toBe(`/p/default/shop/traffic${query === '' ? '' : `?${query}`}`);
@@ -25,6 +27,16 @@ it('a tab without an open request and an invalid range are ignored', () => {
 });
 
 it.each([
+  ['cols=duration+size+endpoint', ''],
+  ['cols=id+unknown+body+id', '?cols=body+id'],
+  ['cols=', '?cols=none'],
+])('the columns of "%s" are written as "%s"', (query, expected) => {
+  const url = paths.traffic(project, trafficParams(readTrafficQuery(search(query))));
+  expect(url).toBe(`/p/default/shop/traffic${expected}`);
+});
+
+it.each([
+  ['', 'cols=body+id', true],
   ['q=a&sel=1', 'q=a&sel=2&tab=raw&live=0', true],
   ['q=a', 'q=b', false],
   ['from=1h', 'from=15m', false],

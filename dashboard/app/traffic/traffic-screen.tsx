@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { paths } from '../paths.ts';
 import { useNavigate, useNavigation, useRevalidator } from '../remix.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -8,15 +9,18 @@ import { TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import { filterByCell } from './filter-terms.ts';
 import { Histogram } from './histogram.tsx';
+import { timesOf, type Span } from './histogram-view.ts';
 import { OpenRequest } from './open-request.tsx';
 import { RefusedRequestsLine } from './refused-requests.tsx';
 import { SearchBox } from './search-box.tsx';
 import { SplitPane } from './split-pane.tsx';
+import { shownColumns } from './table-columns.ts';
 import { StatusBar } from './status-bar.tsx';
 import {
   absoluteRange,
   fixedRange,
   isOpenEnded,
+  presetLabel,
   resolveRange,
   widerRange,
   type TimeRange,
@@ -29,7 +33,7 @@ import { TrafficTable } from './traffic-table.tsx';
 import { useHistogram, type HistogramState } from './use-histogram.ts';
 import { useOlderRows } from './use-older-rows.ts';
 import { useTrafficQuery, type TrafficNavigation } from './use-traffic-query.ts';
-import { useTrafficStream } from './use-traffic-stream.ts';
+import { useTrafficStream, type Connection } from './use-traffic-stream.ts';
 
 const RETRY_MS = 3_000;
 
@@ -67,6 +71,15 @@ const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
   return absoluteRange(oldest, justAfter(newest));
 };
 
+/** Returns the time range of the list. A missing end is that of the chart. */
+const spanOf = ({ since, until }: TrafficData, view: RequestHistogram): Span => {
+  const whole = timesOf(view, { first: 0, last: view.counts.length - 1 });
+  return {
+    since: since === undefined ? whole.since : new Date(since),
+    until: until === undefined ? whole.until : new Date(until),
+  };
+};
+
 interface ChartProps {
   readonly histogram: HistogramState;
   readonly zone: 'local' | 'utc';
@@ -74,16 +87,20 @@ interface ChartProps {
   readonly navigation: TrafficNavigation;
 }
 
-/** Shows the chart in its reserved space. Zooming out first undoes earlier zooms, then widens the range. */
+/**
+ * Shows the chart in its reserved space. While the next chart loads, the previous one stays, so that it keeps the focus. Zooming
+ * out first undoes earlier zooms, then widens the range.
+ */
 const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
   const zoomed = useRef<TimeRange[]>([]);
   const { change } = navigation;
+  const view = histogram.kind === 'failed' ? undefined : histogram.view;
   return (
-    <div className="h-[67px] shrink-0">
-      {histogram.kind === 'shown' && (
+    <div className="h-[73px] shrink-0">
+      {view !== undefined && (
         <Histogram
-          view={histogram.view}
-          zone={zone}
+          {...{ view, zone }}
+          range={presetLabel(data.range) === undefined ? spanOf(data, view) : undefined}
           onZoom={(since, until) => {
             zoomed.current.push(data.range);
             change({ range: absoluteRange(since, until) });
@@ -96,6 +113,20 @@ const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
         />
       )}
       {histogram.kind === 'failed' && <p className="px-3 pt-3 text-muted">{histogram.message}</p>}
+    </div>
+  );
+};
+
+/** Reports that the log is unavailable, or that the list receives no new requests. */
+const LogNotice = ({ data, connection }: { readonly data: TrafficData; readonly connection: Connection }) => {
+  const unavailable = data.unavailable ?? (connection.kind === 'unavailable' ? connection.message : undefined);
+  const refusal = connection.kind === 'refused' ? connection.message : undefined;
+  if (unavailable === undefined && refusal === undefined) return null;
+  return (
+    <div className="border-b border-line p-2">
+      <Notice look="bad" alert>
+        {unavailable === undefined ? refusal : `${unavailable} Retrying every few seconds.`}
+      </Notice>
     </div>
   );
 };
@@ -117,6 +148,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   const grid = useRef<HTMLDivElement>(null);
   const isLoading = useNavigation().state === 'loading';
   const now = useMemo(() => new Date(data.loadedAt), [data]);
+  const columns = useMemo(() => shownColumns(query.columns), [query.columns]);
   useRetry(data.unavailable !== undefined);
   useShortcuts([{ keys: '/', label: 'Search requests', run: () => search.current?.focus() }]);
 
@@ -133,8 +165,6 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
     const fixed = { ...query, isPaused: false, range: fixedRange(range, new Date()) };
     return new URL(paths.traffic(params, trafficParams(fixed)), location.href).href;
   };
-  const unavailable = data.unavailable ?? (connection.kind === 'unavailable' ? connection.message : undefined);
-  const refusal = connection.kind === 'refused' ? connection.message : undefined;
 
   return (
     <div className="flex h-[calc(100dvh-82px)] min-h-96 flex-col">
@@ -144,22 +174,16 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
         <TimeRangeMenu range={range} zone={zone} onChange={(next) => change({ range: next })} />
       </div>
       <Chart histogram={histogram} zone={zone} data={data} navigation={navigation} />
-      <StatusBar {...{ data, state, connection, histogram, linkToThis }} onTogglePause={togglePause} />
+      <StatusBar {...{ data, state, connection, histogram, navigation, linkToThis }} onTogglePause={togglePause} />
       <RefusedRequestsLine params={params} isFirst={data.empty !== undefined} />
-      {(unavailable ?? refusal) !== undefined && (
-        <div className="border-b border-line p-2">
-          <Notice look="bad" alert>
-            {unavailable === undefined ? refusal : `${unavailable} Retrying every few seconds.`}
-          </Notice>
-        </div>
-      )}
+      <LogNotice {...{ data, connection }} />
       <SplitPane
         sideLabel="Open request"
         main={
           <div className={`flex min-h-0 flex-1 flex-col ${isLoading ? 'opacity-60' : ''}`}>
             {state.items.length > 0 ? (
               <TrafficTable
-                {...{ feed, state, density, zone, now, older }}
+                {...{ params, feed, state, columns, density, zone, now, older }}
                 openId={query.sel}
                 gridRef={grid}
                 gapUrl={(item, next) => paths.traffic(params, trafficParams({ ...query, range: gapRange(item, next) }))}

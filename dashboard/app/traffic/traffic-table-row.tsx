@@ -2,7 +2,7 @@ import { memo } from 'react';
 import { classNames } from '../ui/class-names.ts';
 import { Badge, MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { CellField } from './filter-terms.ts';
-import { COLUMNS, GRID, ROW_CLASSES, type Density } from './table-columns.ts';
+import { ROW_CLASSES, ROW_LOOK, type Column, type Density } from './table-columns.ts';
 import {
   durationShare,
   formatBytes,
@@ -27,11 +27,13 @@ const Duration = ({ ms }: { readonly ms: number }) => (
 
 interface CellProps {
   readonly row: TrafficRow;
+  /** The beginning of the request body. Undefined until it is loaded. */
+  readonly body: string | undefined;
   readonly zone: Zone;
   readonly now: Date;
 }
 
-const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField }) => {
+const Cell = ({ field, row, body, zone, now }: CellProps & Pick<Column, 'field'>) => {
   switch (field) {
     case 'time':
       return (
@@ -53,6 +55,14 @@ const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField
           {row.query !== '' && <span className="text-muted">?{row.query}</span>}
         </span>
       );
+    case 'body':
+      return (
+        <span className="truncate font-mono text-small text-muted" title={body}>
+          {body}
+        </span>
+      );
+    case 'id':
+      return <span className="truncate font-mono text-small text-muted">{row.id}</span>;
     case 'duration':
       return <Duration ms={row.durationMs} />;
     case 'size':
@@ -72,6 +82,7 @@ export interface TrafficTableRowProps extends CellProps {
   readonly id: string;
   /** The number of the row in the table. The header is row 1. */
   readonly rowIndex: number;
+  readonly columns: readonly Column[];
   readonly density: Density;
   readonly isActive: boolean;
   readonly isOpen: boolean;
@@ -80,25 +91,33 @@ export interface TrafficTableRowProps extends CellProps {
   readonly onFilter: ValueActionsProps['onFilter'];
 }
 
+/** Returns what screen readers announce for a row: `GET /v1/orders, status 200, 12 ms, endpoint list-orders, 10:04:05.123`. */
+const nameOf = ({ row, zone, now }: CellProps): string => {
+  const target = row.query === '' ? row.path : `${row.path}?${row.query}`;
+  const result = row.status === 0 ? 'no response' : `status ${row.status}, ${formatDuration(row.durationMs)}`;
+  return `${row.method} ${target}, ${result}, endpoint ${row.endpoint}, ${formatRowTime(row.receivedAt, zone, now)}`;
+};
+
 /** Shows one request. Memoized, because the list scrolls through thousands of rows. */
 export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
-  const { id, row, rowIndex, density, isActive, isOpen, field, onFilter } = props;
+  const { id, row, rowIndex, columns, density, isActive, isOpen, field, onFilter } = props;
   return (
     <div
       role="row"
       id={id}
       aria-rowindex={rowIndex}
       aria-selected={isOpen}
+      aria-label={nameOf(props)}
       data-traffic-row={row.id}
       className={classNames(
-        GRID,
+        ROW_LOOK,
         ROW_CLASSES[density],
-        'cursor-pointer border-b border-line px-3',
-        isOpen ? 'bg-selected' : 'hover:bg-panel',
+        'cursor-pointer border-b border-line',
+        isOpen || isActive ? 'bg-selected' : 'hover:bg-panel',
         isActive && 'shadow-[inset_2px_0_0_var(--focus)]',
       )}
     >
-      {COLUMNS.map((column, index) => (
+      {columns.map((column, index) => (
         <div
           key={column.field}
           role="gridcell"
@@ -106,8 +125,8 @@ export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
           aria-colindex={index + 1}
           data-field={column.field}
           className={classNames(
-            'relative flex h-full min-w-0 items-center pr-3 last:pr-0',
-            column.shown,
+            'relative h-full min-w-0 items-center pr-3 last:pr-0',
+            column.look,
             column.align === 'end' && 'justify-end tabular-nums',
             field === column.field && isActive && 'outline-2 -outline-offset-2 outline-focus',
           )}

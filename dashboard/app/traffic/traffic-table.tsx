@@ -1,17 +1,21 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
 import { useEffect, useState, type Key, type MouseEvent, type PointerEvent, type ReactNode } from 'react';
 import { classNames } from '../ui/class-names.ts';
 import { useHydrated } from '../ui/time.tsx';
 import type { FeedItem } from './feed-items.ts';
-import type { CellField } from './filter-terms.ts';
+import { CELL_FIELDS, type CellField } from './filter-terms.ts';
 import { GapRow, OlderRow } from './table-notices.tsx';
-import { COLUMNS, GRID, ROW_HEIGHTS, type Density } from './table-columns.ts';
+import { ROW_HEIGHTS, ROW_LOOK, type Column, type Density } from './table-columns.ts';
 import { TrafficTableRow } from './traffic-table-row.tsx';
 import type { Zone } from '../requests/traffic-row.ts';
+import { useBodyPreviews } from './use-body-previews.ts';
+import type { ProjectName } from '../../src/resources/names.ts';
 import { useTableKeys, type TableActions } from './use-table-keys.ts';
 import type { OlderState } from './use-older-rows.ts';
 
 interface TrafficTableProps extends TableActions {
+  readonly params: ProjectName;
+  readonly columns: readonly Column[];
   readonly density: Density;
   readonly zone: Zone;
   readonly now: Date;
@@ -32,18 +36,18 @@ const keyOf = (item: FeedItem): string => (item.kind === 'row' ? item.row.id : `
 const rowIdOf = (target: Element): string | undefined =>
   target.closest<HTMLElement>('[data-traffic-row]')?.dataset['trafficRow'];
 
-const Header = () => (
+const Header = ({ columns }: { readonly columns: readonly Column[] }) => (
   <div
     role="row"
     aria-rowindex={1}
-    className={classNames(GRID, 'sticky top-0 z-10 h-7 border-b border-line bg-panel px-3 text-small text-muted')}
+    className={classNames(ROW_LOOK, 'sticky top-0 z-10 h-7 border-b border-line bg-panel text-small text-muted')}
   >
-    {COLUMNS.map(({ field, label, shown, align }, index) => (
+    {columns.map(({ field, label, look, align }, index) => (
       <div
         key={field}
         role="columnheader"
         aria-colindex={index + 1}
-        className={classNames('flex pr-3 last:pr-0', shown, align === 'end' && 'justify-end')}
+        className={classNames('min-w-0 pr-3 last:pr-0', look, align === 'end' && 'justify-end')}
       >
         {label}
       </div>
@@ -57,7 +61,8 @@ const useHover = () => {
   const onPointerOver = ({ target, pointerType }: PointerEvent): void => {
     if (pointerType !== 'mouse' || !(target instanceof Element)) return;
     const id = rowIdOf(target);
-    const field = target.closest<HTMLElement>('[data-field]')?.dataset['field'] as CellField | undefined;
+    const name = target.closest<HTMLElement>('[data-field]')?.dataset['field'];
+    const field = CELL_FIELDS.find((known) => known === name);
     setHovered((before) =>
       id === undefined || field === undefined
         ? undefined
@@ -92,13 +97,26 @@ const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) =>
   };
 };
 
+/** Returns the beginnings of the bodies of the visible requests, if the list shows them. */
+const useVisibleBodies = (
+  { params, columns, state: { items } }: TrafficTableProps,
+  visible: readonly VirtualItem[],
+) => {
+  const isShown = columns.some(({ field }) => field === 'body');
+  const rows = visible.flatMap(({ index }) => {
+    const item = items[index];
+    return isShown && item?.kind === 'row' ? [item.row] : [];
+  });
+  return useBodyPreviews(params, rows);
+};
+
 /**
  * Shows the list. Renders only the rows in and near the visible area. The list is a single tab stop, and the arrow keys, `j` and
  * `k` move between rows. Rows are in the normal flow and are shifted together, because the content security policy forbids style
  * attributes in the server's HTML.
  */
 export const TrafficTable = (props: TrafficTableProps) => {
-  const { state, density, gridRef, older, openId, onOpen } = props;
+  const { state, columns, density, gridRef, older, openId, onOpen } = props;
   const { items, hasOlder } = state;
   const isHydrated = useHydrated();
   const rowHeight = ROW_HEIGHTS[density];
@@ -118,6 +136,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
   const keys = useTableKeys({ ...props, scrollTo: (index) => virtualizer.scrollToIndex(index, { align: 'auto' }) });
 
   const visible = virtualizer.getVirtualItems();
+  const bodies = useVisibleBodies(props, visible);
   const onScroll = useScroll(props, visible.at(-1)?.index ?? 0);
   const onClick = ({ target }: MouseEvent): void => {
     const id = target instanceof Element ? rowIdOf(target) : undefined;
@@ -129,7 +148,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
     const rowIndex = index + 2;
     if (item.kind === 'gap') {
       const url = props.gapUrl(item, items[index + 1]);
-      return <GapRow key={key} count={item.count} rowIndex={rowIndex} density={density} url={url} />;
+      return <GapRow key={key} count={item.count} {...{ rowIndex, columns, density, url }} />;
     }
     const { id } = item.row;
     const isActive = keys.activeId === id;
@@ -139,7 +158,8 @@ export const TrafficTable = (props: TrafficTableProps) => {
       <TrafficTableRow
         key={key}
         id={`row-${id}`}
-        {...{ row: item.row, rowIndex, zone, now, density, isActive, onFilter }}
+        {...{ row: item.row, rowIndex, columns, zone, now, density, isActive, onFilter }}
+        body={bodies.get(id)}
         isOpen={openId === id}
         field={isActive ? (keys.field ?? hoveredField) : hoveredField}
       />
@@ -152,7 +172,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
       role="grid"
       aria-label="Requests, newest first"
       aria-rowcount={hasOlder ? -1 : items.length + 1}
-      aria-colcount={COLUMNS.length}
+      aria-colcount={columns.length}
       tabIndex={0}
       {...(isActiveShown && { 'aria-activedescendant': keys.activeDomId })}
       onKeyDown={keys.onKeyDown}
@@ -161,7 +181,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
       {...handlers}
       className="@container min-h-0 flex-1 overflow-y-auto outline-offset-[-2px] [overflow-anchor:none]"
     >
-      <Header />
+      <Header columns={columns} />
       <div role="rowgroup" {...(isHydrated && { style: { height: virtualizer.getTotalSize() } })}>
         <div
           role="presentation"
@@ -170,7 +190,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
           {visible.map(({ index, key }) => renderItem(index, key))}
         </div>
       </div>
-      {hasOlder && <OlderRow state={older.state} rowIndex={items.length + 2} onRetry={older.load} />}
+      {hasOlder && <OlderRow {...{ columns }} state={older.state} rowIndex={items.length + 2} onRetry={older.load} />}
     </div>
   );
 };

@@ -1,4 +1,11 @@
-import { completionAt, FIELDS, HEADER_PREFIXES, type Completion } from '@standin/exchange/search';
+import {
+  completionAt,
+  FIELDS,
+  HEADER_PREFIXES,
+  isPlainField,
+  type Completion,
+  type FieldKind,
+} from '@standin/exchange/search';
 import { useEffect, useState } from 'react';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
@@ -8,7 +15,7 @@ import type { TimeRange } from '../requests/time-range.ts';
 export interface Option {
   readonly text: string;
   readonly hint: string;
-  /** True for a value, which completes its condition. False for a field or a header name. */
+  /** True for a value, which completes its condition. False for a field, a header name or a comparison. */
   readonly isWhole: boolean;
   readonly from: number;
   readonly to: number;
@@ -33,6 +40,43 @@ const quoteValue = (value: string): string => {
   return escaped !== value || /[\s()]/.test(value) ? `"${escaped}"` : value;
 };
 
+const COMPARISONS: ReadonlyMap<string, string> = new Map([
+  ['>=', 'at least'],
+  ['>', 'more than'],
+  ['<=', 'at most'],
+  ['<', 'less than'],
+]);
+
+const VALUE_HINTS: ReadonlyMap<string, string> = new Map([
+  ...COMPARISONS,
+  ['2xx', '200 to 299'],
+  ['3xx', '300 to 399'],
+  ['4xx', '400 to 499'],
+  ['5xx', '500 to 599'],
+  ['none', 'no response was recorded'],
+]);
+
+const WHOLE = 'Matches the whole value. * stands for any text.';
+const PART = 'Matches any part, ignoring upper and lower case.';
+
+/** Explains what a value of each kind of field matches. */
+const MATCHING: Readonly<Partial<Record<FieldKind, string>>> = {
+  status: 'A status, a class such as 5xx, a comparison such as >=500, or a range such as 200-299.',
+  duration: 'A comparison with a unit, such as >250ms, or a range such as 100ms-2s.',
+  size: 'Bytes, a comparison such as >10kb, or a range such as 1kb-1mb.',
+  pattern: WHOLE,
+  contains: PART,
+};
+
+/** Explains what the text at the cursor matches. Undefined if that is obvious. */
+const explanationOf = (completion: Completion | undefined, text: string): string | undefined => {
+  if (completion === undefined || completion.kind === 'field') {
+    return text === '' ? 'A word without a field matches any part of the path, query, headers and bodies.' : undefined;
+  }
+  if (completion.kind === 'header-name') return undefined;
+  return isPlainField(completion.field) ? MATCHING[FIELDS[completion.field].kind] : WHOLE;
+};
+
 const optionsOf = (completion: Completion, found: readonly string[]): readonly Option[] => {
   const { from, to } = completion;
   switch (completion.kind) {
@@ -41,10 +85,13 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
     case 'header-name':
       return found.map((name) => ({ text: `${name}:`, hint: '', isWhole: false, from, to }));
     case 'value': {
-      const values = completion.values.length > 0 ? completion.values : found;
-      return values
+      return [...new Set([...completion.values, ...found])]
         .filter((value) => value !== completion.typed)
-        .map((value) => ({ text: quoteValue(value), hint: '', isWhole: true, from, to }));
+        .map((value) => {
+          const isKnown = completion.values.includes(value);
+          const hint = (isKnown && VALUE_HINTS.get(value)) || '';
+          return { text: quoteValue(value), hint, isWhole: !(isKnown && COMPARISONS.has(value)), from, to };
+        });
     }
   }
 };
@@ -55,18 +102,17 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
  */
 const questionOf = (completion: Completion | undefined) => {
   if (completion === undefined || completion.kind === 'field') return undefined;
-  if (completion.kind === 'value' && completion.values.length > 0) return undefined;
   const known = completion.kind === 'value' && completion.field in FIELDS && FIELDS[completion.field as 'path'].values;
   if (known) return undefined;
   return { field: completion.field, prefix: completion.typed.replace(/^"/, '') };
 };
 
-/** Suggests fields and logged values at the cursor of a search box. */
+/** Suggests fields and logged values at the cursor of a search box, and explains what a value matches. */
 export const useCompletion = (
   params: ProjectName,
   range: TimeRange,
   { text, cursor, isOpen }: { readonly text: string; readonly cursor: number; readonly isOpen: boolean },
-): readonly Option[] => {
+): { readonly options: readonly Option[]; readonly explanation: string | undefined } => {
   const { namespace, project } = params;
   const { from, to } = range;
   const completion = isOpen ? completionAt(text, cursor) : undefined;
@@ -92,5 +138,8 @@ export const useCompletion = (
       abort.abort();
     };
   }, [namespace, project, field, prefix, from, to, key]);
-  return completion === undefined ? [] : optionsOf(completion, answer?.key === key ? answer.values : []);
+  return {
+    options: completion === undefined ? [] : optionsOf(completion, answer?.key === key ? answer.values : []),
+    explanation: isOpen ? explanationOf(completion, text) : undefined,
+  };
 };

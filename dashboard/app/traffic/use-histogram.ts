@@ -12,18 +12,21 @@ const FAILED = 'Can’t load the chart.';
 type HistogramAnswer = RequestHistogram & { readonly unavailable?: string };
 
 export type HistogramState =
-  | { readonly kind: 'loading' }
+  /** `view` is that of the previous list of the same project, if any. */
+  | { readonly kind: 'loading'; readonly view?: RequestHistogram | undefined }
   | { readonly kind: 'shown'; readonly view: RequestHistogram }
   | { readonly kind: 'failed'; readonly message: string };
-
-const LOADING: HistogramState = { kind: 'loading' };
 
 /** Loads the chart above the list, and refreshes it while the list follows new requests. */
 export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: boolean): HistogramState => {
   const { params, q, range, problem } = data;
   const { namespace, project } = params;
   const { from, to } = range;
-  const [read, setRead] = useState<{ readonly feed: TrafficFeed; readonly state: HistogramState }>();
+  const [read, setRead] = useState<{
+    readonly feed: TrafficFeed;
+    readonly url: string;
+    readonly state: HistogramState;
+  }>();
   const isAsked = problem === undefined;
   const readFor = useRef<TrafficFeed>(undefined);
   useEffect(() => {
@@ -31,7 +34,8 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let shownNewest: string | undefined;
-    const setState = (state: HistogramState): void => setRead({ feed, state });
+    const setState = (state: HistogramState): void =>
+      setRead({ feed, url: paths.traffic({ namespace, project }), state });
     // The chart of a paused list does not change.
     const isWanted = (): boolean => isFollowing || readFor.current !== feed;
     const ask = async (exact?: '1'): Promise<HistogramAnswer | undefined> => {
@@ -77,5 +81,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
       clearTimeout(timer);
     };
   }, [feed, namespace, project, q, from, to, isAsked, isFollowing]);
-  return read?.feed === feed ? read.state : LOADING;
+  if (read?.feed === feed) return read.state;
+  const isSameProject = read?.url === paths.traffic(params);
+  return { kind: 'loading', view: isSameProject && read.state.kind === 'shown' ? read.state.view : undefined };
 };

@@ -48,10 +48,13 @@ export interface CodeEditorProps {
   readonly defaultValue: string;
   readonly language: CodeLanguage;
   readonly rows?: number;
+  /** Whether the editor gets the focus when it opens. */
+  readonly isFocused?: boolean;
 }
 
 /** A text area that becomes an editor. The text area remains the form field, so that forms work with and without scripts. */
-export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: CodeEditorProps) => {
+export const CodeEditor = (props: CodeEditorProps) => {
+  const { name, label, defaultValue, language, rows = 12, isFocused = false } = props;
   const textarea = useRef<HTMLTextAreaElement>(null);
   const { id, ...described } = useFieldProps();
   const { frame, editor, isOpen } = useCodeMirror((parent, openEditor) =>
@@ -70,6 +73,9 @@ export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: C
     }),
   );
   useEffect(() => editor.current?.setLanguage(language), [editor, language, isOpen]);
+  useEffect(() => {
+    if (isOpen && isFocused) editor.current?.focus();
+  }, [editor, isOpen, isFocused]);
   const isInvalid = described['aria-invalid'] === true;
   return (
     <>

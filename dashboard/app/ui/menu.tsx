@@ -120,6 +120,38 @@ export const MenuItem = ({ onSelect, children }: MenuItemProps) => {
   );
 };
 
+export interface MenuCheckboxProps {
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly children: ReactNode;
+}
+
+/** An option that is turned on and off. The menu stays open. */
+export const MenuCheckbox = ({ checked, onChange, children }: MenuCheckboxProps) => {
+  const parts = useParts();
+  return (
+    <parts.CheckboxItem
+      checked={checked}
+      onCheckedChange={onChange}
+      onSelect={(event) => event.preventDefault()}
+      className={ITEM}
+    >
+      <CheckMark />
+      {children}
+    </parts.CheckboxItem>
+  );
+};
+
+/** A mark in front of a selected option. */
+const CheckMark = () => {
+  const parts = useParts();
+  return (
+    <span aria-hidden className="flex size-3.5 items-center justify-center">
+      <parts.ItemIndicator>✓</parts.ItemIndicator>
+    </span>
+  );
+};
+
 export interface MenuChoicesProps {
   readonly label: string;
   readonly value: string;
@@ -135,9 +167,7 @@ export const MenuChoices = ({ label, value, choices, onChange }: MenuChoicesProp
       <parts.Label className="px-2 pt-1.5 pb-0.5 text-small text-muted">{label}</parts.Label>
       {choices.map((choice) => (
         <parts.RadioItem key={choice.value} value={choice.value} className={ITEM}>
-          <span aria-hidden className="flex size-3.5 items-center justify-center">
-            <parts.ItemIndicator>✓</parts.ItemIndicator>
-          </span>
+          <CheckMark />
           {choice.label}
         </parts.RadioItem>
       ))}

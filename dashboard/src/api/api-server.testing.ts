@@ -84,6 +84,7 @@ const EMPTY_LOG: ProjectLog = {
   get: () => Promise.resolve(undefined),
   row: () => Promise.resolve(undefined),
   preview: () => Promise.resolve(undefined),
+  requestBodies: () => Promise.resolve(new Map()),
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
   distinct: () => Promise.resolve([]),

@@ -27,7 +27,7 @@ export const explanationSchema = z
     rejection: z
       .enum(['endpoint_not_found', 'method_not_allowed'])
       .optional()
-      .describe('Code of the error that the gateway would return now (docs/errors.md).'),
+      .describe('Code of the error that the gateway would return now (docs/reference/errors.md).'),
     response: z
       .string()
       .optional()

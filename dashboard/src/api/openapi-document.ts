@@ -108,7 +108,7 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
       title: 'Standin',
       version: 'v1',
       description:
-        'Programmatic access to captured requests. See docs/api.md for examples. Later versions only add fields.',
+        'Programmatic access to captured requests. See docs/reference/api.md for examples. Later versions only add fields.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],

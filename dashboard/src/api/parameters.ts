@@ -53,7 +53,7 @@ export const filterParams = {
   q: z
     .string()
     .optional()
-    .describe('A search such as `status:>=500 path:/hooks/*` (docs/search.md). Default: all requests.'),
+    .describe('A search such as `status:>=500 path:/hooks/*` (docs/reference/search.md). Default: all requests.'),
   from: time('Received at this time or later.'),
   to: time('Received before this time.'),
 };

@@ -7,7 +7,7 @@ export interface ApiProblemKind {
   readonly retryAfterS?: number;
 }
 
-/** The JSON API's errors by `code`. Codes are never renamed. docs/errors.md is generated from this table. */
+/** The JSON API's errors by `code`. Codes are never renamed. docs/reference/errors.md is generated from this table. */
 export const API_PROBLEMS = {
   parameter_invalid: {
     status: 400,
@@ -17,7 +17,7 @@ export const API_PROBLEMS = {
   search_invalid: {
     status: 400,
     title: 'Invalid search',
-    hint: '`position` is the range of the error in `q`. See docs/search.md for the search language.',
+    hint: '`position` is the range of the error in `q`. See docs/reference/search.md for the search language.',
   },
   body_invalid: {
     status: 400,

@@ -1,9 +1,10 @@
 import type { ResourceObject } from '@standin/contract';
 import { z } from 'zod';
 import { getProject } from '../projects/projects.ts';
+import { endpointSpec } from '../resources/specs.ts';
 import { projectParams } from './parameters.ts';
 import { defineRoute } from './route.ts';
-import { projectListSchema, projectSchema, type ApiProject } from './schemas.ts';
+import { endpointListSchema, projectListSchema, projectSchema, type ApiEndpoint, type ApiProject } from './schemas.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
@@ -21,6 +22,17 @@ const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject =>
   };
 };
 
+/** Converts an Endpoint. Does not require a valid spec. */
+const toApiEndpoint = (object: ResourceObject): ApiEndpoint => {
+  const { projectRef, method, slug } = endpointSpec(object);
+  const { namespace, name } = object.metadata;
+  return { namespace, name, project: projectRef?.name ?? '', method: method ?? '', slug: slug ?? '' };
+};
+
+const listQuery = z.strictObject({
+  namespace: z.string().min(1).max(253).optional().describe('Return only items in this namespace.'),
+});
+
 export const projectRoutes = [
   defineRoute({
     method: 'GET',
@@ -29,9 +41,7 @@ export const projectRoutes = [
     tag: 'Projects',
     summary: 'List the projects that you can see',
     params: z.object({}),
-    query: z.strictObject({
-      namespace: z.string().min(1).max(253).optional().describe('Return only items in this namespace.'),
-    }),
+    query: listQuery,
     answers: {
       200: { description: 'Sorted by namespace and name.', content: { 'application/json': projectListSchema } },
     },
@@ -39,6 +49,23 @@ export const projectRoutes = [
     handle: async ({ backend, query }) => {
       const projects = await backend.resources.list('Project', query.namespace);
       return { kind: 'json', body: { items: projects.map(toApiProject) } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/endpoints',
+    operationId: 'listEndpoints',
+    tag: 'Projects',
+    summary: 'List the endpoints that you can see',
+    params: z.object({}),
+    query: listQuery,
+    answers: {
+      200: { description: 'Sorted by namespace and name.', content: { 'application/json': endpointListSchema } },
+    },
+    problems: [],
+    handle: async ({ backend, query }) => {
+      const endpoints = await backend.resources.list('Endpoint', query.namespace);
+      return { kind: 'json', body: { items: endpoints.map(toApiEndpoint) } };
     },
   }),
   defineRoute({

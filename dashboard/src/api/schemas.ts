@@ -126,6 +126,20 @@ export const projectSchema = named(
 );
 export type ApiProject = z.output<typeof projectSchema>;
 
+export const endpointSchema = named(
+  'Endpoint',
+  z.object({
+    namespace: z.string(),
+    name: z.string(),
+    project: z.string().describe('Name of its project.'),
+    method: z.string(),
+    slug: z.string(),
+  }),
+);
+export type ApiEndpoint = z.output<typeof endpointSchema>;
+
+export const endpointListSchema = named('EndpointList', z.object({ items: z.array(endpointSchema) }));
+
 export const projectListSchema = named('ProjectList', z.object({ items: z.array(projectSchema) }));
 
 const replayFields = {
@@ -269,7 +283,7 @@ export const refusedListSchema = named(
   z.object({
     items: z.array(
       z.object({
-        code: z.string().describe('Code of the response. See docs/errors.md.'),
+        code: z.string().describe('Code of the response. See docs/reference/errors.md.'),
         status: whole()
           .optional()
           .describe('Status of the response. Absent for a code that the dashboard does not know.'),
@@ -319,7 +333,7 @@ export const problemSchema = named(
     type: z.string(),
     title: z.string(),
     status: whole(),
-    code: z.string().describe('Stable code. See docs/errors.md.'),
+    code: z.string().describe('Stable code. See docs/reference/errors.md.'),
     detail: z.string(),
     errors: z
       .array(z.object({ name: z.string(), message: z.string() }))

@@ -121,6 +121,19 @@ describe('a captured response', () => {
     expect(reason({ json: { body: large.body } }, {}, { responseBody: half })).toContain('200,000 bytes together');
   });
 
+  it('names what in it is probably a credential, but nothing of the request', () => {
+    const draft = drafted(
+      {},
+      {},
+      {
+        responseHeaders: [...(ROW.responseHeaders ?? []), ['Set-Cookie', 'sid=1'], ['x-plan', 'gold']],
+        responseBody: Buffer.from('{"id":1,"user":{"accessToken":"abcdef123"}}'),
+      },
+    );
+    expect(draft).toMatchObject({ credentials: ['set-cookie', '$.user.accessToken'] });
+    expect(drafted({})).toMatchObject({ credentials: [] });
+  });
+
   it('can be binary', () => {
     const responseBody = Buffer.from([0x89, 0x50, 0xff]);
     const responseHeaders = [['content-type', 'image/png']] as const;

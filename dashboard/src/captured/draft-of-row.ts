@@ -1,6 +1,14 @@
-import { isRecord, LIMITS, type DesiredObject, type LogRow, type ResourceObject } from '@standin/contract';
+import {
+  isRecord,
+  LIMITS,
+  type DesiredObject,
+  type HeaderPair,
+  type LogRow,
+  type ResourceObject,
+} from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
 import { toLogEntry, type LogEntry } from '@standin/exchange';
+import { defaultRedaction, redact } from '@standin/exchange/redact';
 import { hasParameters } from '@standin/responses';
 import type { DashboardMode } from '../backend.ts';
 import type { DiffLine } from '../diff/answer-diff.ts';
@@ -42,6 +50,8 @@ export interface MockChange {
   readonly dropped: readonly string[];
   readonly decoded: readonly string[];
   readonly addedType: string | undefined;
+  /** The names of headers and fields that typically contain credentials, such as `set-cookie` and `$.token`. */
+  readonly credentials: readonly string[];
 }
 
 /** `reason` explains why the response cannot be saved as chosen. */
@@ -68,7 +78,22 @@ export const draftOf = ({ row, endpoint, mode, choice }: DraftInput): Draft => {
   const yaml = manifestYaml(object, mode);
   const { lines, total } = diffLines(manifestYaml(old, mode), yaml);
   if (total === 0) return { options, reason: 'The endpoint already returns this response.' };
-  return { options, object, generation: endpoint.metadata.generation, lines, yaml, dropped, decoded, addedType };
+  const credentials = credentialsIn(entry, mock);
+  const { generation } = endpoint.metadata;
+  return { options, object, generation, lines, yaml, dropped, decoded, addedType, credentials };
+};
+
+/** Returns what a Share of only this response would hide. Searches the beginning of a long body. */
+const credentialsIn = (entry: LogEntry, { headers = [], body = '' }: MockSpec): readonly string[] => {
+  const nothing = { headers: [], trailers: [], body: '', bodyEncoding: 'utf8' } as const;
+  const response = { ...nothing, headers: headers.map(({ name, value }): HeaderPair => [name, value]), body };
+  const alone: LogEntry = {
+    ...entry,
+    ...{ path: '/', query: '', upstreamUrl: '', upstreamError: '', templateError: '', deliveryId: '' },
+    request: { ...entry.request, ...nothing, target: '/' },
+    response: { ...entry.response, ...response },
+  };
+  return [...new Set(redact(alone, defaultRedaction(alone)).hidden.map(({ name }) => name))];
 };
 
 const optionsOf = (entry: LogEntry, spec: Partial<EndpointSpec>, choice: MockChoice): MockOptions => {

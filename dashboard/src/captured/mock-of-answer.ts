@@ -121,7 +121,7 @@ const isJsonText = (text: string): boolean => {
 };
 
 /** Explains why a response cannot be a mock, whatever its content. Returns undefined if it can be one. */
-const refusalOf = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
+export const refusalOf = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
   if (response.status === 0) return 'No response to this request was recorded.';
   if (outcome === 'template_failed') return 'This response is an error, because a template could not be rendered.';
   if (outcome !== 'forwarded' && outcome !== 'mocked' && outcome !== 'fallback')

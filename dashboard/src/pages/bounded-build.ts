@@ -23,7 +23,7 @@ export const DEPTH_MAX = 100;
 /** Encoding takes about 2 µs per value, so a page with this many values takes about a second. */
 export const VALUES_MAX = 500_000;
 
-/** Returns whether turbo-stream 2 can encode a value within bounds (CVE-2026-34077). See docs/adr/004-remix-2.md. */
+/** Returns whether turbo-stream 2 can encode a value within bounds (CVE-2026-34077). See docs/internals/adr/004-remix-2.md. */
 export const isBounded = (value: unknown): boolean => {
   const waiting: [value: unknown, depth: number][] = [[value, 0]];
   let values = 0;

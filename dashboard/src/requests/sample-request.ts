@@ -1,3 +1,4 @@
+import { exampleUrl } from '@standin/exchange/formats';
 import { accountOfProject } from '../accounts/accounts.ts';
 import type { Backend } from '../backend.ts';
 import { listEndpoints } from '../endpoints/endpoints.ts';
@@ -9,24 +10,29 @@ import { endpointSpec, endpointStatus } from '../resources/specs.ts';
 export interface SampleRequest {
   readonly endpoint: string;
   readonly method: string;
+  /** The URL, with an example value for each path parameter. */
   readonly url: string;
+  /** Whether sending it changes nothing: the endpoint is a mock, or the method is GET. */
+  readonly isSafe: boolean;
 }
 
 /**
- * Returns whether the project has endpoints, and a request to an endpoint that is ready. Prefers GET, which needs no body. `first`
- * is undefined if no endpoint for GET or POST is ready.
+ * Returns whether the project has endpoints, and a request to an endpoint that is ready. Prefers GET, which needs no body, then mocks
+ * and paths without parameters. `first` is undefined if no endpoint is ready.
  */
 export const sampleRequestOf = async (backend: Backend, project: ProjectName) => {
   const endpoints = await listEndpoints(backend, project);
-  const callable = endpoints.flatMap((object): SampleRequest[] => {
+  const callable = endpoints.flatMap((object) => {
     const { url } = endpointStatus(object);
-    const { method = '', slug = '' } = endpointSpec(object);
-    // A path with parameters needs values, which only users know.
-    const isReady = url !== undefined && !slug.includes('{') && readinessOf(object).state === 'ready';
-    return isReady ? [{ endpoint: object.metadata.name, method, url }] : [];
+    if (url === undefined || readinessOf(object).state !== 'ready') return [];
+    const { method = '', slug = '', action } = endpointSpec(object);
+    const isGet = method === 'GET';
+    const isSafe = isGet || action === 'JSON';
+    const rank = Number(isGet) * 4 + Number(isSafe) * 2 + Number(!slug.includes('{'));
+    return [{ rank, request: { endpoint: object.metadata.name, method, url: exampleUrl(url), isSafe } }];
   });
-  const first = callable.find(({ method }) => method === 'GET') ?? callable.find(({ method }) => method === 'POST');
-  return { hasEndpoints: endpoints.length > 0, first };
+  const [first] = callable.sort((a, b) => b.rank - a.rank);
+  return { hasEndpoints: endpoints.length > 0, first: first?.request };
 };
 
 const SEND_MS_MAX = 10_000;
@@ -40,23 +46,26 @@ export interface Sent {
 export const sendSampleRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
   const { first } = await sampleRequestOf(backend, project);
   if (first === undefined)
-    return { error: 'No endpoint for GET or POST in this project is ready. See the conditions of the endpoints.' };
+    return { error: 'No endpoint in this project is ready. See the conditions of the endpoints.' };
+  if (!first.isSafe) return { error: 'The request would change data at the upstream. Send it yourself.' };
   const apiKey = await backend.resources.readApiKey(await accountOfProject(backend, project));
   if (apiKey === undefined) return { error: 'The account has no API key yet. See Settings → API key for the reason.' };
-  const isPost = first.method === 'POST';
+  const hasBody = first.method !== 'GET' && first.method !== 'DELETE';
   try {
     const answer = await fetch(first.url, {
       method: first.method,
       redirect: 'manual',
-      headers: { 'x-api-key': apiKey, ...(isPost && { 'content-type': 'application/json' }) },
-      ...(isPost && { body: '{"try": true}' }),
+      headers: { 'x-api-key': apiKey, ...(hasBody && { 'content-type': 'application/json' }) },
+      ...(hasBody && { body: '{"try": true}' }),
       signal: AbortSignal.timeout(SEND_MS_MAX),
     });
     await answer.body?.cancel();
     const rejected = answer.headers.get('standin-rejected');
     return rejected === null
       ? {}
-      : { error: `The gateway rejected the request with the code ${rejected}. docs/errors.md explains the codes.` };
+      : {
+          error: `The gateway rejected the request with the code ${rejected}. docs/reference/errors.md explains the codes.`,
+        };
   } catch {
     return {
       error: `No response from ${new URL(first.url).origin}. If the dashboard cannot reach this address, send the request yourself.`,

@@ -214,7 +214,7 @@ export class ConfigStore {
     try {
       this.#change(key, compile(object));
     } catch (error) {
-      this.reject(key, error instanceof Error ? error.message : String(error));
+      this.reject(key, error instanceof Error ? error.message : String(error), object);
     }
   }
 
@@ -227,13 +227,15 @@ export class ConfigStore {
     this.#current().secrets.set(id, value);
   }
 
-  reject(key: ConfigKey, message: string): void {
+  /** `object` is undefined if it could not be parsed. */
+  reject(key: ConfigKey, message: string, object?: ConfigObject): void {
     const transaction = this.#current();
     const lastValid = this.#table?.entry(key);
     if (lastValid !== undefined) this.#change(key, lastValid);
     transaction.named.add(key);
     transaction.rejected.set(key, message.slice(0, MESSAGE_LENGTH_MAX));
-    this.#logger.warn({ object: key, reason: message }, 'object rejected, keeping its last valid version');
+    const about = { key, namespace: object?.namespace, name: object?.name };
+    this.#logger.warn({ ...about, reason: message }, 'object rejected, keeping its last valid version');
   }
 
   /** Applies the changes since `begin`. */

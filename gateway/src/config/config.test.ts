@@ -121,6 +121,16 @@ describe('a transaction', () => {
     expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
   });
 
+  test('uses a certificate whose expiry is a metric', async () => {
+    const gateway = await start();
+    const [, seconds] =
+      /^standin_stream_certificate_expiry_timestamp_seconds (\S+)$/m.exec(await metricsOf(gateway)) ?? [];
+    // The certificates of the tests are valid for an hour.
+    const minutesLeft = (Number(seconds) * 1_000 - Date.now()) / 60_000;
+    expect(minutesLeft).toBeGreaterThan(30);
+    expect(minutesLeft).toBeLessThanOrEqual(60);
+  });
+
   test('that revokes a key is acknowledged when every request with that key is recorded', async () => {
     const disk = new FaultyDisk();
     const gateway = await start({}, disk);

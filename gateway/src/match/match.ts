@@ -61,14 +61,13 @@ export const match = (head: RequestHead, { holders }: AuthenticatedByKey, table:
 
 /**
  * Finds the endpoint for the path and method of a request without a key. Returns undefined if there is no endpoint, or none that
- * accepts signatures. Callers without a key must not be able to tell these apart.
+ * accepts signatures. Callers without a key must not be able to tell these apart. Returns a refusal if the endpoint is withheld.
  */
-export const matchSigned = (head: RequestHead, table: RoutingTable): Route | undefined => {
+export const matchSigned = (head: RequestHead, table: RoutingTable): Route | Refusal | undefined => {
   const project = table.projectAt(head.projectUri);
   if (project === undefined) return undefined;
   const endpoint = table.pathsOf(project.uid)?.find(head.method, head.path);
   const account = table.account(project.accountUid);
   if (endpoint?.credential === undefined || account === undefined) return undefined;
-  const route = routeTo(head, account, project, endpoint);
-  return route instanceof Refusal ? undefined : route;
+  return routeTo(head, account, project, endpoint);
 };

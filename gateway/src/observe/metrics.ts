@@ -7,6 +7,7 @@ import type { Delivery } from '../deliver/delivery.ts';
 import type { Spool } from '../record/spool/spool.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import type { Endpoint, Responder } from '../request/route.ts';
+import type { UnauthenticatedBudget } from '../verify/unauthenticated-budget.ts';
 import { ResponseCounts } from './response-counts.ts';
 
 /** The sources of the gauges and of most counters, which are read at each scrape. */
@@ -17,6 +18,7 @@ export interface Observed {
   readonly delivery: Delivery;
   readonly spool: Spool;
   readonly budget: ByteBudget;
+  readonly unauthenticated: UnauthenticatedBudget;
   readonly runningRequests: () => number;
   readonly connectionCount: () => Promise<number>;
 }
@@ -58,7 +60,7 @@ export class Metrics {
     });
     new Counter({
       name: 'standin_receive_rejections_total',
-      help: 'Rejected requests, by code (docs/errors.md).',
+      help: 'Rejected requests, by code (docs/reference/errors.md).',
       labelNames: ['code'],
       registers,
       collect() {
@@ -95,7 +97,9 @@ export class Metrics {
     this.#rejections.set(code, (this.#rejections.get(code) ?? 0) + 1);
   }
 
-  observe({ store, client, gate, delivery, spool, budget, runningRequests, connectionCount }: Observed): void {
+  observe(observed: Observed): void {
+    const { store, client, gate, delivery, spool, budget, unauthenticated, runningRequests, connectionCount } =
+      observed;
     const { registry } = this;
     const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
       new Gauge({
@@ -121,6 +125,21 @@ export class Metrics {
     gauge('standin_receive_connections', 'Open connections from callers.', connectionCount);
     gauge('standin_receive_running_requests', 'Requests in progress.', runningRequests);
     gauge('standin_receive_held_bytes', 'Memory held for requests in progress.', () => budget.receivedBytes);
+    gauge(
+      'standin_verify_unauthenticated_bytes',
+      'Memory held for requests whose signature is not verified yet.',
+      () => unauthenticated.receivedBytes,
+    );
+    gauge(
+      'standin_verify_unauthenticated_requests',
+      'Requests whose signature is not verified yet, because their body is arriving.',
+      () => unauthenticated.requests,
+    );
+    counter(
+      'standin_verify_displaced_total',
+      'Requests refused before their signature was verified, to make room for newer ones.',
+      () => unauthenticated.displaced,
+    );
     gauge('standin_admit_permits', 'Quota permits that this gateway holds.', () => gate.permitsLeft);
     counter('standin_admit_failures_total', 'Permit requests that failed.', () => gate.failedAsks);
     gauge('standin_record_waiting_bytes', 'Bytes of log rows waiting for the disk.', () => budget.unrecordedBytes);

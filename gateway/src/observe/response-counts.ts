@@ -29,19 +29,23 @@ export class ResponseCounts {
 
   /** Adds the counter to the registry. `endpointOf` returns the active endpoint with a uid. */
   expose(registry: Registry, endpointOf: (uid: string) => Endpoint | undefined): void {
-    const fill = (counter: Counter<'namespace' | 'endpoint' | 'response'>): void => {
+    const fill = (counter: Counter<'exported_namespace' | 'exported_endpoint' | 'response'>): void => {
       this.#forgetRemoved(endpointOf);
       counter.reset();
       for (const [uid, counts] of this.#counts) {
-        const { namespace = '', name: endpoint = '' } = endpointOf(uid)?.config ?? {};
-        for (const [response, count] of counts) counter.inc({ namespace, endpoint, response }, count);
+        const { namespace = '', name = '' } = endpointOf(uid)?.config ?? {};
+        for (const [response, count] of counts) {
+          counter.inc({ exported_namespace: namespace, exported_endpoint: name, response }, count);
+        }
       }
-      if (this.#others > 0) counter.inc({ namespace: '', endpoint: '', response: 'other' }, this.#others);
+      if (this.#others > 0) {
+        counter.inc({ exported_namespace: '', exported_endpoint: '', response: 'other' }, this.#others);
+      }
     };
     new Counter({
       name: 'standin_respond_responses_total',
       help: 'Responses of endpoints with spec.responses, by the name of the response. The name is empty for the action.',
-      labelNames: ['namespace', 'endpoint', 'response'],
+      labelNames: ['exported_namespace', 'exported_endpoint', 'response'],
       registers: [registry],
       collect() {
         fill(this);

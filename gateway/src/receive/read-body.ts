@@ -1,4 +1,3 @@
-import type { RejectionCode } from '@standin/contract';
 import { GatheredBytes } from '@standin/egress';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import type { Arriving, Exchange } from '../request/exchange.ts';
@@ -13,6 +12,8 @@ export interface ReadBodyOptions {
    * be sufficient to use up a budget.
    */
   readonly reserves?: 'declared' | 'received';
+  /** Called with each part of the body as it is received. */
+  readonly onBytes?: (bytes: Uint8Array) => void;
 }
 
 /** Returned if the caller closed the connection before its request was complete, so that no response is possible. */
@@ -36,16 +37,17 @@ const tooLarge = (bodyBytesMax: number): Refusal =>
 export const readBody = (
   exchange: Exchange,
   head: RequestHead,
-  { bodyBytesMax, budget, reserves = 'declared' }: ReadBodyOptions,
+  options: ReadBodyOptions,
 ): Promise<Uint8Array | Refusal | typeof GONE> | Uint8Array | Refusal => {
   const { contentLength, isChunked } = head;
+  const { bodyBytesMax, budget, reserves = 'declared' } = options;
   if (contentLength === 0 && !isChunked) return NOTHING;
   if (contentLength > bodyBytesMax) return tooLarge(bodyBytesMax);
   const takenBytes = reserves === 'declared' ? contentLength : 0;
   if (!budget.takeForBody(takenBytes)) return noRoom(budget);
   exchange.askForBody();
   return new Promise((resolve) => {
-    new BodyReader(exchange, { bodyBytesMax, budget, takenBytes, resolve }).start();
+    new BodyReader(exchange, { ...options, takenBytes, resolve }).start();
   });
 };
 
@@ -74,8 +76,8 @@ class BodyReader implements Arriving {
     request.on('data', (chunk: Buffer) => this.#add(chunk)).on('end', () => this.#finish());
   }
 
-  broken(code: RejectionCode): void {
-    this.#fail(new Refusal(code, { closes: true }));
+  refuse(refusal: Refusal): void {
+    this.#fail(refusal);
   }
 
   gone(): void {
@@ -84,20 +86,27 @@ class BodyReader implements Arriving {
 
   #add(chunk: Buffer): void {
     if (this.#isSettled) return;
-    const { bodyBytesMax, budget } = this.#options;
+    const { bodyBytesMax, onBytes } = this.#options;
     this.#bytes += chunk.length;
     if (this.#bytes > bodyBytesMax) {
       this.#fail(tooLarge(bodyBytesMax));
       return;
     }
-    if (this.#bytes > this.#takenBytes) {
-      if (!budget.takeForBody(this.#bytes - this.#takenBytes)) {
-        this.#fail(noRoom(budget, true));
-        return;
-      }
-      this.#takenBytes = this.#bytes;
-    }
+    if (!this.#reserve()) return;
     this.#gathered.add(chunk);
+    onBytes?.(chunk);
+  }
+
+  /** Reserves the bytes that have arrived. Returns false if the request is refused. */
+  #reserve(): boolean {
+    const { budget } = this.#options;
+    const missingBytes = this.#bytes - this.#takenBytes;
+    if (missingBytes <= 0) return true;
+    if (!budget.takeForBody(missingBytes)) this.#fail(noRoom(budget, true));
+    // The budget may have refused this request to make room.
+    else if (this.#isSettled) budget.freeBody(missingBytes);
+    else this.#takenBytes = this.#bytes;
+    return !this.#isSettled;
   }
 
   #finish(): void {

@@ -259,9 +259,11 @@ export class Receiver {
     connection.isBroken = true;
     // If a request is partly read, the response to this request reports the error.
     if (connection.arriving !== undefined) {
-      connection.arriving.broken(code);
+      connection.arriving.refuse(new Refusal(code, { closes: true }));
       return;
     }
+    // The rest of a refused request, whose response ends the connection.
+    if (connection.latest?.isClosing === true) return;
     this.#options.onRefused(code);
     const owed = connection.latest?.response;
     const say = (): void => this.#sayFarewell(connection.socket, farewell(code, detail));

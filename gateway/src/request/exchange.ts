@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HeaderPair, RejectionCode } from '@standin/contract';
+import type { HeaderPair } from '@standin/contract';
 import { httpDate, wallClockUs } from './clock.ts';
+import type { Refusal } from './refusal.ts';
 
 /**
  * How long to read and discard the rest of a request after its response, so that a connection reset does not destroy the
@@ -14,10 +15,10 @@ const CLOSE: HeaderPair = ['connection', 'close'];
 /** The reader of a body that is still arriving. */
 export interface Arriving {
   /**
-   * Called if the parser rejected the body, or if the body took too long or has too many small chunks. The request can still be
-   * refused with this code.
+   * Called if the parser rejected the body, or if the body took too long, has too many small chunks or must make room for another.
+   * The request can still be refused.
    */
-  broken(code: RejectionCode): void;
+  refuse(refusal: Refusal): void;
   /** Called when the connection is closed. */
   gone(): void;
 }
@@ -86,6 +87,11 @@ export class Exchange {
 
   get isDecided(): boolean {
     return this.#isDecided;
+  }
+
+  /** Whether the connection ends with this request. False before `decide`. */
+  get isClosing(): boolean {
+    return this.#closes;
   }
 
   /** Calls `next` when it is known whether the connection ends with this request. */

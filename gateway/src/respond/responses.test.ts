@@ -26,7 +26,7 @@ const seriesOf = async ({ gateway }: Stand): Promise<string[]> => {
   return text.split('\n').filter((line) => line.startsWith('standin_respond_responses_total{'));
 };
 const series = (name: string, response: string, count: number): string =>
-  `standin_respond_responses_total{namespace="team-a",endpoint="${name}",response="${response}"} ${count}`;
+  `standin_respond_responses_total{exported_namespace="team-a",exported_endpoint="${name}",response="${response}"} ${count}`;
 
 test('rows name the response that answered, and have no name if the action did', async () => {
   const upstream = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
@@ -84,6 +84,6 @@ test('the number of series has a limit, and responses beyond it are counted toge
   const found = await seriesOf(stand);
   expect(found).toHaveLength(LIMITS.responseSeriesMax + 1);
   const beyond = full * responses.length - LIMITS.responseSeriesMax;
-  const other = 'standin_respond_responses_total{namespace="",endpoint="",response="other"}';
+  const other = 'standin_respond_responses_total{exported_namespace="",exported_endpoint="",response="other"}';
   expect(found.find((line) => line.startsWith(other))).toBe(`${other} ${beyond}`);
 });

@@ -1,4 +1,4 @@
-import { CONFIG_FEATURES, type ConfigObject, type SupportedFeatures } from '@standin/contract';
+import { CONFIG_FEATURES, WITHHELD_CREDENTIAL, type ConfigObject, type SupportedFeatures } from '@standin/contract';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigLog, textFor, type Transaction } from './config-log.ts';
 
@@ -144,6 +144,16 @@ describe('signing secrets', () => {
   test('without a value are omitted', () => {
     expect(after([signed('a', 'unknown')])).toEqual([[], []]);
     expect(after([], ['Endpoint/a'])).toEqual([[], []]);
+  });
+
+  test('of an endpoint that is withheld for another reason are not part of it, but the gateway learns that there are some', () => {
+    log.append({ put: [{ ...signed('a', '1'), slug: '/{id}' }], remove: [] });
+    const objectFor = (features: readonly string[]): unknown =>
+      (messages(log.snapshot(), features) as { object?: unknown }[]).find(({ object }) => object !== undefined)?.object;
+    const action = { kind: 'Withheld' };
+    expect(objectFor(['signatures'])).toMatchObject({ action, credential: WITHHELD_CREDENTIAL });
+    expect(objectFor(['path-parameters'])).toMatchObject({ action });
+    expect(objectFor(['path-parameters'])).not.toHaveProperty('credential');
   });
 
   test.each<[string, SupportedFeatures, unknown]>([

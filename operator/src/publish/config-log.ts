@@ -23,6 +23,8 @@ export interface Line {
     readonly features: readonly string[];
     /** For gateways that report their features. They respond with 503 to the object's requests. Empty for a secret. */
     readonly withheld: string;
+    /** For those of these gateways that support `signatures`, if the object accepts signatures. */
+    readonly withheldSigned?: string;
     /** For gateways of earlier versions, which do not report their features. */
     readonly removed: string;
   };
@@ -49,8 +51,12 @@ const putLine = (object: ConfigObject): Line => {
   const put = line({ type: 'put', object });
   const features = featuresOf(object);
   if (features.length === 0 || object.kind !== 'Endpoint') return put;
-  const withheld = text({ type: 'put', object: withhold(object) ?? object });
-  return { ...put, otherwise: { features, withheld, removed: text({ type: 'remove', key: configKey(object) }) } };
+  const { credential, ...endpoint } = withhold(object) ?? object;
+  const withheld = text({ type: 'put', object: endpoint });
+  const removed = text({ type: 'remove', key: configKey(object) });
+  if (credential === undefined) return { ...put, otherwise: { features, withheld, removed } };
+  const withheldSigned = text({ type: 'put', object: { ...endpoint, credential } });
+  return { ...put, otherwise: { features, withheld, withheldSigned, removed } };
 };
 
 const secretLine = (message: Extract<StreamMessage, { type: 'secret' | 'forget' }>): Line => ({
@@ -64,7 +70,8 @@ const missing = (features: readonly string[], supported: SupportedFeatures): rea
 /** Returns what is sent to a gateway that supports these features. */
 export const textFor = ({ text: usual, otherwise }: Line, supported: SupportedFeatures): string => {
   if (otherwise === undefined || missing(otherwise.features, supported).length === 0) return usual;
-  return supported === undefined ? otherwise.removed : otherwise.withheld;
+  if (supported === undefined) return otherwise.removed;
+  return supported.includes('signatures') ? (otherwise.withheldSigned ?? otherwise.withheld) : otherwise.withheld;
 };
 
 /** The configuration in one leader's term, as revisions. Each object is serialized once for all gateways. */

@@ -196,7 +196,7 @@ export class PurgeController implements Controller {
     const { source, logger } = this.#options;
     const { matched = 0 } = readStatus('Purge', purge.status);
     const { name, namespace } = purge.metadata;
-    logger.info({ namespace, purge: name, project: project.metadata.name, requests: matched }, 'requests purged');
+    logger.info({ namespace, name, project: project.metadata.name, requests: matched }, 'requests purged');
     const message = `Purge ${name} deleted ${requests(matched)} from the log.`;
     await source.recordEvent(project, { type: 'Normal', reason: 'Purged', message });
   }

@@ -16,7 +16,7 @@ const blockSchema = z.strictObject({
 type Block = Readonly<z.infer<typeof blockSchema>>;
 
 /**
- * The permits of one account in one month (docs/adr/010-quota-blocks.md). A permit is unused, used (`used`), or in a block. A
+ * The permits of one account in one month (docs/internals/adr/010-quota-blocks.md). A permit is unused, used (`used`), or in a block. A
  * permit in a block counts as used until the block's holder reports that it will never use the permit.
  */
 export const ledgerSchema = z.strictObject({

@@ -104,7 +104,7 @@ export class ReplayController implements Controller {
     const ended = run
       .run()
       .catch((error: unknown) => {
-        this.#parts.logger.error({ err: error, namespace, replay: name }, 'replay failed unexpectedly, retrying');
+        this.#parts.logger.error({ err: error, namespace, name }, 'replay failed unexpectedly, retrying');
         return 'defect' as const;
       })
       .then((end) => {

@@ -76,7 +76,7 @@ export class ReplayRun {
     this.#parts = parts;
     this.#object = object;
     this.#control = control;
-    this.#logger = parts.logger.child({ namespace, replay: name });
+    this.#logger = parts.logger.child({ namespace, name });
     this.#counts = new ReplayCounts();
     const { source, clock, objects, writeLater } = parts;
     const options = { source, clock, writeLater, logger: this.#logger, object: () => objects.get(uid) };

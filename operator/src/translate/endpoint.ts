@@ -1,4 +1,10 @@
-import { configKey, LIMITS, type EndpointConfig, type ForwardActionConfig } from '@standin/contract';
+import {
+  configKey,
+  LIMITS,
+  WITHHELD_CREDENTIAL,
+  type EndpointConfig,
+  type ForwardActionConfig,
+} from '@standin/contract';
 import { durationMs, jsonMockOf, responsesOf, type EndpointSpec, type Problem } from '@standin/crds';
 import {
   hasParameters,
@@ -71,6 +77,7 @@ export const evaluateEndpoint = (
         : TOO_MANY_ARRANGEMENTS);
   const isWithheld = entry.isWithheld && holder === entry && isArrangementAllowed;
   const credential = spec !== undefined && accepted.ok ? credentialOf(ref, spec, secrets) : undefined;
+  const acceptsSignatures = entry.hasCredential && project?.evaluation?.verdict.allowsSignatures === true;
   const config: EndpointConfig | undefined =
     spec !== undefined && (accepted.ok || isWithheld) && project?.evaluation?.config !== undefined
       ? {
@@ -91,6 +98,7 @@ export const evaluateEndpoint = (
                 isTrusted: serviceFault === undefined,
               }),
           ...(credential !== undefined && { credential: credential.config }),
+          ...(isWithheld && acceptsSignatures && { credential: WITHHELD_CREDENTIAL }),
         }
       : undefined;
   const projectUrl = project?.evaluation?.verdict.status['url'];

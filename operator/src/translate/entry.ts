@@ -11,7 +11,7 @@ import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, Translat
 /** Parses an object. Never throws. */
 export const readEntry = (object: ConfigResource, settings: TranslateSettings): Entry => {
   const { kind, metadata, identityFault } = object;
-  const { parsed, fault: specFault, isWithheld } = readSpec(object, settings);
+  const { parsed, fault: specFault, isWithheld, hasCredential } = readSpec(object, settings);
   const { namespace, name, uid, generation } = metadata;
   const { creationTimestamp } = metadata;
   const ref: ConfigRef = { kind, namespace, name };
@@ -25,6 +25,7 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
     fault: identityFault === undefined ? specFault : fails(identityFault.reason, identityFault.message),
     claim: undefined,
     isWithheld,
+    hasCredential,
     arrangement:
       (specFault === undefined || isWithheld) && parsed !== undefined ? arrangementIn(ref, parsed) : undefined,
     evaluation: undefined,
@@ -49,7 +50,9 @@ const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['a
   return { group: `${namespace}/${parsed.spec.projectRef.name} ${size}`, letters };
 };
 
-type ReadSpec = Pick<Entry, 'parsed' | 'fault' | 'isWithheld'>;
+type ReadSpec = Pick<Entry, 'parsed' | 'fault' | 'isWithheld' | 'hasCredential'>;
+
+const SERVED = { isWithheld: false, hasCredential: false } as const;
 
 const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec => {
   try {
@@ -57,14 +60,15 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec
     if (!result.ok) {
       const parsed = result.isMaybeLater ? routeOf(object, settings) : undefined;
       const isWithheld = parsed !== undefined;
-      return { parsed, fault: invalid(result.problems, isWithheld ? LATER : ''), isWithheld };
+      const hasCredential = isWithheld && isRecord(object.spec) && isRecord(object.spec['credential']);
+      return { parsed, fault: invalid(result.problems, isWithheld ? LATER : ''), isWithheld, hasCredential };
     }
     const parsed = result.value as ParsedConfig;
     const problems = semanticProblems(parsed, settings);
-    return { parsed, fault: problems.length > 0 ? invalid(problems) : undefined, isWithheld: false };
+    return { parsed, fault: problems.length > 0 ? invalid(problems) : undefined, ...SERVED };
   } catch (error) {
     const message = `the operator cannot parse it (${String(error)}): this is a bug in Standin, please report it`;
-    return { parsed: undefined, fault: invalid([{ path: 'spec', message }]), isWithheld: false };
+    return { parsed: undefined, fault: invalid([{ path: 'spec', message }]), ...SERVED };
   }
 };
 

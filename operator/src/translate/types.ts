@@ -125,6 +125,8 @@ export interface Entry extends Claimant {
    * know. `parsed` has its path, method and Project. Gateways respond to its requests with 503.
    */
   readonly isWithheld: boolean;
+  /** Whether a withheld Endpoint has a credential, which this version may not know. */
+  readonly hasCredential: boolean;
   /** What the object claims (see `claimOf`). Only a valid or a withheld object claims anything. */
   claim: string | undefined;
   /** The arrangement of a valid or withheld Endpoint whose slug has parameters. */

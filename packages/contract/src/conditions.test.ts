@@ -3,12 +3,12 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONDITION_REASONS, CONDITION_TYPES } from './conditions.ts';
 
-const page = readFileSync(path.join(import.meta.dirname, '../../../docs/conditions.md'), 'utf8');
+const page = readFileSync(path.join(import.meta.dirname, '../../../docs/reference/conditions.md'), 'utf8');
 const [types = '', reasons = ''] = page.split('\n## Reasons\n');
 /** Returns the first cell of every row in a section's tables. */
 const rows = (section: string): string[] => [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
 
-describe('docs/conditions.md', () => {
+describe('docs/reference/conditions.md', () => {
   it('explains every type and no others', () => {
     expect(rows(types)).toEqual([...CONDITION_TYPES]);
   });

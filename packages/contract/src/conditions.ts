@@ -36,7 +36,7 @@ export const CONDITION_TYPES = [
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
-/** The closed list of reasons; docs/conditions.md explains each. */
+/** The closed list of reasons; docs/reference/conditions.md explains each. */
 export const CONDITION_REASONS = [
   // Accepted
   'Accepted',

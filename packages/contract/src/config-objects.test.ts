@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { featuresOf, withhold, type EndpointConfig, type ResponseConfig } from './config-objects.ts';
+import {
+  configObjectSchema,
+  featuresOf,
+  withhold,
+  WITHHELD_CREDENTIAL,
+  type EndpointConfig,
+  type ResponseConfig,
+} from './config-objects.ts';
 
 const response: ResponseConfig = {
   ...{ name: 'a', pathParams: [], headers: [], queryParams: [] },
@@ -63,9 +70,12 @@ test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
   expect(featuresOf({ ...endpoint, ...more })).toEqual(features);
 });
 
-test('a withheld endpoint has no credential', () => {
-  expect(withhold({ ...endpoint, credential: { kind: 'Later' } })).toEqual({
-    ...endpoint,
-    action: { kind: 'Withheld' },
-  });
+test('a withheld endpoint has a credential without secrets if it has any credential', () => {
+  const action = { kind: 'Withheld' };
+  expect(withhold(endpoint)).toEqual({ ...endpoint, action });
+  for (const own of [credential, { kind: 'Later' }]) {
+    const withheld = withhold({ ...endpoint, credential: own });
+    expect(withheld).toEqual({ ...endpoint, action, credential: WITHHELD_CREDENTIAL });
+    expect(configObjectSchema.parse(withheld)).toEqual(withheld);
+  }
 });

@@ -150,15 +150,32 @@ const endpointConfig = z.strictObject({
 });
 
 /** The parts of an endpoint that all versions share. */
-const anyEndpoint = endpointConfig.omit({ responses: true, credential: true }).extend({ action: z.unknown() }).strip();
+const anyEndpoint = endpointConfig
+  .omit({ responses: true })
+  .extend({ action: z.unknown(), credential: z.unknown().optional() })
+  .strip();
 
 /**
- * Returns the endpoint with the action `Withheld`, even if this version does not know the action that the endpoint has. Returns
- * undefined if the object is not an endpoint.
+ * The credential of an endpoint with the action `Withheld`, whichever credential it has. With it, the gateway responds with 503 to
+ * requests without a key, too. Nothing is verified with it.
+ */
+export const WITHHELD_CREDENTIAL: CredentialConfig = {
+  ...{ kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: [] },
+};
+
+/**
+ * Returns the endpoint with the action `Withheld`, even if this version does not know the action or the credential that the endpoint
+ * has. Returns undefined if the object is not an endpoint.
  */
 export const withhold = (object: unknown): EndpointConfig | undefined => {
   const parsed = anyEndpoint.safeParse(object);
-  return parsed.success ? { ...parsed.data, action: { kind: 'Withheld' } } : undefined;
+  if (!parsed.success) return undefined;
+  const { credential, ...endpoint } = parsed.data;
+  return {
+    ...endpoint,
+    action: { kind: 'Withheld' },
+    ...(credential !== undefined && { credential: WITHHELD_CREDENTIAL }),
+  };
 };
 
 export const configObjectSchema = z.discriminatedUnion('kind', [accountConfig, projectConfig, endpointConfig]);

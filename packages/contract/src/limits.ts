@@ -1,6 +1,6 @@
 /**
  * Limits of resources, requests and processes. Each name contains the unit, unless the limit is a number of items. For limits that
- * users can change, these are the defaults, and docs/configuration.md lists the settings.
+ * users can change, these are the defaults, and docs/reference/configuration.md lists the settings.
  */
 export const LIMITS = {
   // ── requests (gateway) ──
@@ -34,7 +34,10 @@ export const LIMITS = {
    * unsigned requests cannot take the place of requests with a key.
    */
   unauthenticatedBytesMax: 64 * 1024 * 1024,
-  /** The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. */
+  /**
+   * The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. If there are more, the oldest
+   * one is refused. A body that arrives within a second is read even if strangers open 1,000 connections per second.
+   */
   unauthenticatedRequestsMax: 1_000,
 
   // ── responses ──

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from './limits.ts';
 
 /**
- * How gateways get permits (docs/adr/010-quota-blocks.md). The requests go to the server of the config stream:
+ * How gateways get permits (docs/internals/adr/010-quota-blocks.md). The requests go to the server of the config stream:
  *
  *   POST /v1/permits   body: one `PermitRequest`; the leader writes the ledger, then responds with 200 and a `PermitAnswer`
  *

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from './limits.ts';
 
 /**
- * How the operator learns which requests the gateways refused (docs/adr/035-refused-requests.md). Gateways only count them, in memory
+ * How the operator learns which requests the gateways refused (docs/internals/adr/035-refused-requests.md). Gateways only count them, in memory
  * and for one hour. The operator asks on the config stream with a `refusals` message:
  *
  *   POST /v1/refusals                       body: one `RefusalReport`, the response to the message; the response is 204

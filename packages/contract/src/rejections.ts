@@ -1,6 +1,6 @@
 /**
  * Rejections: a gateway's responses to requests that never reach an endpoint. They are neither logged nor counted. They are sent as
- * RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/errors.md is generated from `REJECTIONS`.
+ * RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/reference/errors.md is generated from `REJECTIONS`.
  * `detail` says what the caller should do. The gateway can replace it with a more specific text.
  */
 export interface Rejection {
@@ -73,7 +73,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'This is not a valid API key',
     detail:
-      "Use the account's current key. The dashboard settings and the standin dev output show the key; on a cluster, kubectl get mac -o wide shows the name of the Secret that contains it.",
+      "Use the account's current key. The dashboard shows it under Settings, API key. standin dev prints the key that is current when it starts. On a cluster, kubectl get mac -o wide shows the name of the Secret that contains it.",
     retryable: false,
   },
   api_key_other_account: {

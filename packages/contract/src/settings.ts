@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * The settings of a process: one zod object, up to two levels deep, in which each leaf has a `.describe()`. Values come from the
- * environment. For example, the variable for `apiKeyHeader.name` is `STANDIN_API_KEY_HEADER_NAME`. docs/configuration.md is
+ * environment. For example, the variable for `apiKeyHeader.name` is `STANDIN_API_KEY_HEADER_NAME`. docs/reference/configuration.md is
  * generated from the schemas.
  */
 export type SettingsSchema = z.ZodObject;
@@ -73,7 +73,7 @@ export const parseSettings = <S extends SettingsSchema>(
   const problems = Object.keys(env)
     .filter((name) => name.startsWith('STANDIN_') && !known.has(name))
     .filter((name) => !otherPrefixes.some((prefix) => name.startsWith(prefix)))
-    .map((name) => `${name}: unknown setting; docs/configuration.md lists all settings`);
+    .map((name) => `${name}: unknown setting; docs/reference/configuration.md lists all settings`);
   const result = schema.safeParse(inputFromEnv(schema, env));
   if (!result.success) {
     problems.push(...result.error.issues.map((issue) => `${envName(issue.path.map(String))}: ${issue.message}`));

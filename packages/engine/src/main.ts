@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
-import { openEngine } from './engine.ts';
 import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
 import type { Credentials, EngineMessage } from './engine-process.ts';
 import { createHttpFront } from './http-front.ts';
@@ -65,6 +64,19 @@ const givenLogin = async ({ login }: Arguments): Promise<Credentials | undefined
   return credentials;
 };
 
+/** Loads chdb, which is not installed with `npm install --omit=optional`, and is not available for all platforms. */
+const loadEngine = async (): Promise<typeof import('./engine.ts')> => {
+  try {
+    return await import('./engine.ts');
+  } catch (error) {
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+    throw new EngineStartError(
+      `chdb, the embedded ClickHouse, cannot be loaded: ${reason}. Install it, or pass --clickhouse-url to use a server`,
+      { cause: error },
+    );
+  }
+};
+
 const listen = async (
   server: ReturnType<typeof createHttpFront>,
   { host, port }: Pick<Arguments, 'host' | 'port'>,
@@ -107,6 +119,7 @@ const main = async (): Promise<void> => {
   const given = readArguments();
   const { host, port, data, config } = given;
   const login = await givenLogin(given);
+  const { openEngine } = await loadEngine();
   const engine = await openEngine(data, config);
   const credentials = login ?? newLogin();
   const curlFile = login === undefined ? await writeCurlLogin(data, credentials) : undefined;

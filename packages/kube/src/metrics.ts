@@ -30,9 +30,15 @@ export interface StalenessProbe {
   size(): number;
 }
 
+/** The label is not `namespace`, because Prometheus uses that name for the namespace of the scraped pod. */
+export const labelsOf = ({ resource, namespace }: Pick<StalenessProbe, 'resource' | 'namespace'>) => ({
+  resource,
+  exported_namespace: namespace,
+});
+
 export const reflectorMetrics = perRegistry((registry) => {
   const reflectors = new Set<StalenessProbe>();
-  const labelNames = ['resource', 'namespace'] as const;
+  const labelNames = ['resource', 'exported_namespace'] as const;
   new Gauge({
     name: 'standin_reflector_last_sync_seconds',
     help: 'Seconds since the API server last sent anything (list, event or bookmark). Stays below 90 for a healthy watch.',
@@ -42,7 +48,7 @@ export const reflectorMetrics = perRegistry((registry) => {
       this.reset();
       for (const probe of reflectors) {
         const seconds = probe.secondsSinceContact();
-        if (seconds !== undefined) this.set({ resource: probe.resource, namespace: probe.namespace }, seconds);
+        if (seconds !== undefined) this.set(labelsOf(probe), seconds);
       }
     },
   });
@@ -53,7 +59,7 @@ export const reflectorMetrics = perRegistry((registry) => {
     registers: [registry],
     collect() {
       this.reset();
-      for (const probe of reflectors) this.set({ resource: probe.resource, namespace: probe.namespace }, probe.size());
+      for (const probe of reflectors) this.set(labelsOf(probe), probe.size());
     },
   });
   return {

@@ -278,7 +278,7 @@ describe('Reflector', () => {
     expect(told).toEqual(['bad', 'good']);
     expect(logger.lines).toContainEqual({ level: 'error', message: 'reflector callback threw' });
     await expect(registry.metrics()).resolves.toContain(
-      'standin_reflector_handler_errors_total{resource="mockendpoints",namespace=""} 1',
+      'standin_reflector_handler_errors_total{resource="mockendpoints",exported_namespace=""} 1',
     );
   });
 

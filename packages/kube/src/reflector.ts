@@ -6,7 +6,7 @@ import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
 import { listAll } from './list-all.ts';
 import type { KubeLogger } from './logger.ts';
-import { reflectorMetrics } from './metrics.ts';
+import { labelsOf, reflectorMetrics } from './metrics.ts';
 import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
 import { Turns } from './turns.ts';
 import { watchEvents } from './watch-events.ts';
@@ -78,7 +78,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   readonly #clock: Clock;
   readonly #store: ReflectorStore<T>;
   readonly #metrics: ReturnType<typeof reflectorMetrics> | undefined;
-  readonly #labels: { readonly resource: string; readonly namespace: string };
+  readonly #watched: { readonly resource: string; readonly namespace: string };
   readonly #settleSynced: { readonly resolve: () => void; readonly reject: (reason: unknown) => void };
   #contactAt: number | undefined;
   #running = false;
@@ -87,7 +87,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#metrics = options.registry === undefined ? undefined : reflectorMetrics(options.registry);
-    this.#labels = { resource: options.resource, namespace: options.namespace ?? '' };
+    this.#watched = { resource: options.resource, namespace: options.namespace ?? '' };
     this.#store = new ReflectorStore<T>({
       put: (object) => this.#guard(() => options.handler.put(object)),
       remove: (object) => this.#guard(() => options.handler.remove(object)),
@@ -118,7 +118,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     if (this.#running) throw new Error('the reflector is already running');
     this.#running = true;
     const probe = {
-      ...this.#labels,
+      ...this.#watched,
       secondsSinceContact: () => this.secondsSinceContact(),
       size: () => this.#store.size,
     };
@@ -140,7 +140,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
       const ending = await this.#listAndWatch(position, signal);
       if (isAborted(signal)) return;
       position = ending.resume;
-      this.#metrics?.restarts.inc({ ...this.#labels, reason: ending.reason });
+      this.#metrics?.restarts.inc({ ...labelsOf(this.#watched), reason: ending.reason });
       if (ending.healthy) {
         failures = 0;
         lastReason = ending.reason;
@@ -172,7 +172,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   async #list(signal: AbortSignal): Promise<string> {
     const { client, path, query, pageSize, transform } = this.#options;
-    this.#metrics?.lists.inc(this.#labels);
+    this.#metrics?.lists.inc(labelsOf(this.#watched));
     const listed = await listAll<T>(client, path, { query, signal, pageSize, once: true });
     this.#contactAt = this.#clock.now();
     await this.#store.replace(transform === undefined ? listed.items : listed.items.map(transform), signal);
@@ -253,7 +253,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   #logRestart(ending: Ending, failures: number): void {
-    const fields = { ...this.#labels, reason: ending.reason, failures, err: ending.error };
+    const fields = { ...this.#watched, reason: ending.reason, failures, err: ending.error };
     // A first failure is normal. A persistent failure is logged again after every 40 attempts. Their pauses add up to between half
     // a minute and three minutes.
     if (failures === 3 || (failures > 0 && failures % 40 === 0))
@@ -265,8 +265,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
     try {
       callback();
     } catch (error) {
-      this.#metrics?.handlerErrors.inc(this.#labels);
-      this.#options.logger.error({ ...this.#labels, err: error }, 'reflector callback threw');
+      this.#metrics?.handlerErrors.inc(labelsOf(this.#watched));
+      this.#options.logger.error({ ...this.#watched, err: error }, 'reflector callback threw');
     }
   }
 }

@@ -21,7 +21,7 @@ const RETRY_MS = 30_000;
 const DENIED = '497';
 
 const REMEDY =
-  'the gateways and the operator create them if clickhouse.migrate is true (otherwise, see docs/upgrade.md); this process keeps working as far as possible';
+  'the gateways and the operator create them if clickhouse.migrate is true (otherwise, see docs/guides/upgrade.md); this process keeps working as far as possible';
 
 /** Returns the log line about the tables, with what an administrator must do, or undefined if nothing is wrong. */
 const problemOf = (

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
@@ -8,6 +10,11 @@ export interface ClickHouseAddress {
   readonly url: string;
   readonly username: string;
   readonly password: string;
+  /**
+   * A folder with the files `username` and `password`, such as a mounted Secret, which replace the user name and the password. They
+   * are read for each call, so a changed password needs no restart. Without the file `username`, `username` is used.
+   */
+  readonly loginDir?: string | undefined;
   readonly database: string;
   /** The longest time to wait for a response, in milliseconds. The default is longer than the time limit of any read. */
   readonly timeoutMs?: number | undefined;
@@ -75,16 +82,40 @@ const newClient = (address: ClickHouseAddress, database: string) =>
     log: { level: ClickHouseLogLevel.OFF },
   });
 
+interface Login {
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Returns the login for the next call. While a Secret is being replaced, the two files may come from different versions, which
+ * ClickHouse rejects once. Rejects if the password cannot be read.
+ */
+const readLogin = async ({ loginDir, username, password }: ClickHouseAddress): Promise<Login> => {
+  if (loginDir === undefined) return { username, password };
+  const read = async (name: string): Promise<string> =>
+    (await readFile(path.join(loginDir, name), 'utf8')).replace(/\r?\n$/, '');
+  const [ownName, ownPassword] = await Promise.all([read('username').catch(orMissing(username)), read('password')]);
+  return { username: ownName, password: ownPassword };
+};
+
+const orMissing =
+  (text: string) =>
+  (error: unknown): string => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return text;
+    throw error;
+  };
+
 export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
   const client = newClient(address, address.database);
   const outside = newClient(address, 'default');
-  const authorization = `Basic ${Buffer.from(`${address.username}:${address.password}`).toString('base64')}`;
   const ask: ClickHouse['ask'] = async (operation, { sql, params = {}, settings = {}, body, inDatabase = true }) => {
     try {
       const { stream, response_headers: headers } = await (inDatabase ? client : outside).exec({
         query: sql,
         query_params: { ...params },
         clickhouse_settings: settings,
+        auth: await readLogin(address),
         ...(body && { values: Readable.from([body], { objectMode: false }) }),
       });
       const chunks: Buffer[] = [];
@@ -102,6 +133,8 @@ export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
       const url = new URL(INSERTS_PATH, address.url);
       url.searchParams.set('after', mark);
       for (let status = NOTHING_YET; status === NOTHING_YET;) {
+        const { username, password } = await readLogin(address);
+        const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
         const inTime = AbortSignal.any([signal, AbortSignal.timeout(INSERT_WAIT_MS_MAX)]);
         const response = await fetch(url, { headers: { authorization }, signal: inTime });
         await response.body?.cancel();
@@ -110,10 +143,9 @@ export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
       }
     },
     async ping() {
-      // Run a query, which needs credentials. `/ping` needs none, so it succeeds for any user, even on a different engine on the
+      // A query needs credentials. `/ping` needs none, so it succeeds for any user, even on a different engine on the
       // same port.
-      const result = await client.ping({ select: true });
-      if (!result.success) throw toLogStoreError('reach ClickHouse', result.error);
+      await ask('reach ClickHouse', { sql: 'SELECT 1', inDatabase: false });
     },
     async close() {
       await Promise.all([client.close(), outside.close()]);

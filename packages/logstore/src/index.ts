@@ -17,6 +17,7 @@ export type { LogStoreErrorKind } from './log-store-error.ts';
 export { openLogStore } from './log-store.ts';
 export type { InsertBatch, LogStore, LogStoreOptions, PurgeStore, ReplayStore } from './log-store.ts';
 export { migrationScript } from './migrate.ts';
+export type { BodyStart, RequestKeys } from './read-log.ts';
 export type { PurgeFilter, PurgeStep } from './purge.ts';
 export type {
   ReplayAnswer,

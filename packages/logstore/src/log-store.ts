@@ -18,7 +18,8 @@ import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
 import { countMatching, purgeReplayResults, purgeRequests, type PurgeFilter, type PurgeStep } from './purge.ts';
 import { readInserts } from './read-inserts.ts';
-import { readEntries, readEntry, readPreview, readRow, readVersion } from './read-log.ts';
+import { readEntries, readEntry, readPreview, readRequestBodies, readRow, readVersion } from './read-log.ts';
+import type { BodyStart, RequestKeys } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
 import { readSchemaState, type SchemaState } from './schema-state.ts';
 import {
@@ -102,6 +103,11 @@ export interface LogStore {
    * MiB as fast as a short body.
    */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
+  /**
+   * Returns the beginnings of request bodies, by id, with at most this many bytes each. Leaves out requests that do not exist or have
+   * expired.
+   */
+  requestBodies(keys: RequestKeys, bodyBytesMax: number): Promise<ReadonlyMap<string, BodyStart>>;
   /** Returns the number of requests per project in each of the last hours, by the project's uid. */
   requestsByHour(projects: readonly LogOwner[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   /**
@@ -246,6 +252,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     row: (id) => readRow(clickhouse, id),
     version: (id) => readVersion(clickhouse, id),
     preview: (id, bodyBytesMax) => readPreview(clickhouse, id, bodyBytesMax),
+    requestBodies: (keys, bodyBytesMax) => readRequestBodies(clickhouse, keys, bodyBytesMax),
     requestsByHour: (projects, hours) => countByHour(clickhouse, projects, hours),
     lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),
     replays: {

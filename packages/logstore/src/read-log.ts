@@ -4,9 +4,9 @@ import type { LogRow } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
 import { decodeRow } from './decode-row.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
-import { toLogEntry } from '@standin/exchange';
+import { parseTime, toLogEntry } from '@standin/exchange';
 import type { EntryPreview, LogEntry, LogSummary, RowVersion } from '@standin/exchange';
-import { uuidText } from './log-filter.ts';
+import { LogFilterError, uuidText, type LogCursor } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
@@ -59,6 +59,46 @@ export async function* readEntries(clickhouse: ClickHouse, summaries: readonly L
     }
   }
 }
+
+/** The requests of one project whose bodies are read. */
+export interface RequestKeys {
+  readonly projectUid: string;
+  readonly namespace: string;
+  readonly project: string;
+  /** No more than 100. */
+  readonly keys: readonly LogCursor[];
+}
+
+/** The beginning of a body, without an incomplete UTF-8 character at its end. */
+export interface BodyStart {
+  readonly bytes: Uint8Array;
+  /** The number of bytes in the whole body. */
+  readonly bytesWhole: number;
+}
+
+/** See `LogStore.requestBodies`. */
+export const readRequestBodies = async (
+  clickhouse: ClickHouse,
+  { projectUid, namespace, project, keys }: RequestKeys,
+  bodyBytesMax: number,
+): Promise<ReadonlyMap<string, BodyStart>> => {
+  if (keys.length > FETCH_ROWS_MAX) throw new LogFilterError(`keys must have at most ${FETCH_ROWS_MAX} items`);
+  const isCursor = ({ receivedAt, id }: LogCursor): boolean => parseTime(receivedAt) !== undefined && uuidText.test(id);
+  if (!keys.every(isCursor)) throw new LogFilterError('a key is not a cursor');
+  const sql = `SELECT id, substring(request_body, 1, {bodyBytesMax:UInt64}), length(request_body) FROM log
+    WHERE expires_at > now() AND namespace = {namespace:String} AND project = {project:String}
+      AND (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))}
+    ORDER BY id, version DESC LIMIT 1 BY id FORMAT RowBinary`;
+  const tuples = keys.map(({ receivedAt, id }) => new TupleParam([projectUid, timeText(receivedAt), id]));
+  const params = { bodyBytesMax, namespace, project, keys: tuples };
+  const answer = await clickhouse.run('read request bodies', { sql, params, settings: READ_SETTINGS });
+  return new Map(
+    decodeAll(answer, (reader) => {
+      const [id, bytes, bytesWhole] = [reader.uuid(), reader.bytes(), reader.int64()];
+      return [id, { bytes: cutCharacter(bytes, bytesWhole), bytesWhole }];
+    }),
+  );
+};
 
 /** Returns the milliseconds since the epoch if the id is a UUIDv7. */
 const idTime = (id: string): number | undefined =>

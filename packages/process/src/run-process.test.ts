@@ -35,10 +35,12 @@ describe('a process', () => {
     ]);
   });
 
-  test('logs JSON with its name, in a form that is safe to print on a terminal', async () => {
+  test('logs JSON with its name, the level as text and the time as RFC 3339, in a form that is safe to print on a terminal', async () => {
     start();
     await untilSaid('started');
-    expect(JSON.parse(output)).toMatchObject({ name: 'example', msg: 'started \u202e' });
+    const line = JSON.parse(output) as Readonly<Record<string, unknown>>;
+    expect(line).toEqual({ level: 'info', time: line['time'], component: 'example', msg: 'started \u202e' });
+    expect(line['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(output).not.toContain('\u202e');
   });
 
@@ -46,7 +48,7 @@ describe('a process', () => {
     start({ STANDIN_START: 'fails' });
     expect(await exit()).toBe(1);
     expect(JSON.parse(output)).toMatchObject({
-      level: 60,
+      level: 'fatal',
       msg: 'could not start the process',
       err: { message: 'no port' },
     });

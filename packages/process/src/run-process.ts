@@ -6,7 +6,7 @@ import {
   type ProcessSettingsSchema,
   type SettingsOf,
 } from '@standin/contract';
-import { pino, type Logger } from 'pino';
+import { pino, stdTimeFunctions, type Logger, type LoggerOptions } from 'pino';
 
 /** A process that has started. */
 export interface Running {
@@ -19,7 +19,7 @@ export interface Running {
 }
 
 export interface ProcessDefinition<S extends ProcessSettingsSchema> {
-  /** For example `operator`. Included in each line of the log. */
+  /** For example `operator`. Included in each line of the log, as `component`. */
   readonly name: string;
   readonly settings: S;
   readonly start: (settings: SettingsOf<S>, logger: Logger) => Promise<Running>;
@@ -28,7 +28,7 @@ export interface ProcessDefinition<S extends ProcessSettingsSchema> {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs a cluster process with settings from the environment (docs/configuration.md) until SIGTERM or SIGINT. Exits with 0 after an
+ * Runs a cluster process with settings from the environment (docs/reference/configuration.md) until SIGTERM or SIGINT. Exits with 0 after an
  * orderly stop. Exits with 1 if the settings cannot be used, if starting or stopping fails, if `Running.ended` rejects, or if it
  * receives a signal while it is starting or stopping.
  */
@@ -37,7 +37,7 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
   env: Environment,
 ): Promise<void> => {
   const settings = readSettings(schema, env);
-  const logger = pino({ name, level: settings.logLevel, hooks: { streamWrite: printableJson } });
+  const logger = pino({ ...LOG_FORMAT, base: { component: name }, level: settings.logLevel });
   const fail = (error: unknown, message: string): never => {
     logger.fatal({ err: error }, message);
     process.exit(1);
@@ -63,6 +63,15 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
   running = await start(settings, logger).catch((error: unknown) => fail(error, 'could not start the process'));
   running.ended?.catch(() => process.exit(1));
 };
+
+/**
+ * The form of the log: the level as text, and the time as RFC 3339. Lines about an object have its `namespace` and `name`.
+ */
+export const LOG_FORMAT = {
+  formatters: { level: (level: string) => ({ level }) },
+  timestamp: stdTimeFunctions.isoTime,
+  hooks: { streamWrite: printableJson },
+} satisfies LoggerOptions;
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 

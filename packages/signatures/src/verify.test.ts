@@ -2,6 +2,7 @@ import type { HeaderPair } from '@standin/contract';
 import { LIMITS } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
 import { EXAMPLES, verdictOf, type Example } from './examples.testing.ts';
+import { startVerifying } from './verify.ts';
 
 const NAMED: readonly (readonly [string, Example])[] = Object.entries(EXAMPLES);
 const { GitHub: GITHUB, Stripe: STRIPE, Slack: SLACK, StandardWebhooks: STANDARD, Token: TOKEN } = EXAMPLES;
@@ -20,6 +21,14 @@ describe.each(NAMED)('the published example of %s', (_, example) => {
 
   test('is accepted', () => {
     expect(verdictOf(example)).toEqual(accepted);
+  });
+
+  test('is accepted in parts', () => {
+    const { config, secret, headers, body, signedAt = 0 } = example;
+    const started = startVerifying(config, { headers, nowMs: signedAt * 1_000 }, [Buffer.from(secret)]);
+    if ('reason' in started) throw new Error(started.reason);
+    for (const byte of Buffer.from(body)) started.update(Uint8Array.of(byte));
+    expect(started.finish()).toEqual({ ok: true, ...accepted });
   });
 
   test('is accepted with names of headers in upper case and among other headers', () => {

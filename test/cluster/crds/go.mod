@@ -1,4 +1,4 @@
-// Others' CRDs that the chart, or docs/gitops, has objects of: downloaded with their checksums, never built. `go mod tidy` would remove them.
+// Others' CRDs that the chart, or docs/guides/gitops, has objects of: downloaded with their checksums, never built. `go mod tidy` would remove them.
 module standin.dev/test/crds
 
 go 1.25.0

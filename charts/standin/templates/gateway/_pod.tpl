@@ -1,6 +1,6 @@
 {{/* Shared by the StatefulSet and the Deployment, which add the "data" volume. */}}
 {{- define "standin.gatewayPod" -}}
-{{- $call := dict "root" . "component" "gateway" "usesApi" false -}}
+{{- $call := dict "root" . "component" "gateway" "usesApi" false "port" "metrics" "ready" "/readyz" -}}
 {{- $settings := .Values.gateway.settings -}}
 {{- $drainMs := ternary $settings.drainMs 5000 (hasKey $settings "drainMs") | int64 -}}
 {{- $drainTimeoutMs := ternary $settings.drainTimeoutMs 20000 (hasKey $settings "drainTimeoutMs") | int64 -}}
@@ -48,24 +48,16 @@ spec:
       ports:
         - { name: http, containerPort: 8080 }
         - { name: metrics, containerPort: 9090 }
-      startupProbe:
-        httpGet: { path: /healthz, port: metrics }
-        periodSeconds: 1
-        failureThreshold: 120
       # The gateway is ready when it has a configuration, unless its spool is full or it is draining.
-      readinessProbe:
-        httpGet: { path: /readyz, port: metrics }
-        periodSeconds: 2
-        failureThreshold: 2
-      livenessProbe:
-        httpGet: { path: /healthz, port: metrics }
-        periodSeconds: 20
-        timeoutSeconds: 5
+      {{- include "standin.probes" $call | nindent 6 }}
       volumeMounts:
         - { name: data, mountPath: /var/lib/standin-gateway }
         - { name: stream-tls, mountPath: /etc/standin/stream-tls, readOnly: true }
+        {{- include "standin.clickhouseMount" $call | trim | nindent 8 }}
         {{- include "standin.extraVolumeMounts" $call | nindent 8 }}
+    {{- include "standin.extraContainers" $call | nindent 4 }}
   volumes:
     {{- include "standin.gatewayTlsVolume" . | nindent 4 }}
+    {{- include "standin.clickhouseVolume" $call | trim | nindent 4 }}
     {{- include "standin.extraVolumes" $call | nindent 4 }}
 {{- end -}}

@@ -16,6 +16,13 @@ describe('completionAt', () => {
     ['method:GET (sta|', { kind: 'field', names: ['status:'], from: 12, to: 15 }],
     ['-resp|', { kind: 'field', names: ['resp.body:', 'resp.size:', 'resp.header.'], from: 1, to: 5 }],
     ['method:p|', { kind: 'value', field: 'method', typed: 'p', values: ['POST', 'PUT', 'PATCH'], from: 7, to: 8 }],
+    ['status:|', { kind: 'value', values: ['2xx', '3xx', '4xx', '5xx', 'none', '>=', '>', '<=', '<'] }],
+    ['status:5|', { kind: 'value', values: ['5xx'] }],
+    ['status:>|', { kind: 'value', values: ['>=', '>', '>400', '>500'] }],
+    ['status:>=|', { kind: 'value', values: ['>=', '>=400', '>=500'] }],
+    ['dur:|', { kind: 'value', values: ['>=', '>', '<=', '<'] }],
+    ['dur:<1|', { kind: 'value', values: ['<100ms', '<1s', '<10s'] }],
+    ['req.size:>|', { kind: 'value', values: ['>=', '>', '>1kb', '>100kb', '>1mb'] }],
     ['endpoint:cr|eate', { kind: 'value', field: 'endpoint', typed: 'cr', values: [], from: 9, to: 11 }],
     ['header.x-g|', { kind: 'header-name', field: 'header', typed: 'x-g', from: 7, to: 10 }],
     ['resp.header.|', { kind: 'header-name', field: 'resp.header', typed: '', from: 12, to: 12 }],
@@ -39,6 +46,19 @@ describe('completionAt', () => {
       }),
     );
   });
+});
+
+const comparisons = ['>=', '>', '<=', '<'];
+
+test.each(['status', 'dur', 'size'])('every suggestion for %s is valid, or is a comparison', (field) => {
+  for (const typed of ['', ...comparisons]) {
+    const completion = completionAt(`${field}:${typed}`, field.length + 1 + typed.length);
+    const values = completion?.kind === 'value' ? completion.values : [];
+    expect(values.length).toBeGreaterThan(1);
+    for (const value of values.filter((one) => !comparisons.includes(one))) {
+      expect(parseFilter(`${field}:${value}`).kind, value).toBe('parsed');
+    }
+  }
 });
 
 describe('the field table', () => {

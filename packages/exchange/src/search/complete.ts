@@ -1,12 +1,12 @@
-import { FIELDS, HEADER_PREFIXES, headerField, isPlainField } from './fields.ts';
+import { FIELDS, HEADER_PREFIXES, headerField, isPlainField, type FieldKind } from './fields.ts';
 
 /** The text that is being typed at the cursor. The chosen completion replaces `text.slice(from, to)`. */
 export type Completion =
   /** The name of a field, or free text. `names` include their colon, or their dot if they are prefixes for headers. */
   | { readonly kind: 'field'; readonly typed: string; readonly names: readonly string[]; from: number; to: number }
   /**
-   * The value of a field. `values` contains the matching ones if the field has a fixed list of values. For other fields, it is
-   * empty: call `LogStore.distinct`.
+   * The value of a field. `values` contains the matching ones if the field has a fixed list of values, and examples of numbers and
+   * comparisons if its values are numbers. For other values, call `LogStore.distinct`.
    */
   | {
       readonly kind: 'value';
@@ -26,6 +26,28 @@ export type Completion =
     };
 
 const NAMES = [...Object.keys(FIELDS).map((name) => `${name}:`), ...Object.keys(HEADER_PREFIXES)];
+
+/** Suggestions that a number must follow. */
+const COMPARISONS = ['>=', '>', '<=', '<'];
+
+const STATUS_CLASSES = ['2xx', '3xx', '4xx', '5xx', 'none'];
+const NUMBERS: Readonly<Partial<Record<FieldKind, readonly string[]>>> = {
+  status: ['400', '500'],
+  duration: ['100ms', '1s', '10s'],
+  size: ['1kb', '100kb', '1mb'],
+};
+
+/** Returns status classes and comparisons, and after a comparison also examples of numbers. */
+const suggestedNumbers = (kind: FieldKind, typed: string): readonly string[] => {
+  const numbers = NUMBERS[kind];
+  if (numbers === undefined) return [];
+  const comparison = /^[<>]=?/.exec(typed)?.[0];
+  return [
+    ...(kind === 'status' ? STATUS_CLASSES : []),
+    ...COMPARISONS,
+    ...(comparison === undefined ? [] : numbers.map((number) => comparison + number)),
+  ];
+};
 
 const startsWith = (text: string, typed: string): boolean => text.toLowerCase().startsWith(typed.toLowerCase());
 
@@ -62,7 +84,7 @@ export const completionAt = (text: string, cursor: number): Completion | undefin
   const field = word.slice(0, colon);
   if (!isPlainField(field) && headerField(field) === undefined) return undefined;
   const typed = word.slice(colon + 1);
-  const all = isPlainField(field) ? (FIELDS[field].values ?? []) : [];
+  const all = isPlainField(field) ? (FIELDS[field].values ?? suggestedNumbers(FIELDS[field].kind, typed)) : [];
   const values = all.filter((value) => startsWith(value, typed));
   return { kind: 'value', field, typed, values, from: from + colon + 1, to: cursor };
 };

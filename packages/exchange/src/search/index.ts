@@ -4,7 +4,7 @@
  */
 export { completionAt } from './complete.ts';
 export type { Completion } from './complete.ts';
-export { FIELDS, headerField, headerNameText, HEADER_PREFIXES } from './fields.ts';
+export { FIELDS, headerField, headerNameText, HEADER_PREFIXES, isPlainField } from './fields.ts';
 export type { Field, FieldKind, PlainField } from './fields.ts';
 export { FILTER_LIMITS, readsContents } from './filter.ts';
 export type {

@@ -1,0 +1,29 @@
+import { printable } from '@standin/contract';
+import { Argument, type Command } from 'commander';
+import { withExamples } from '../examples.ts';
+import { stdout } from '../terminal.ts';
+import { complete } from './complete.ts';
+import { COMPLETE_COMMAND, COMPLETION_SCRIPTS, SHELLS, type Shell } from './scripts.ts';
+
+export const addCompletionCommand = (program: Command): void => {
+  const command = program
+    .command('completion')
+    .description('print a script with which a shell completes commands, options, names and ids')
+    .addArgument(new Argument('<SHELL>').choices(SHELLS))
+    .action((shell: Shell) => stdout.lines(COMPLETION_SCRIPTS[shell]));
+  withExamples(command, [
+    'Bash: load it now. Add this line to ~/.bashrc to load it in every session',
+    'completion bash',
+  ]);
+  program
+    .command(COMPLETE_COMMAND, { hidden: true })
+    .argument('[WORD...]')
+    .action(async (words: readonly string[]) => {
+      // Loaded on demand, because a static import would slow down every command.
+      const { localNames } = await import('./local-names.ts');
+      const candidates = await complete(program, words, localNames);
+      for (const { word, description } of candidates) {
+        stdout.bytes(Buffer.from(`${printable(word)}\t${printable(description)}\n`));
+      }
+    });
+};

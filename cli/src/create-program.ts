@@ -1,0 +1,55 @@
+import { Command } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
+import { addAdoptCommand } from './adopt/adopt-command.ts';
+import { withExamples } from './examples.ts';
+import { addExplainCommand } from './explain/explain-command.ts';
+import { addKeyCommand } from './keys/key-command.ts';
+import { addLogCommands } from './logs/log-commands.ts';
+import { addMigrateCommand } from './migrate/migrate-command.ts';
+import { addOpenCommand } from './open/open-command.ts';
+import { addPurgeCommand } from './purge/purge-command.ts';
+import { addRefusedCommand } from './refused/refused-command.ts';
+import { addReplayCommand } from './replay/replay-command.ts';
+import { addShareCommand } from './share/share-command.ts';
+import { addSpoolCommands } from './spool/spool-commands.ts';
+import { addUsageCommand } from './usage/usage-command.ts';
+import { addValidateCommand } from './validate/validate-command.ts';
+import { stderr, stdout } from './terminal.ts';
+
+export interface ProgramOptions {
+  /** The program's name, as users type it. */
+  readonly name: string;
+  /** Whether the output may contain colours. */
+  readonly colour: boolean;
+  /** Adds commands that only this program has. */
+  readonly addMore?: (program: Command, colour: boolean) => void;
+}
+
+/** Returns the command line with all its commands. */
+export const createProgram = ({ name, colour, addMore }: ProgramOptions): Command => {
+  const program = new Command(name)
+    .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every request.')
+    .version(packageJson.version)
+    .configureOutput({ writeOut: stdout.lines, writeErr: stderr.lines })
+    .showHelpAfterError(`(${name} --help lists the commands)`)
+    .enablePositionalOptions();
+  addMore?.(program, colour);
+  addLogCommands(program, colour);
+  addExplainCommand(program, colour);
+  addRefusedCommand(program);
+  addReplayCommand(program, colour);
+  addPurgeCommand(program);
+  addShareCommand(program);
+  addOpenCommand(program);
+  addKeyCommand(program);
+  addUsageCommand(program);
+  addValidateCommand(program);
+  addSpoolCommands(program);
+  addMigrateCommand(program);
+  addAdoptCommand(program);
+  return withExamples(
+    program,
+    ['The newest captured requests', 'logs'],
+    ['Options and examples of a command', 'replay --help'],
+  );
+};

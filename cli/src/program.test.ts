@@ -1,0 +1,74 @@
+import { Command, type Option } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { complete, type NamesOf } from './completion/complete.ts';
+import { addDevCommand } from './dev/dev-command.ts';
+import { createProgram } from './run-program.ts';
+
+const program = createProgram({ name: 'standin', colour: false, addMore: addDevCommand });
+
+/** Returns the commands that do something, such as `key regenerate` but not `key`. */
+const leaves = (command: Command): readonly Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+
+/** Returns the help text, as `--help` prints it. */
+const helpOf = (command: Command): string => {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text;
+};
+
+const examplesOf = (command: Command): readonly string[] =>
+  helpOf(command)
+    .split('\n')
+    .filter((line) => line.startsWith('  standin '));
+
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+
+describe('the help of every command', () => {
+  it.each(leaves(program).map((command) => [pathOf(command), command] as const))(
+    'has examples with existing options: %s',
+    (name, command) => {
+      const examples = examplesOf(command);
+      expect(examples.length).toBeGreaterThan(0);
+      const known = new Set(command.options.flatMap(({ short, long }: Option) => [short, long]));
+      for (const example of examples) {
+        expect(example.trim()).toMatch(new RegExp(`^${name}( |$)`));
+        const flags = example.replaceAll(/'[^']*'/g, '').match(/(?<=\s)--?[a-z][\w-]*/gi) ?? [];
+        expect(flags.filter((flag) => !known.has(flag))).toEqual([]);
+      }
+    },
+  );
+});
+
+describe('completion', () => {
+  const namesOf: NamesOf = (what, given) =>
+    Promise.resolve([{ word: `${what}-${given['project'] ?? 'any'}`, description: '' }]);
+  const wordsAfter = async (...words: readonly string[]): Promise<readonly string[]> =>
+    (await complete(program, words, namesOf)).map(({ word }) => word);
+
+  it.each<[string, readonly string[], readonly string[]]>([
+    ['commands', ['lo'], ['logs']],
+    ['commands of a command', ['key', ''], ['regenerate', 'help']],
+    ['long options', ['logs', '--lim'], ['--limit']],
+    ['values of an option', ['explain', '--method', 'P'], ['POST', 'PUT', 'PATCH']],
+    ['values after an equals sign', ['explain', '--method=PU'], ['--method=PUT']],
+    ['arguments with choices', ['adopt', ''], ['account', 'project']],
+    ['names that a running Standin knows', ['logs', '-p', ''], ['project-any']],
+    ['names within the options before them', ['logs', '-p', 'shop', '-e', ''], ['endpoint-shop']],
+    ['the same with an equals sign', ['logs', '--project=shop', '-e', ''], ['endpoint-shop']],
+    ['arguments that a running Standin knows', ['share', 'ID'], ['ID-any']],
+    ['nothing after the last argument', ['share', 'x', ''], []],
+    ['no options after --', ['share', '--', '--'], []],
+    ['nothing for an unknown option', ['logs', '--nope', '--n'], ['--namespace']],
+  ])('offers %s', async (_, words, expected) => {
+    expect(await wordsAfter(...words)).toEqual(expected);
+  });
+
+  it('describes commands and options, and hides its own command', async () => {
+    const commands = await complete(program, [''], namesOf);
+    expect(commands.find(({ word }) => word === 'logs')?.description).toBe('list captured requests, newest last');
+    expect(commands.filter(({ word }) => word.startsWith('_'))).toEqual([]);
+  });
+});

@@ -1,0 +1,4 @@
+import path from 'node:path';
+
+/** The root of the checkout. */
+export const ROOT = path.join(import.meta.dirname, '../..');

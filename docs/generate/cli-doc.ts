@@ -1,0 +1,42 @@
+import { addDevCommand } from '../../cli/src/dev/dev-command.ts';
+import { createProgram } from '../../cli/src/create-program.ts';
+import { GENERATED } from './markdown.ts';
+
+type Command = ReturnType<typeof createProgram>;
+
+const WIDTH = 100;
+
+/** Returns what `--help` of a command prints. */
+const helpOf = (command: Command): string => {
+  let text = '';
+  const write = (more: string): void => void (text += more);
+  command.configureOutput({
+    writeOut: write,
+    writeErr: write,
+    getOutHelpWidth: () => WIDTH,
+    getOutHasColors: () => false,
+  });
+  command.outputHelp();
+  return text.trim();
+};
+
+const nameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+
+const sectionsOf = (command: Command): string[] => [
+  `## ${nameOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
+  ...command.commands.flatMap(sectionsOf),
+];
+
+/** Returns the reference of the command line, generated from the help of each command. */
+export const cliDoc = (): string => {
+  const program = createProgram({ name: 'standin', colour: false, addMore: addDevCommand });
+  return `# Command line
+
+${GENERATED}
+
+\`kubectl standin\` has the same commands, except \`dev\`. In a checkout, run \`npx standin\`. A command exits with 0 after success, and
+with 1 after a failure. Other exit codes are part of the command's help.
+
+${sectionsOf(program).join('\n')}`;
+};

@@ -1,0 +1,53 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ROOT } from './checkout.ts';
+import { GENERATED, linked, plain, table } from './markdown.ts';
+
+const FILE = 'docs/reference/metrics.md';
+
+/** The workspaces with metrics, and the heading of each. */
+const PROCESSES: Readonly<Record<string, string>> = {
+  gateway: 'Gateway',
+  operator: 'Operator',
+  dashboard: 'Dashboard',
+  'packages/kube': 'Kubernetes client, in operator and dashboard',
+  'packages/process': 'All processes',
+};
+
+/** Matches a metric's name, and the string after it if that is the metric's help text. */
+const METRIC = /'(standin_[a-z_]+)',\s*(?:help:\s*)?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")?/g;
+
+/** Returns the metrics of a file as rows, from the calls that create them. Throws if a metric has no help text. */
+const metricsIn = (file: string): readonly (readonly [string, string])[] =>
+  [...readFileSync(path.join(ROOT, file), 'utf8').matchAll(METRIC)].map(([, name = '', single, double]) => {
+    const help = single ?? double;
+    if (help === undefined) throw new Error(`${file}: the help text of ${name} does not follow its name`);
+    const text = help.replaceAll(/\\(.)/g, '$1');
+    return [`\`${name}\``, linked(plain(text.endsWith('.') ? text : `${text}.`), FILE)];
+  });
+
+const section = (folder: string, heading: string): string => {
+  const files = globSync(`${folder}/src/**/*.ts`, { cwd: ROOT }).filter((file) => !/\.(test|testing)\.ts$/.test(file));
+  const rows = files.flatMap(metricsIn).sort(([a], [b]) => a.localeCompare(b));
+  return rows.length === 0 ? '' : `## ${heading}\n\n${table(['Metric', 'Meaning'], rows)}\n\n`;
+};
+
+/** Returns the reference of the metrics, generated from the code that creates them. */
+export const metricsDoc = (): readonly [file: string, text: string] => {
+  const sections = Object.entries(PROCESSES).map(([folder, heading]) => section(folder, heading));
+  const text = `# Metrics
+
+${GENERATED}
+
+These processes serve metrics in Prometheus' text format on their admin port, under \`/metrics\`. The
+[chart](../guides/install.md#monitoring) can create a ServiceMonitor, alerts and a Grafana dashboard. Names that end with
+\`_total\` are counters.
+
+${sections.join('')}## Runtime
+
+The processes also have the default metrics of prom-client for Node.js (\`process_…\`, \`nodejs_…\`). The operator's work queues and
+its leader election have the names of client-go and controller-runtime (\`workqueue_…\`, \`controller_runtime_…\`,
+\`leader_election_master_status\`).
+`;
+  return [FILE, text];
+};

@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { API_GROUP, API_VERSION, KINDS, listText, RESOURCES, type Kind } from '@standin/contract';
+import { customResourceDefinition, DEFINITIONS } from '@standin/crds';
+import { z } from 'zod';
+import { ROOT } from './checkout.ts';
+import { headingSlug } from './heading-slug.ts';
+import { GENERATED, linked, plain, table } from './markdown.ts';
+
+const ruleSchema = z.object({ rule: z.string(), message: z.string(), fieldPath: z.string().optional() });
+
+/** The parts of a structural schema that the reference shows. */
+const schemaSchema = z.object({
+  type: z.string(),
+  format: z.string().optional(),
+  description: z.string().default(''),
+  enum: z.array(z.string()).optional(),
+  required: z.array(z.string()).default([]),
+  minLength: z.number().optional(),
+  maxLength: z.number().optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  minItems: z.number().optional(),
+  maxItems: z.number().optional(),
+  'x-kubernetes-validations': z.array(ruleSchema).default([]),
+  'x-kubernetes-list-map-keys': z.array(z.string()).optional(),
+  get properties() {
+    return z.record(z.string(), schemaSchema).optional();
+  },
+  get items() {
+    return schemaSchema.optional();
+  },
+});
+type Schema = z.output<typeof schemaSchema>;
+
+/** A manifest of each kind, relative to the checkout's root. The tests send all examples to a real API server. */
+const EXAMPLES: Readonly<Record<Kind, string>> = {
+  Account: 'crds/examples/own-key/account.yaml',
+  Project: 'crds/examples/quickstart/project.yaml',
+  Endpoint: 'crds/examples/quickstart/create-order.yaml',
+  Replay: 'crds/examples/acts/replay-outage.yaml',
+  Share: 'crds/examples/acts/share.yaml',
+  KeyRegeneration: 'crds/examples/acts/regenerate-key.yaml',
+  Purge: 'crds/examples/acts/purge.yaml',
+};
+
+const FOLDER = 'docs/reference/resources';
+
+const range = (min: number | undefined, max: number | undefined, unit: string): string => {
+  // The API server's own bounds say nothing to a reader.
+  const top = max === Number.MAX_SAFE_INTEGER || max === 2 ** 31 - 1 ? undefined : max;
+  const number = (value: number): string => value.toLocaleString('en-US');
+  if (min === top && min !== undefined) return `${number(min)}${unit}`;
+  if (top === undefined) return (min ?? 0) > 0 ? `at least ${number(min ?? 0)}${unit}` : '';
+  return (min ?? 0) > 0 ? `${number(min ?? 0)} to ${number(top)}${unit}` : `at most ${number(top)}${unit}`;
+};
+
+const typeOf = (schema: Schema): string => {
+  if (schema.enum !== undefined)
+    return listText(
+      schema.enum.map((value) => `\`${value}\``),
+      'or',
+    );
+  if (schema.type === 'array' && schema.items !== undefined) {
+    const element = schema.items.properties === undefined ? typeOf(schema.items) : 'objects';
+    return [`list of ${element}`, range(schema.minItems, schema.maxItems, ' items')].filter(Boolean).join('; ');
+  }
+  if (schema.type === 'integer')
+    return ['integer', range(schema.minimum, schema.maximum, '')].filter(Boolean).join(', ');
+  if (schema.format === 'date-time') return 'RFC 3339 time';
+  if (schema.type === 'string') {
+    return ['string', range(schema.minLength, schema.maxLength, ' characters')].filter(Boolean).join(', ');
+  }
+  return schema.type;
+};
+
+const sentence = (message: string): string => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
+
+type Rule = z.output<typeof ruleSchema>;
+
+/** Returns the rules of a field, as sentences. A rule that compares with the previous object makes the field immutable. */
+const rulesText = (rules: readonly Rule[]): string =>
+  [
+    ...new Set(
+      rules.map(({ rule, message }) => (rule.includes('oldSelf') ? '**Immutable.** ' : '') + plain(sentence(message))),
+    ),
+  ].join(' ');
+
+/** The part of the path below an object that a section has: that of the elements for a list of objects. */
+const elementOf = (schema: Schema): { readonly suffix: string; readonly element: Schema } =>
+  schema.items?.properties === undefined ? { suffix: '', element: schema } : { suffix: '[]', element: schema.items };
+
+/** Returns the section of an object with a row for each field, followed by the sections of the objects in it. */
+const sections = (at: string, schema: Schema, level: '##' | '###'): string[] => {
+  const rules = schema['x-kubernetes-validations'];
+  const own = rules.filter(({ fieldPath }) => fieldPath === undefined);
+  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => {
+    const { suffix, element } = elementOf(field);
+    const path = `${at}.${name}${suffix}`;
+    const ofField = rules.filter(({ fieldPath }) => fieldPath === `.${name}`);
+    return { name, field, element, path, rules: [...ofField, ...field['x-kubernetes-validations']] };
+  });
+  const rows = fields.map(({ name, field, element, path, rules: ofField }) => [
+    element.properties === undefined ? `\`${name}\`` : `[\`${name}\`](#${headingSlug(path)})`,
+    schema.required.includes(name) ? 'yes' : '',
+    typeOf(field),
+    [linked(plain(field.description), `${FOLDER}/README.md`), rulesText(ofField)].filter(Boolean).join(' '),
+  ]);
+  const text = [plain(schema.description), rulesText(own)].filter(Boolean).join(' ');
+  const section = [`${level} ${at}`, text, table(['field', 'required', 'type and limits', 'description'], rows)];
+  return [
+    section.filter(Boolean).join('\n\n'),
+    ...fields.flatMap(({ element, path }) => (element.properties === undefined ? [] : sections(path, element, '###'))),
+  ];
+};
+
+/** Returns the reference of a kind: a page with all fields of spec and status, generated from the CustomResourceDefinition. */
+const resourceDoc = (kind: Kind): string => {
+  const definition = DEFINITIONS[kind];
+  const schema = schemaSchema.parse(customResourceDefinition(definition).spec.versions[0]?.schema.openAPIV3Schema);
+  const { plural, singular, shortNames } = RESOURCES[kind];
+  const { spec, status } = schema.properties ?? {};
+  if (spec === undefined || status === undefined) throw new Error(`${kind} has no spec or no status`);
+  const names = listText(
+    [plural, singular, ...shortNames].map((name) => `\`${name}\``),
+    'or',
+  );
+  const example = readFileSync(path.join(ROOT, EXAMPLES[kind]), 'utf8').trimEnd();
+  return `${[
+    `# ${kind}`,
+    GENERATED,
+    `${definition.description} The kind is \`${kind}\` in \`${API_GROUP}/${API_VERSION}\`. kubectl accepts the names ${names}.`,
+    `\`\`\`yaml\n${example}\n\`\`\``,
+    ...sections('spec', spec, '##'),
+    ...sections('status', status, '##'),
+  ].join('\n\n')}\n`;
+};
+
+const indexDoc = (): string => `# Resources
+
+${GENERATED}
+
+One page for each kind, with all fields of \`spec\` and \`status\`. \`kubectl explain\` shows the same descriptions.
+
+${table(
+  ['Kind', 'Plural', 'Short name', 'Description'],
+  KINDS.map((kind) => {
+    const { plural, shortNames } = RESOURCES[kind];
+    return [
+      `[${kind}](${kind.toLowerCase()}.md)`,
+      `\`${plural}\``,
+      `\`${shortNames[0]}\``,
+      plain(DEFINITIONS[kind].description),
+    ];
+  }),
+)}
+`;
+
+/** Returns the reference of the resources as text by path: an index, and a page for each kind. */
+export const resourceDocs = (): ReadonlyMap<string, string> =>
+  new Map([
+    [`${FOLDER}/README.md`, indexDoc()],
+    ...KINDS.map((kind) => [`${FOLDER}/${kind.toLowerCase()}.md`, resourceDoc(kind)] as const),
+  ]);

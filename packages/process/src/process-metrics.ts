@@ -1,0 +1,37 @@
+import { X509Certificate } from 'node:crypto';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import packageJson from '../package.json' with { type: 'json' };
+
+/** Adds the metrics of a process in a cluster: memory, CPU, event loop, and `standin_build_info`. */
+export const collectProcessMetrics = (registry: Registry, component: string): void => {
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'standin_build_info',
+    help: 'Always 1. The labels contain the component and its version.',
+    labelNames: ['component', 'version'],
+    registers: [registry],
+  }).set({ component, version: packageJson.version }, 1);
+};
+
+/**
+ * Adds the expiry of the process's own certificate for the config stream. `read` returns the certificate as PEM and is called at
+ * each scrape. The metric is absent while the certificate cannot be read.
+ */
+export const exposeCertificateExpiry = (
+  registry: Registry,
+  read: () => string | Buffer | Promise<string | Buffer>,
+): void => {
+  new Gauge({
+    name: 'standin_stream_certificate_expiry_timestamp_seconds',
+    help: 'Unix time at which the certificate of this process for the config stream expires.',
+    registers: [registry],
+    async collect() {
+      this.remove();
+      try {
+        this.set(new X509Certificate(await read()).validToDate.getTime() / 1_000);
+      } catch {
+        // The process logs the error when it connects.
+      }
+    },
+  });
+};

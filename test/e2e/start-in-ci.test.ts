@@ -1,0 +1,40 @@
+import { chmod, cp, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommand } from '../cluster/run-command.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { ROOT } from './dev-stand.ts';
+
+let folder: string;
+beforeAll(async () => (folder = await createTempFolder('ci')));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Returns the blocks of shell commands on the page. The last one needs a cluster. */
+const documentedCommands = async (): Promise<readonly string[]> => {
+  const page = await readFile(path.join(ROOT, 'docs/start/ci.md'), 'utf8');
+  return [...page.matchAll(/^```bash\n(.*?)^```$/gms)].map(([, block = '']) => block).slice(0, -1);
+};
+
+// A pipeline has neither a terminal nor a browser, and nobody sees that a command on the page no longer works.
+test('the commands of docs/start/ci.md start Standin, send a request, find it and read the API', async () => {
+  const commands = await documentedCommands();
+  expect(commands).toHaveLength(4);
+  await cp(path.join(ROOT, 'crds/examples/quickstart'), path.join(folder, 'mocks'), { recursive: true });
+  // Runs the CLI of this checkout.
+  const npx = path.join(folder, 'npx');
+  await writeFile(
+    npx,
+    `#!/bin/sh\nshift\nexec '${process.execPath}' '${path.join(ROOT, 'cli/bin/standin.js')}' "$@"\n`,
+  );
+  await chmod(npx, 0o755);
+  const script = ["trap 'kill $(jobs -p); wait' EXIT", ...commands].join('\n');
+  const { code, stdout, stderr } = await runCommand('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: folder,
+    env: { ...process.env, PATH: `${folder}:${process.env['PATH'] ?? ''}` },
+    timeoutMs: 100_000,
+  });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(stdout).toContain('201 Created');
+  expect(stdout).toContain('"name":"shop"');
+});
