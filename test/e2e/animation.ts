@@ -96,10 +96,7 @@ export const recordTour = async (browser: Browser, run: DashboardRun): Promise<B
     await send();
     await scene.show(1_400);
     scene.caption('5. Replay the request to the real service, and compare.');
-    await goto(
-      page,
-      `${run.dashboard}${SHOP}/traffic/${await newest(run, 'path:/v1/payments')}/replay`,
-    );
+    await goto(page, `${run.dashboard}${SHOP}/traffic/${await newest(run, 'path:/v1/payments')}/replay`);
     await page.getByLabel('Original upstream').check();
     await scene.show(1_200);
     await page.getByRole('button', { name: 'Send' }).click();

@@ -57,17 +57,11 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
 
   test('the manifest directory is missing', async () => {
     const missing = path.join(await createTempFolder('dev'), 'missing');
-    expectPlain(
-      await standin(['dev', missing]),
-      `${missing} does not exist: specify a directory of manifests`,
-    );
+    expectPlain(await standin(['dev', missing]), `${missing} does not exist: specify a directory of manifests`);
   });
 
   test('the manifest directory is a file', async () => {
-    expectPlain(
-      await standin(['dev', 'README.md']),
-      'README.md is not a directory: specify a directory of manifests',
-    );
+    expectPlain(await standin(['dev', 'README.md']), 'README.md is not a directory: specify a directory of manifests');
   });
 
   test('the manifest directory cannot be read', async () => {
