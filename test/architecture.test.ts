@@ -50,6 +50,7 @@ const MAY_BE_LONG: readonly string[] = [
   'package-lock.json',
   'test/cluster/program/go.sum',
   'charts/standin/values.schema.json',
+  'charts/standin/values.yaml',
 ];
 
 const files = sourceFiles();

@@ -64,13 +64,15 @@ export const ensureInstalled = async (name = 'all') => {
   }
 };
 
-/** Returns the folders of the packages in node_modules. */
+/** Returns the folders of the packages in node_modules, without the links to workspaces. */
 const packageFolders = (folder = MODULES) => {
   if (!existsSync(folder)) return [];
-  const names = readdirSync(folder).filter((name) => !name.startsWith('.'));
-  return names.flatMap((name) =>
-    name.startsWith('@') ? packageFolders(path.join(folder, name)) : path.join(folder, name),
-  );
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .flatMap(({ name }) =>
+      name.startsWith('@') ? packageFolders(path.join(folder, name)) : [path.join(folder, name)],
+    );
 };
 
 const SHOW_MS = 500;
@@ -87,7 +89,9 @@ const showProgress = () => {
   const show = () => {
     const folders = packageFolders();
     const filled = folders.filter((folder) => existsSync(path.join(folder, 'package.json')));
-    const text = `  ${filled.length} of ${folders.length} packages, ${Math.round((Date.now() - started) / 1000)} s`;
+    // npm looks all packages up before it fills the first folder.
+    const progress = filled.length === 0 ? 'looking up packages' : `${filled.length} of ${folders.length} packages`;
+    const text = `  ${progress}, ${Math.round((Date.now() - started) / 1000)} s`;
     process.stderr.write(isTTY ? `\r${text.padEnd(40)}` : `${text}\n`);
   };
   const timer = setInterval(show, isTTY ? SHOW_MS : SHOW_LINE_MS);

@@ -37,6 +37,8 @@ export const packPackage = async (outDir: string): Promise<string> => {
     const build = await ensureDashboardBuild();
     await bundle(folder, build);
     await cp(path.join(build, 'client'), path.join(folder, 'build/client'), { recursive: true });
+    // The pages are the only part that contains code of npm packages.
+    await cp(path.join(build, 'client/third-party-licences.txt'), path.join(folder, 'THIRD-PARTY-LICENCES'));
     for (const [to, from] of Object.entries(COPIES)) {
       await cp(path.join(ROOT, from), path.join(folder, to), { recursive: true });
     }

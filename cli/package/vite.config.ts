@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { thirdPartyLicences } from '@standin/dashboard/third-party-licences';
 import { defineConfig, type Plugin } from 'vite';
 import { z } from 'zod';
 import cli from '../package.json' with { type: 'json' };
-import root from '../../package.json' with { type: 'json' };
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
@@ -31,10 +29,19 @@ const withStartedFiles: Plugin = {
 /** Packages that the code loads by name, which the bundler does not see. */
 const LOADED_BY_NAME = ['@faker-js/faker'];
 
+const rootSchema = z.object({
+  workspaces: z.array(z.string()),
+  description: z.string(),
+  license: z.string(),
+  engines: z.object({ node: z.string() }),
+});
 const workspaceSchema = z.object({
   dependencies: z.record(z.string(), z.string()).default({}),
   optionalDependencies: z.record(z.string(), z.string()).default({}),
 });
+
+const readPackageJson = async (folder: string): Promise<unknown> =>
+  JSON.parse(await readFile(path.join(ROOT, folder, 'package.json'), 'utf8'));
 
 /** Returns `@scope/name` for `@scope/name/file`. */
 const packageOf = (specifier: string): string =>
@@ -52,10 +59,9 @@ const withPackageJson: Plugin = {
       .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
       .filter((specifier) => !(specifier in bundle) && !specifier.startsWith('node:'));
     const names = new Set([...imported.map(packageOf), ...LOADED_BY_NAME]);
+    const root = rootSchema.parse(await readPackageJson('.'));
     const workspaces = await Promise.all(
-      root.workspaces.map(async (folder) =>
-        workspaceSchema.parse(JSON.parse(await readFile(path.join(ROOT, folder, 'package.json'), 'utf8'))),
-      ),
+      root.workspaces.map(async (folder) => workspaceSchema.parse(await readPackageJson(folder))),
     );
     const used = (field: keyof z.infer<typeof workspaceSchema>) => {
       const all = Object.entries(Object.assign({}, ...workspaces.map((workspace) => workspace[field])) as object);
@@ -76,14 +82,15 @@ const withPackageJson: Plugin = {
     };
     if (names.size > 0) this.error(`no workspace depends on ${[...names].join(', ')}`);
     this.emitFile({ type: 'asset', fileName: 'package.json', source: `${JSON.stringify(source, null, 2)}\n` });
-    const licences = await thirdPartyLicences(this.getModuleIds());
-    this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY-LICENCES', source: licences });
+    // Otherwise, the package would have to contain more licences than those of the pages.
+    const foreign = [...this.getModuleIds()].filter((id) => id.includes('/node_modules/'));
+    if (foreign.length > 0) this.error(`the bundle contains code of npm packages: ${foreign.join(', ')}`);
   },
 };
 
 /**
  * Bundles the workspaces for `packPackage`, because Node does not strip types in `node_modules`. The npm packages that they need
- * become dependencies, except those of the pages, of which the bundle contains only the used parts.
+ * become dependencies.
  */
 export default defineConfig({
   root: path.join(import.meta.dirname, '..'),

@@ -1,14 +1,6 @@
 import process from 'node:process';
-import { addCompletionCommand } from './completion/completion-command.ts';
-import { addDevCommand } from './dev/dev-command.ts';
+import { addLocalCommands } from './local-commands.ts';
 import { runProgram } from './run-program.ts';
 import { stdout, wantsColour } from './terminal.ts';
 
-await runProgram({
-  name: 'standin',
-  colour: wantsColour(stdout, process.env),
-  addMore: (program, colour) => {
-    addDevCommand(program, colour);
-    addCompletionCommand(program);
-  },
-});
+await runProgram({ name: 'standin', colour: wantsColour(stdout, process.env), addMore: addLocalCommands });

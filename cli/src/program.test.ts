@@ -1,14 +1,16 @@
-import { Command, type Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { complete, type NamesOf } from './completion/complete.ts';
-import { addDevCommand } from './dev/dev-command.ts';
-import { createProgram } from './run-program.ts';
+import { createProgram } from './create-program.ts';
+import { addLocalCommands } from './local-commands.ts';
 
-const program = createProgram({ name: 'standin', colour: false, addMore: addDevCommand });
+const program = createProgram({ name: 'standin', colour: false, addMore: addLocalCommands });
 
 /** Returns the commands that do something, such as `key regenerate` but not `key`. */
 const leaves = (command: Command): readonly Command[] =>
-  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+  command.commands.length === 0
+    ? [command]
+    : command.commands.filter((one) => !one.name().startsWith('_')).flatMap(leaves);
 
 /** Returns the help text, as `--help` prints it. */
 const helpOf = (command: Command): string => {

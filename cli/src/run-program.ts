@@ -17,8 +17,9 @@ export const runProgram = async (options: ProgramOptions): Promise<void> => {
     stderr.lines(inspect(error));
     process.exit(1);
   });
+  const program = createProgram(options);
   try {
-    await createProgram(options).parseAsync();
+    await program.parseAsync();
   } catch (error) {
     const plain = plainErrorOf(error);
     if (plain === undefined) throw error;

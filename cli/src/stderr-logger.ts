@@ -1,4 +1,4 @@
-import { LOG_FORMAT } from '@standin/process/run-process';
+import { LOG_FORMAT } from '@standin/contract';
 import { pino, type Logger } from 'pino';
 
 const STDERR_FD = 2;

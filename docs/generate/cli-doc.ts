@@ -1,5 +1,5 @@
-import { addDevCommand } from '../../cli/src/dev/dev-command.ts';
 import { createProgram } from '../../cli/src/create-program.ts';
+import { addLocalCommands } from '../../cli/src/local-commands.ts';
 import { GENERATED } from './markdown.ts';
 
 type Command = ReturnType<typeof createProgram>;
@@ -25,17 +25,18 @@ const nameOf = (command: Command): string =>
 
 const sectionsOf = (command: Command): string[] => [
   `## ${nameOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
-  ...command.commands.flatMap(sectionsOf),
+  // A name with an underscore belongs to a command for programs.
+  ...command.commands.filter((one) => !one.name().startsWith('_')).flatMap(sectionsOf),
 ];
 
 /** Returns the reference of the command line, generated from the help of each command. */
 export const cliDoc = (): string => {
-  const program = createProgram({ name: 'standin', colour: false, addMore: addDevCommand });
+  const program = createProgram({ name: 'standin', colour: false, addMore: addLocalCommands });
   return `# Command line
 
 ${GENERATED}
 
-\`kubectl standin\` has the same commands, except \`dev\`. In a checkout, run \`npx standin\`. A command exits with 0 after success, and
+\`kubectl standin\` has the same commands, except \`dev\` and \`completion\`. In a checkout, run \`npx standin\`. A command exits with 0 after success, and
 with 1 after a failure. The guides to [API keys](../guides/accounts.md#regeneration) and [purges](../guides/purge.md#from-the-command-line)
 list further exit codes.
 

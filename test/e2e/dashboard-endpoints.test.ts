@@ -200,6 +200,8 @@ describe('a form', () => {
       await page.getByText('Endpoint default/list-orders is older and already answers GET /v1/orders').waitFor();
       await page.getByLabel('Path', { exact: true }).fill('/v1/orders?x');
       await page.getByText('Must not contain a query or fragment').waitFor();
+      await page.getByLabel('Path', { exact: true }).fill('/v1/:id');
+      await page.getByText(':id is not: write {id}').waitFor();
       await page.getByLabel('Path', { exact: true }).fill('/v1/fine');
       await expect.poll(() => page.getByLabel('Path', { exact: true }).getAttribute('aria-invalid')).toBe(null);
       await typeIntoEditor(page, 'Body', '{"a": 1,}');

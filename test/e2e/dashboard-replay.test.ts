@@ -153,7 +153,7 @@ describe('one request', () => {
       await page.keyboard.press('e');
       await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("aria-label")')).toBe('Body');
       await page.keyboard.type(' {');
-      await page.locator('.cm-lintRange-error').first().waitFor({ state: 'attached' });
+      await page.locator('.cm-lintPoint-error').first().waitFor({ state: 'attached' });
     });
   });
 

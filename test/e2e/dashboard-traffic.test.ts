@@ -271,9 +271,7 @@ describe('a request', () => {
       page.on('request', (sent) => requested.push(new URL(sent.url()).pathname));
       await page.keyboard.press('j');
       const fill = (row: number): Promise<string> =>
-        rows(page)
-          .nth(row)
-          .evaluate((element) => getComputedStyle(element).backgroundColor);
+        page.evaluate(`getComputedStyle(document.querySelectorAll('[data-traffic-row]')[${row}]).backgroundColor`);
       await expect.poll(async () => (await fill(0)) !== (await fill(1))).toBe(true);
       await page.keyboard.press('Enter');
       const panel = page.getByRole('region', { name: 'Open request' });

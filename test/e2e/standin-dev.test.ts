@@ -350,6 +350,7 @@ describe('standin dev with text output', () => {
         '',
         'LINE',
         'REFUSED',
+        `npx standin refused --data ${data} explains why, and what to do.`,
         'Stopping…',
       ].join('\n'),
     );

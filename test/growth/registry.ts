@@ -74,7 +74,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'gateway/src/receive/read-body.ts#readBody',
     'operator/src/sources/folder-reader.ts#FolderReader',
     'packages/logstore/src/count-log.ts#readHistogram',
-    ...['readEntries', 'readEntry', 'readPreview', 'readRow', 'readVersion'].map(
+    ...['readEntries', 'readEntry', 'readPreview', 'readRequestBodies', 'readRow', 'readVersion'].map(
       (name) => `packages/logstore/src/read-log.ts#${name}`,
     ),
     'packages/logstore/src/read-summaries.ts#readSummaries',

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { parseSettings } from '@standin/contract';
+import { parseSettings, RESOURCES } from '@standin/contract';
+import { parseObject } from '@standin/crds';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CHART_COMPONENTS, type ChartComponentName } from '../../charts/generate/settings-values.ts';
@@ -292,6 +293,18 @@ describe('the CRDs of the charts', () => {
     expect(policies(await rendered('standin/charts/standin-crds', '--set', 'keep=false'))).toEqual(
       new Set([undefined]),
     );
+  });
+
+  it('are described to Artifact Hub, with examples that are valid', () => {
+    const { annotations } = parse(readFileSync(path.join(CHARTS, 'standin/Chart.yaml'), 'utf8')) as {
+      annotations: Readonly<Record<string, string>>;
+    };
+    const described = parse(annotations['artifacthub.io/crds'] ?? '') as { kind: string; name: string }[];
+    expect(Object.fromEntries(described.map(({ kind, name }) => [kind, name]))).toEqual(
+      Object.fromEntries(Object.entries(RESOURCES).map(([kind, { plural }]) => [kind, `${plural}.standin.dev`])),
+    );
+    const examples = parse(annotations['artifacthub.io/crdsExamples'] ?? '') as unknown[];
+    expect(examples.map((example) => parseObject(example)).filter(({ ok }) => !ok)).toEqual([]);
   });
 
   it('pass helm lint --strict', async () => {

@@ -266,6 +266,7 @@ test('all processes in separate containers capture a call', async () => {
     STANDIN_KUBECONFIG: '/etc/standin/kubeconfig',
     STANDIN_SESSION_KEY: randomBytes(32).toString('base64'),
     STANDIN_PORT: dashboardPort ?? '',
+    STANDIN_ADMIN_PORT: '0',
   });
   await Promise.all([start('gateway', gateway), start('dashboard', dashboard)]);
   await Promise.all([untilAnswers(`${url(adminPort)}/readyz`), untilAnswers(`${url(dashboardPort)}/healthz`)]);

@@ -100,6 +100,8 @@ describe('the npm package', () => {
       'migrations',
     ];
     expect([...new Set(names.map((name) => name.split('/')[1]))].sort()).toEqual([...top, 'package.json'].sort());
+    const licences = await runCommand('tar', ['-xzOf', tarball, 'package/THIRD-PARTY-LICENCES']);
+    expect(licences.stdout).toMatch(/^lucide-react \d/m);
     expect(names.filter((name) => /\.(map|tsx?)$|\.test|testing|testdata/.test(name))).toEqual([]);
   });
 
@@ -135,8 +137,9 @@ describe('the npm package', () => {
     expect(stderr).toMatch(/^standin: chdb, the embedded ClickHouse, cannot be loaded: .*chdb.*\n$/);
     expect(stderr).toContain('--clickhouse-url');
 
-    const { url, username, password, stop } = await startClickHouse();
-    onTestFinished(stop);
+    const clickHouse = await startClickHouse();
+    onTestFinished(() => clickHouse.stop());
+    const { url, username, password } = clickHouse;
     env = { ...env, STANDIN_CLICKHOUSE_PASSWORD: password };
     const server = ['--clickhouse-url', url, '--clickhouse-user', username, '--database', 'laptop'];
     const ready = await startDev('--data', 'server', ...server);

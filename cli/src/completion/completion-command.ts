@@ -11,10 +11,12 @@ export const addCompletionCommand = (program: Command): void => {
     .description('print a script with which a shell completes commands, options, names and ids')
     .addArgument(new Argument('<SHELL>').choices(SHELLS))
     .action((shell: Shell) => stdout.lines(COMPLETION_SCRIPTS[shell]));
-  withExamples(command, [
-    'Bash: load it now. Add this line to ~/.bashrc to load it in every session',
-    'completion bash',
-  ]);
+  withExamples(
+    command,
+    ['Bash: load it with source <(standin completion bash), for example in ~/.bashrc', 'completion bash'],
+    ['Zsh: load it with source <(standin completion zsh), after compinit in ~/.zshrc', 'completion zsh'],
+    ['Fish: write it to the folder of completions', 'completion fish > ~/.config/fish/completions/standin.fish'],
+  );
   program
     .command(COMPLETE_COMMAND, { hidden: true })
     .argument('[WORD...]')

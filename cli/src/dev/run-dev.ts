@@ -121,7 +121,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
 
 interface OpenedClickHouse {
   readonly clickhouse: EngineAddress & { readonly database: string };
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts ClickHouse on the data folder, or returns the address of the user's server. */

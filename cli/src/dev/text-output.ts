@@ -19,6 +19,8 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
   const well = (what: string): void => line([styled('green', '✓'), ` ${what}`]);
   const warn = (...parts: string[]): void =>
     line([styled('yellow', '!'), ` ${parts.filter((part) => part !== '').join(': ')}`]);
+  /** Whether the command that explains rejected requests was shown. */
+  let isExplained = false;
   return {
     created: (dir) => line(`Created the directory ${dir} with example manifests. Edit them, or add your own.`),
     starting: () => line('Starting ClickHouse, operator and gateway…'),
@@ -35,7 +37,11 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
       for (const file of solved) well(`${file}: no problems`);
     }),
     request: (entry) => line(formatSummaryLine(entry)),
-    rejected: (rejected) => line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() })),
+    rejected: (rejected) => {
+      line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() }));
+      if (!isExplained) line([styled('dim', `${commandFor('refused', data)} explains why, and what to do.`)]);
+      isExplained = true;
+    },
     moreRejected: (count) => line([styled('dim', `… and ${count} more rejected`)]),
     warning: warn,
     stopping: () => line('Stopping…'),
@@ -45,7 +51,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
 const readyLines = (ready: Ready, data: string): Line[] => {
   const { gateway, dashboard, dashboardToken, endpoints, example, origin, privateUpstreams } = ready;
   const count = `${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`;
-  const logs = data === DATA_DEFAULT ? 'npx standin logs' : `npx standin logs --data ${data}`;
+  const logs = commandFor('logs', data);
   return [
     '',
     [styled('green', 'Ready.'), ` ${count} from ${origin} at ${gateway}`],
@@ -65,6 +71,10 @@ const readyLines = (ready: Ready, data: string): Line[] => {
     '',
   ];
 };
+
+/** Returns a command that reads the data folder. */
+const commandFor = (name: string, data: string): string =>
+  data === DATA_DEFAULT ? `npx standin ${name}` : `npx standin ${name} --data ${data}`;
 
 /** Returns the URL that opens the dashboard, which stores the token in a cookie. */
 const urlOf = (dashboard: string, token: string | undefined): string =>

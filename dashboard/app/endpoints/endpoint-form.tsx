@@ -97,7 +97,13 @@ export const EndpointForm = (props: EndpointFormProps) => {
             <input type="hidden" name="metadata.name" value={existing.endpoint} />
           </>
         )}
-        <RouteFields values={values} errorsOf={errorsOf} isNew={existing === undefined} projectUrl={projectUrl} />
+        <RouteFields
+          values={values}
+          errorsOf={errorsOf}
+          isNew={existing === undefined}
+          slug={slug}
+          projectUrl={projectUrl}
+        />
         <CredentialFields values={values} errorsOf={errorsOf} disallowing={props.disallowing} />
         <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} />
         <RadioCards

@@ -8,14 +8,17 @@ import type { FieldsProps } from './mock-fields.tsx';
 export interface RouteFieldsProps extends FieldsProps {
   /** False if the object exists. The name of an existing object cannot change. */
   readonly isNew: boolean;
+  /** The slug as the user has entered it. */
+  readonly slug: string;
   /** The URL of the project, which all URLs of its endpoints start with. Undefined if the operator has not accepted the project. */
   readonly projectUrl: string | undefined;
 }
 
 /** Fields for an endpoint's names and route. */
-export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFieldsProps) => {
+export const RouteFields = ({ values, errorsOf, isNew, slug, projectUrl }: RouteFieldsProps) => {
   const [title, setTitle] = useState(values['spec.displayName']);
   const derived = objectNameOf(title);
+  const [, colonName] = /\/:(\w+)/.exec(slug) ?? [];
   return (
     <>
       <div className="grid gap-4 sm:grid-cols-2">
@@ -54,9 +57,17 @@ export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFields
         <Field
           label="Path"
           hint={
-            <span className="break-all">
-              Appended to {projectUrl === undefined ? 'the project’s URL' : <code>{projectUrl}</code>}
-            </span>
+            <>
+              Appended to{' '}
+              {projectUrl === undefined ? 'the project’s URL' : <code className="break-all">{projectUrl}</code>}. A
+              segment such as <code>{'{id}'}</code> is a parameter.
+              {colonName !== undefined && (
+                <>
+                  {' '}
+                  <code>:{colonName}</code> is not: write <code>{`{${colonName}}`}</code>.
+                </>
+              )}
+            </>
           }
           errors={errorsOf('spec.slug')}
         >

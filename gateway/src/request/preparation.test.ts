@@ -1,3 +1,4 @@
+import { LIMITS } from '@standin/contract';
 import { LazyExpression } from '@standin/responses';
 import { expect, test } from 'vitest';
 import { Preparation } from './preparation.ts';
@@ -44,4 +45,30 @@ test('compiles short expressions together', async () => {
 
 test('has nothing to do without expressions', () => {
   expect(new Preparation([], []).finish()).toBeUndefined();
+});
+
+/** Compiling so many expressions would take long. */
+class InstantExpression extends LazyExpression {
+  compiled = 0;
+
+  override compile() {
+    this.compiled += 1;
+    return { ok: false, offset: 0, message: 'not compiled' } as const;
+  }
+}
+
+test('keeps a limited number of expressions compiled, those that are used', async () => {
+  const source = 'a'.repeat(LIMITS.compiledLengthMax / 100);
+  const all = Array.from({ length: 110 }, () => {
+    const expression = new InstantExpression(source);
+    return { expression, preparation: new Preparation([expression], []) };
+  });
+  const [used, unused] = all;
+  for (const { preparation } of all) {
+    await preparation.finish();
+    await used?.preparation.finish();
+  }
+  await unused?.preparation.finish();
+  expect([used?.expression.compiled, unused?.expression.compiled]).toEqual([1, 2]);
+  expect(all.filter(({ expression }) => expression.compiled > 1)).toHaveLength(1);
 });

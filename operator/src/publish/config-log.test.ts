@@ -148,7 +148,7 @@ describe('signing secrets', () => {
 
   test('of an endpoint that is withheld for another reason are not part of it, but the gateway learns that there are some', () => {
     log.append({ put: [{ ...signed('a', '1'), slug: '/{id}' }], remove: [] });
-    const objectFor = (features: readonly string[]): unknown =>
+    const objectFor = (features: SupportedFeatures): unknown =>
       (messages(log.snapshot(), features) as { object?: unknown }[]).find(({ object }) => object !== undefined)?.object;
     const action = { kind: 'Withheld' };
     expect(objectFor(['signatures'])).toMatchObject({ action, credential: WITHHELD_CREDENTIAL });

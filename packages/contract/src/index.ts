@@ -9,6 +9,7 @@ export * from './is-record.ts';
 export * from './limits.ts';
 export * from './line-splitter.ts';
 export * from './list-text.ts';
+export * from './log-format.ts';
 export * from './log-row.ts';
 export * from './loopback.ts';
 export * from './printable.ts';

@@ -65,7 +65,7 @@ const givenLogin = async ({ login }: Arguments): Promise<Credentials | undefined
 };
 
 /** Loads chdb, which is not installed with `npm install --omit=optional`, and is not available for all platforms. */
-const loadEngine = async (): Promise<typeof import('./engine.ts')> => {
+const loadEngine = async () => {
   try {
     return await import('./engine.ts');
   } catch (error) {

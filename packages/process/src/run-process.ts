@@ -1,12 +1,12 @@
 import process from 'node:process';
 import {
+  LOG_FORMAT,
   parseSettings,
-  printableJson,
   SettingsError,
   type ProcessSettingsSchema,
   type SettingsOf,
 } from '@standin/contract';
-import { pino, stdTimeFunctions, type Logger, type LoggerOptions } from 'pino';
+import { pino, type Logger } from 'pino';
 
 /** A process that has started. */
 export interface Running {
@@ -63,15 +63,6 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
   running = await start(settings, logger).catch((error: unknown) => fail(error, 'could not start the process'));
   running.ended?.catch(() => process.exit(1));
 };
-
-/**
- * The form of the log: the level as text, and the time as RFC 3339. Lines about an object have its `namespace` and `name`.
- */
-export const LOG_FORMAT = {
-  formatters: { level: (level: string) => ({ level }) },
-  timestamp: stdTimeFunctions.isoTime,
-  hooks: { streamWrite: printableJson },
-} satisfies LoggerOptions;
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 

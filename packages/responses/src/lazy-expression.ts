@@ -19,6 +19,11 @@ export class LazyExpression {
     return this.#parsed;
   }
 
+  /** Frees the memory of the compiled expression. It is compiled again when a request needs it. */
+  forget(): void {
+    this.#parsed = undefined;
+  }
+
   /** Returns the value for a request, or why there is none. */
   valueFor(request: RequestExpressions): ReturnType<RequestExpressions['evaluate']> {
     const parsed = this.#parsed ?? this.compile(request.facts.parameterNames());

@@ -19,6 +19,7 @@ import { conditionsOfRequest } from '../../../dashboard/src/captured/request-con
 import { guessSlug } from '../../../dashboard/src/endpoints/guess-slug.ts';
 import { mockOfAnswer } from '../../../dashboard/src/captured/mock-of-answer.ts';
 import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
+import { bodyPreview } from '../../../dashboard/src/requests/body-preview.ts';
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
 import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
@@ -220,6 +221,12 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     limit: LIMITS.replayEditBytesMax,
     run: parseHeaderText,
     near: LINES,
+  },
+  {
+    of: 'dashboard/src/requests/body-preview.ts#bodyPreview',
+    limit: SHOWN,
+    run: (text) => bodyPreview({ bytes: Buffer.from(text), bytesWhole: text.length }),
+    near: { spaces: framed('x', repeated(' '), 'x') },
   },
   {
     of: 'dashboard/src/requests/csv.ts#csvLine',

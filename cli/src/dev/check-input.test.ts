@@ -1,0 +1,25 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { copyQuickstart } from './check-input.ts';
+
+it('the quickstart is copied once, on the Pro plan, and an existing directory is left alone', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'standin-copy-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const dir = path.join(folder, 'standin');
+  expect(await copyQuickstart(dir)).toBe(true);
+  const account = path.join(dir, 'account.yaml');
+  expect(await readFile(account, 'utf8')).toContain('plan: Pro');
+  await writeFile(account, 'mine');
+  await rm(path.join(dir, 'create-order.yaml'));
+  expect(await copyQuickstart(dir)).toBe(false);
+  expect(await readFile(account, 'utf8')).toBe('mine');
+  expect(await readdir(dir)).not.toContain('create-order.yaml');
+});
+
+it('a directory that cannot be created causes an error that says what to do', async () => {
+  await expect(copyQuickstart('/no/such/folder/standin')).rejects.toThrow(
+    'the directory /no/such/folder/standin does not exist: specify a directory of manifests',
+  );
+});
