@@ -73,7 +73,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'This is not a valid API key',
     detail:
-      "Use the account's current key. The dashboard shows it under Settings, API key. standin dev prints the key that is current when it starts. On a cluster, kubectl get mac -o wide shows the name of the Secret that contains it.",
+      "Use the account's current key. The dashboard shows it under Settings, API key. standin dev prints the key that is current when it starts. The name of the Secret that contains it on a cluster is in the output of kubectl get mac -o wide.",
     retryable: false,
   },
   api_key_other_account: {
