@@ -33,12 +33,14 @@ export interface EndpointFormProps {
   readonly projectUrl: string | undefined;
   /** The account, if it is known not to allow signatures. */
   readonly disallowing: DisallowingAccount | undefined;
-  readonly existing?: {
-    readonly endpoint: string;
-    readonly generation: number;
-    /** The URL of its latest requests. */
-    readonly requestsUrl: string;
-  };
+  readonly existing?:
+    | {
+        readonly endpoint: string;
+        readonly generation: number;
+        /** The URL of its latest requests. */
+        readonly requestsUrl: string;
+      }
+    | undefined;
   /** The endpoint that a new endpoint copies. */
   readonly copyOf?: string | undefined;
   readonly isSaving: boolean;
@@ -70,6 +72,20 @@ const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched
 
 const isTemplateSwitch = (target: EventTarget): target is HTMLInputElement =>
   target instanceof HTMLInputElement && target.name.endsWith('.template');
+
+/** The fields that identify the endpoint, or the one that a new endpoint copies. Users cannot change them. */
+const Identity = ({ existing, copyOf }: Pick<EndpointFormProps, 'existing' | 'copyOf'>) => (
+  <>
+    {copyOf !== undefined && <input type="hidden" name="copyOf" value={copyOf} />}
+    {existing !== undefined && (
+      <>
+        <input type="hidden" name="generation" value={existing.generation} />
+        <input type="hidden" name="endpoint" value={existing.endpoint} />
+        <input type="hidden" name="metadata.name" value={existing.endpoint} />
+      </>
+    )}
+  </>
+);
 
 /** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
 export const EndpointForm = (props: EndpointFormProps) => {
@@ -106,14 +122,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
         <EditedForm isEdited={isEdited} />
         <NotSaved reason={unsaved} />
         <ErrorSummary errors={errors} />
-        {copyOf !== undefined && <input type="hidden" name="copyOf" value={copyOf} />}
-        {existing !== undefined && (
-          <>
-            <input type="hidden" name="generation" value={existing.generation} />
-            <input type="hidden" name="endpoint" value={existing.endpoint} />
-            <input type="hidden" name="metadata.name" value={existing.endpoint} />
-          </>
-        )}
+        <Identity existing={existing} copyOf={copyOf} />
         <RouteFields
           values={values}
           errorsOf={errorsOf}

@@ -12,7 +12,7 @@ export interface RequestToSend {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-export interface ReceivedResponse {
+interface ReceivedResponse {
   readonly status: number;
   readonly durationMs: number;
   /** The beginning of the body. Undefined if it is not text. */
