@@ -13,6 +13,7 @@ it('builds the expected URLs', () => {
       "apiKeyValue": "/p/team-a/shop.v2/api-key",
       "editEndpoint": "/p/team-a/shop.v2/endpoints/create%20order%2F1/edit",
       "endpoint": "/p/team-a/shop.v2/endpoints/create%20order%2F1",
+      "endpointRequests": "/p/team-a/shop.v2/endpoints/create%20order%2F1/requests",
       "endpointStatus": "/p/team-a/shop.v2/endpoints/create%20order%2F1/status",
       "endpointYaml": "/p/team-a/shop.v2/endpoints/create%20order%2F1/yaml",
       "endpoints": "/p/team-a/shop.v2/endpoints",

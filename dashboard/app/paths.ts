@@ -34,11 +34,17 @@ export const paths = {
   project: (params: ProjectName) => project(params),
   endpoints: (params: ProjectName, query: { readonly q?: string } = {}) =>
     withQuery(project(params, 'endpoints'), query),
-  /** `method` and `path` are those of a captured request that the endpoint is for. The path is latin1. */
-  newEndpoint: (params: ProjectName, query: { readonly method?: string; readonly path?: string } & Preset = {}) =>
-    withQuery(project(params, 'endpoints', 'new'), query),
+  /**
+   * `method` and `path` are those of a captured request that the endpoint is for. The path is latin1. `copyOf` is the name of an
+   * endpoint whose copy fills the form.
+   */
+  newEndpoint: (
+    params: ProjectName,
+    query: { readonly method?: string; readonly path?: string; readonly copyOf?: string } & Preset = {},
+  ) => withQuery(project(params, 'endpoints', 'new'), query),
   endpoint: (params: EndpointName) => endpoint(params),
   editEndpoint: (params: EndpointName, query: Preset = {}) => withQuery(endpoint(params, 'edit'), query),
+  endpointRequests: (params: EndpointName) => endpoint(params, 'requests'),
   endpointYaml: (params: EndpointName) => endpoint(params, 'yaml'),
   endpointStatus: (params: EndpointName) => endpoint(params, 'status'),
   traffic: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'traffic'), query),

@@ -8,6 +8,8 @@ export {
   Link,
   NavLink,
   useActionData,
+  useBeforeUnload,
+  useBlocker,
   useFetcher,
   useLocation,
   useNavigate,

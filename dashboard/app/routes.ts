@@ -62,6 +62,7 @@ export default [
   route('p/:namespace/:project/traffic/:id/resend', 'exchange-resend.ts'),
   route('p/:namespace/:project/traffic/:id/explanation', 'exchange-explanation.ts'),
   route('p/:namespace/:project/preview', 'endpoint-preview.ts'),
+  route('p/:namespace/:project/endpoints/:endpoint/requests', 'endpoint-requests.ts'),
   route('p/:namespace/:project/api-key', 'api-key-value.ts'),
   route('s', 'share-page.tsx'),
   route('login', 'login.tsx'),

@@ -1,4 +1,11 @@
-import type { DesiredObject, GatheredRefusals, Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import type {
+  DesiredObject,
+  GatheredRefusals,
+  Kind,
+  ObjectRef,
+  ResourceObject,
+  SourceProblem,
+} from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type {
   CountFilter,
@@ -62,6 +69,10 @@ export interface Resources {
     onChange: (ref: ObjectRef | undefined) => void,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Available only in local mode. Returns the problems with the files of the directory. */
+  problems?(): Promise<readonly SourceProblem[]>;
+  /** Available only in local mode. Returns the file and the line of an object, such as `manifests/orders.yaml:12`. */
+  whereIs?(ref: ObjectRef): Promise<string | undefined>;
   /** Returns an Account's key, or undefined if the Account has no key yet. */
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }

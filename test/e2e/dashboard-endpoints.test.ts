@@ -259,15 +259,10 @@ describe('a form', () => {
       await page.getByRole('alert').getByText('This endpoint changed').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('alert').getByText('Not saved.').waitFor();
-      expect(await page.getByRole('alert').allInnerTexts()).toEqual([
-        expect.stringMatching(
-          /^Not saved. This endpoint changed \(generation \d\) while you were editing. Load latest version$/,
-        ),
-      ]);
+      await page.getByText('Not saved: both versions changed the same field').waitFor();
       expect(await page.evaluate('document.activeElement?.textContent')).toMatch(/^Not saved/);
       expect(await manifest('cancel-order.yaml')).toBe(theirs);
-      await page.getByRole('button', { name: 'Load latest version' }).click();
+      await page.getByRole('button', { name: 'Discard your changes' }).click();
       await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe(name);
     });
   });

@@ -18,6 +18,8 @@ const isOpened = async (namespace: string, name: string, rowsOf?: string): Promi
     observed: observed as Observation,
     settings: {} as TranslateSettings,
     keySecret: () => undefined,
+    whereIs: () => '',
+    inOrigin: String,
     store: store as LogStore,
     gatherRefusals: () => Promise.reject(new Error('not expected')),
   });

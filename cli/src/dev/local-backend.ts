@@ -4,6 +4,7 @@ import {
   type DesiredObject,
   type GatheredRefusals,
   type LogRow,
+  type ObjectRef,
   type ResourceObject,
   type ResourceSource,
 } from '@standin/contract';
@@ -27,6 +28,10 @@ export interface LocalBackendOptions {
   readonly source: ResourceSource;
   readonly observed: Observation;
   readonly settings: TranslateSettings;
+  /** Returns the file and the line of an object. Empty if it is in no file. */
+  readonly whereIs: (ref: ObjectRef) => string;
+  /** Returns a place in the directory as users know it. */
+  readonly inOrigin: (where: string) => string;
   /** Returns the name of the Secret that contains an account's key, by the account's uid. */
   readonly keySecret: (accountUid: string) => string | undefined;
   readonly store: LogStore;
@@ -93,7 +98,8 @@ const namedLog = (
 
 const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
-const localResources = ({ source, observed, settings, keySecret }: LocalBackendOptions): Resources => {
+const localResources = (options: LocalBackendOptions): Resources => {
+  const { source, observed, settings, keySecret, whereIs, inOrigin } = options;
   /** Runs writes one at a time, because each is checked against the current state, which must not change before the write. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -125,11 +131,14 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
     delete: (ref) => inTurn(() => source.delete(ref)),
     watch: async (namespace, onChange, signal) => {
       const stop = observed.onChange((ref) => {
-        if (namespace === undefined || ref.namespace === namespace) onChange(ref);
+        if (namespace === undefined || ref === undefined || ref.namespace === namespace) onChange(ref);
       });
       if (!signal.aborted) await once(signal, 'abort');
       stop();
     },
+    problems: () =>
+      Promise.resolve(observed.problems().map(({ where, message }) => ({ where: inOrigin(where), message }))),
+    whereIs: (ref) => Promise.resolve(whereIs(ref) || undefined),
     readApiKey: async ({ metadata: { namespace, uid } }) => {
       const secretName = keySecret(uid);
       if (secretName === undefined) return undefined;
@@ -144,6 +153,7 @@ export const localShares = (observed: Observation): PublicSharesSource['source']
   const index = new ShareIndex();
   for (const object of observed.objects()) index.put(object);
   observed.onChange((ref) => {
+    if (ref === undefined) return;
     const object = observed.get(ref);
     if (object === undefined) index.remove(ref);
     else index.put(object);

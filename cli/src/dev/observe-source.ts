@@ -1,12 +1,17 @@
-import type { ObjectRef, ResourceObject, ResourceSource, SourceListener } from '@standin/contract';
+import type { ObjectRef, ResourceObject, ResourceSource, SourceListener, SourceProblem } from '@standin/contract';
 
 /** The objects that a source has reported to its listener so far. */
 export interface Observation {
   /** Yields every object in its current state. */
   objects(): Iterable<ResourceObject>;
   get(ref: ObjectRef): ResourceObject | undefined;
-  /** Calls the callback with every later change. Returns a function that unsubscribes. */
-  onChange(listener: (ref: ObjectRef) => void): () => void;
+  /** Returns the current problems with the input. */
+  problems(): readonly SourceProblem[];
+  /**
+   * Calls the callback with every later change, without an argument if the problems have changed. Returns a function that
+   * unsubscribes.
+   */
+  onChange(listener: (ref: ObjectRef | undefined) => void): () => void;
 }
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
@@ -17,9 +22,10 @@ export const observeSource = (
   inner: ResourceSource,
 ): { readonly source: ResourceSource; readonly observed: Observation } => {
   const objects = new Map<string, ResourceObject>();
-  const listeners = new Set<(ref: ObjectRef) => void>();
-  const notify = (object: ResourceObject): void => {
-    for (const listener of listeners) listener(refOf(object));
+  const listeners = new Set<(ref: ObjectRef | undefined) => void>();
+  let problems: readonly SourceProblem[] = [];
+  const notify = (object?: ResourceObject): void => {
+    for (const listener of listeners) listener(object && refOf(object));
   };
   const follow = (listener: SourceListener): SourceListener => ({
     put: (object) => {
@@ -34,7 +40,11 @@ export const observeSource = (
       listener.remove(object);
       notify(object);
     },
-    problems: (problems) => listener.problems(problems),
+    problems: (found) => {
+      problems = found;
+      listener.problems(found);
+      notify();
+    },
   });
   return {
     source: {
@@ -53,6 +63,7 @@ export const observeSource = (
     observed: {
       objects: () => objects.values(),
       get: (ref) => objects.get(keyOf(ref)),
+      problems: () => problems,
       onChange: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);

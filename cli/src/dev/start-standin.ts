@@ -152,7 +152,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     refused,
     ended: operator.ended,
     backend: localBackend({
-      ...{ source, observed, store },
+      ...{ source, observed, store, inOrigin },
+      whereIs: (ref) => inOrigin(where(ref, '')),
       settings: translateSettings(operatorConfig),
       gatherRefusals: (uid) => operator.gatherRefusals(uid),
       keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,

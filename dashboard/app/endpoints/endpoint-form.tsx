@@ -1,17 +1,19 @@
-import { useCallback, useRef, useState, type ReactNode } from 'react';
+import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
 import type { DisallowingAccount } from '../../src/accounts/accounts.ts';
 import type { FormErrors } from '../ui/form-errors.ts';
 import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { ErrorSummary } from '../ui/error-summary.tsx';
+import { EditedForm } from '../ui/edited-form.tsx';
+import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
 import { AnswerPreviewPanel } from './answer-preview-panel.tsx';
 import { CredentialFields } from './credential-fields.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
 import { ForwardFields } from './forward-fields.tsx';
 import { MockFields } from './mock-fields.tsx';
+import { PREVIEW_FIELDS } from './preview-fields.ts';
 import { ResponseList } from './response-list.tsx';
 import { RouteFields } from './route-fields.tsx';
 import { useEndpointPreview } from './use-endpoint-preview.ts';
@@ -20,6 +22,10 @@ export interface EndpointFormProps {
   readonly values: EndpointValues;
   /** The errors from the last submission. */
   readonly errors: FormErrors | undefined;
+  /** The reason why the last submission failed, if the form was not processed. */
+  readonly unsaved: string | undefined;
+  /** True if `values` contains changes that are not saved. */
+  readonly isChanged: boolean;
   /** The manifest for `values`. */
   readonly yaml: string;
   readonly previewUrl: string;
@@ -27,12 +33,16 @@ export interface EndpointFormProps {
   readonly projectUrl: string | undefined;
   /** The account, if it is known not to allow signatures. */
   readonly disallowing: DisallowingAccount | undefined;
-  readonly existing?: {
-    readonly endpoint: string;
-    readonly generation: number;
-    /** The URL of its latest requests. */
-    readonly requestsUrl: string;
-  };
+  readonly existing?:
+    | {
+        readonly endpoint: string;
+        readonly generation: number;
+        /** The URL of its latest requests. */
+        readonly requestsUrl: string;
+      }
+    | undefined;
+  /** The endpoint that a new endpoint copies. */
+  readonly copyOf?: string | undefined;
   readonly isSaving: boolean;
   /** Content next to the submit button. */
   readonly children: ReactNode;
@@ -63,15 +73,34 @@ const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched
 const isTemplateSwitch = (target: EventTarget): target is HTMLInputElement =>
   target instanceof HTMLInputElement && target.name.endsWith('.template');
 
+/** The fields that identify the endpoint, or the one that a new endpoint copies. Users cannot change them. */
+const Identity = ({ existing, copyOf }: Pick<EndpointFormProps, 'existing' | 'copyOf'>) => (
+  <>
+    {copyOf !== undefined && <input type="hidden" name="copyOf" value={copyOf} />}
+    {existing !== undefined && (
+      <>
+        <input type="hidden" name="generation" value={existing.generation} />
+        <input type="hidden" name="endpoint" value={existing.endpoint} />
+        <input type="hidden" name="metadata.name" value={existing.endpoint} />
+      </>
+    )}
+  </>
+);
+
 /** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
 export const EndpointForm = (props: EndpointFormProps) => {
-  const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
+  const { values, errors, unsaved, isChanged, yaml, previewUrl, projectUrl, existing, copyOf, isSaving, children } =
+    props;
   const form = useRef<HTMLFormElement>(null);
   const { preview, touched, onInput, onFocus, refresh } = useEndpointPreview(previewUrl, yaml, errors);
   const { errorsOf, hasErrorsIn } = useFieldErrors(errors, preview.errors, touched);
   const [slug, setSlug] = useState(values['spec.slug']);
   const [isPreviewOpen, setPreviewOpen] = useState(values['spec.json.template'] !== '' || values.responses.length > 0);
+  const [isEdited, setEdited] = useState(isChanged);
   const refreshForm = useCallback(() => form.current && refresh(form.current), [refresh]);
+  useEffect(() => {
+    if (isChanged) refreshForm();
+  }, [isChanged, refreshForm]);
   return (
     <Form
       ref={form}
@@ -81,6 +110,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
         const { name, value } = target as HTMLInputElement;
         if (name === 'spec.slug') setSlug(value);
         if (isTemplateSwitch(target) && target.checked) setPreviewOpen(true);
+        if (!Object.values<string>(PREVIEW_FIELDS).includes(name)) setEdited(true);
         onInput(currentTarget, name);
       }}
       onFocus={({ currentTarget }) => onFocus(currentTarget)}
@@ -89,14 +119,10 @@ export const EndpointForm = (props: EndpointFormProps) => {
       {/* Enter in a field clicks the first submit button of a form, which would otherwise be one that changes a list. */}
       <button type="submit" tabIndex={-1} aria-hidden className="sr-only" />
       <div className="flex min-w-0 flex-col gap-4">
+        <EditedForm isEdited={isEdited} />
+        <NotSaved reason={unsaved} />
         <ErrorSummary errors={errors} />
-        {existing !== undefined && (
-          <>
-            <input type="hidden" name="generation" value={existing.generation} />
-            <input type="hidden" name="endpoint" value={existing.endpoint} />
-            <input type="hidden" name="metadata.name" value={existing.endpoint} />
-          </>
-        )}
+        <Identity existing={existing} copyOf={copyOf} />
         <RouteFields
           values={values}
           errorsOf={errorsOf}

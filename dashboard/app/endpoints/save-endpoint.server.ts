@@ -1,6 +1,7 @@
 import type { DesiredObject, ResourceObject } from '@standin/contract';
 import { parseObject, type Problem } from '@standin/crds';
 import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
@@ -25,15 +26,37 @@ export interface EndpointDraft {
   readonly isListEdit: boolean;
 }
 
-/** Reads a submitted form. `before` is the endpoint that is being edited, or undefined for a new endpoint. */
-export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
+/** The name of the field with the endpoint that a new endpoint copies. What the form does not show is copied from it. */
+const COPY_OF = 'copyOf';
+
+/** Returns the endpoint that a form for a new endpoint copies, if any. Rejects with `NotFound` or `SourceError`. */
+export const copiedBy = async (
+  backend: Backend,
+  params: ProjectName,
+  fields: FormData | URLSearchParams,
+): Promise<ResourceObject | undefined> => {
+  const endpoint = fields.get(COPY_OF);
+  return typeof endpoint === 'string' && endpoint !== '' ? getEndpoint(backend, { ...params, endpoint }) : undefined;
+};
+
+/**
+ * Reads a submitted form. `before` is the endpoint that is being edited, or undefined for a new endpoint. `copied` is the endpoint
+ * that a new endpoint copies.
+ */
+export const draftOf = (
+  form: FormData,
+  params: ProjectName,
+  before: ResourceObject | undefined,
+  copied?: ResourceObject,
+): EndpointDraft => {
   const submitted = readEndpointValues(form);
   const edit = readListEdit(form.get(LIST_EDIT));
   const values = edit === undefined ? submitted : { ...submitted, responses: editResponses(submitted.responses, edit) };
   const existing = before && { metadata: desiredOf(before).metadata, spec: before.spec };
+  const base = existing ?? (copied && { spec: copied.spec });
   return {
     values,
-    object: toEndpoint(values, { ...params, ...existing }),
+    object: toEndpoint(values, { ...params, ...base }),
     expected: before === undefined ? 'absent' : expectedGeneration(form),
     isListEdit: edit !== undefined,
   };

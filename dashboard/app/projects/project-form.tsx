@@ -2,7 +2,8 @@ import type { FormErrors } from '../ui/form-errors.ts';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
-import { ErrorSummary } from '../ui/error-summary.tsx';
+import { EditedForm } from '../ui/edited-form.tsx';
+import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input, Select } from '../ui/input.tsx';
 import { useState, type ReactNode } from 'react';
@@ -11,6 +12,10 @@ import type { ProjectValues } from './project-values.ts';
 export interface ProjectFormProps {
   readonly values: ProjectValues;
   readonly errors: FormErrors | undefined;
+  /** The reason why the last submission failed, if the form was not processed. */
+  readonly unsaved: string | undefined;
+  /** True if `values` contains changes that are not saved. */
+  readonly isChanged: boolean;
   /** The accounts to choose from, as `namespace/name`. */
   readonly accounts: readonly string[];
   /** Properties of an existing project. If they are set, fields that cannot change are omitted or read-only. */
@@ -19,11 +24,15 @@ export interface ProjectFormProps {
   readonly children?: ReactNode;
 }
 
-export const ProjectForm = ({ values, errors, accounts, existing, isSaving, children }: ProjectFormProps) => {
+export const ProjectForm = (props: ProjectFormProps) => {
+  const { values, errors, unsaved, isChanged, accounts, existing, isSaving, children } = props;
+  const [isEdited, setEdited] = useState(isChanged);
   const [title, setTitle] = useState(values['spec.displayName']);
   const errorsOf = (name: keyof ProjectValues): readonly string[] | undefined => errors?.fields[name];
   return (
-    <Form method="post" className="flex max-w-xl flex-col gap-4" noValidate>
+    <Form method="post" className="flex max-w-xl flex-col gap-4" noValidate onInput={() => setEdited(true)}>
+      <EditedForm isEdited={isEdited} />
+      <NotSaved reason={unsaved} />
       <ErrorSummary errors={errors} />
       {existing !== undefined && <input type="hidden" name="generation" value={existing.generation} />}
       <Field label="Name" hint="Shown in the dashboard." errors={errorsOf('spec.displayName')}>

@@ -1,10 +1,17 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import {
+  Link,
+  useLoaderData,
+  useNavigation,
+  type ClientActionFunctionArgs,
+  type ClientLoaderFunctionArgs,
+} from '@remix-run/react';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { getProject } from '../../src/projects/projects.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
+import { manifestPath, mergeEndpoint } from '../endpoints/merge-endpoint.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { noticeCookie } from '../ui/flash.ts';
 import { desiredOf, manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
@@ -13,10 +20,11 @@ import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { projectStatus } from '../../src/resources/specs.ts';
 import { expectedGeneration } from '../ui/save-form.server.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { OpenedForm } from '../ui/opened-form.tsx';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { useOpened } from '../ui/use-opened.ts';
 import { buttonClass } from '../ui/button.tsx';
-import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
@@ -57,21 +65,26 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return data({ ...changed, errors, isConflict }, { status: 422 });
 };
 
+export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
+  keepLoaded(() => serverLoader<typeof loader>());
+export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
+  keepSubmitted(() => serverAction<typeof action>());
+
 const EditEndpoint = () => {
-  const loaded = useLoaderData<typeof loader>();
+  const { loaded, lost } = useKept(useLoaderData<typeof clientLoader>());
+  const { answer, unsaved } = useSubmitted<typeof clientAction>();
   const isSaving = useNavigation().state !== 'idle';
   const { params, generation, values, yaml } = loaded;
-  const version = { generation, values, yaml };
-  const { opened, refused, isOutdated, conflict, takeTheirs } = useOpened(version, useLastActionData<typeof action>());
+  const state = useOpened({ generation, values, yaml }, answer, mergeEndpoint);
+  const { opened, refused, conflict } = state;
   return (
-    <>
-      {isOutdated && (
-        <OutdatedNotice what="endpoint" generation={generation} refusal={conflict} onTakeTheirs={takeTheirs} />
-      )}
+    <OpenedForm what="endpoint" {...{ generation, state, lost }} labelOf={manifestPath}>
       <EndpointForm
-        key={opened.generation}
+        key={state.key}
         values={refused?.values ?? opened.values}
         errors={conflict === undefined ? refused?.errors : undefined}
+        unsaved={unsaved}
+        isChanged={state.isChanged}
         yaml={refused?.yaml ?? opened.yaml}
         previewUrl={paths.previewEndpoint(params)}
         projectUrl={loaded.projectUrl}
@@ -87,7 +100,7 @@ const EditEndpoint = () => {
           Cancel
         </Link>
       </EndpointForm>
-    </>
+    </OpenedForm>
   );
 };
 export default EditEndpoint;

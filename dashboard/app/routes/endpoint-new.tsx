@@ -1,5 +1,11 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import {
+  Link,
+  useLoaderData,
+  useNavigation,
+  type ClientActionFunctionArgs,
+  type ClientLoaderFunctionArgs,
+} from '@remix-run/react';
 import { LIMITS, METHODS, type ResourceObject } from '@standin/contract';
 import { slugForPath } from '../../src/endpoints/guess-slug.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
@@ -8,13 +14,14 @@ import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { getProject } from '../../src/projects/projects.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
-import { EMPTY_ENDPOINT, presetOf, toEndpoint } from '../endpoints/endpoint-values.ts';
-import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { EMPTY_ENDPOINT, presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
+import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { projectStatus } from '../../src/resources/specs.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
@@ -37,27 +44,41 @@ const valuesForPath = (endpoints: readonly ResourceObject[], names: ProjectName,
   return { ...EMPTY_ENDPOINT, 'spec.displayName': displayName, 'spec.method': method, 'spec.slug': found.slug };
 };
 
+/** Returns the values of a copy. Its slug is new, because two endpoints cannot have the same method and slug. */
+const valuesOfCopy = (copied: ResourceObject) => {
+  const values = valuesOf('', copied.spec);
+  const { 'spec.displayName': title, 'spec.slug': slug } = values;
+  return {
+    ...values,
+    'spec.displayName': `${title.slice(0, LIMITS.displayNameLengthMax - COPY.length)}${COPY}`,
+    'spec.slug': /[/}]$/.test(slug) ? `/copy${slug}` : `${slug}-copy`,
+  };
+};
+const COPY = ' copy';
+
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
   const project = await getProject(backend, names);
   const endpoints = await listEndpoints(backend, names);
   const url = new URL(request.url);
-  const empty = url.searchParams.has('scheme') ? WEBHOOK : endpoints.length === 0 ? HELLO : EMPTY_ENDPOINT;
-  const values = presetOf(
-    url.searchParams.has('path') ? valuesForPath(endpoints, names, url.searchParams) : empty,
-    url,
-  );
+  const query = url.searchParams;
+  const empty = query.has('scheme') ? WEBHOOK : endpoints.length === 0 ? HELLO : EMPTY_ENDPOINT;
+  const copied = await copiedBy(backend, names, query);
+  const filled =
+    copied !== undefined ? valuesOfCopy(copied) : query.has('path') ? valuesForPath(endpoints, names, query) : empty;
+  const values = presetOf(filled, url);
   return {
-    ...{ params: names, projectUrl: projectStatus(project).url, values },
+    ...{ params: names, projectUrl: projectStatus(project).url, values, copyOf: copied?.metadata.name },
     disallowing: await disallowingAccount(backend, project),
-    yaml: manifestYaml(toEndpoint(values, names), backend.mode),
+    yaml: manifestYaml(toEndpoint(values, { ...names, spec: copied?.spec }), backend.mode),
   };
 };
 
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = projectParams(params);
   await getProject(backend, names);
-  const draft = draftOf(await request.formData(), names, undefined);
+  const form = await request.formData();
+  const draft = draftOf(form, names, undefined, await copiedBy(backend, names, form));
   const changed = { values: draft.values, yaml: manifestYaml(draft.object, backend.mode) };
   if (draft.isListEdit) return { ...changed, errors: undefined };
   const { object, errors } = await applyDraft(backend, draft, undefined, false);
@@ -65,9 +86,15 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return data({ ...changed, errors }, { status: 422 });
 };
 
+export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
+  keepLoaded(() => serverLoader<typeof loader>());
+export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
+  keepSubmitted(() => serverAction<typeof action>());
+
 const NewEndpoint = () => {
-  const { params, projectUrl, disallowing, values, yaml } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+  const { params, projectUrl, disallowing, values, copyOf, yaml } =
+    useKept(useLoaderData<typeof clientLoader>()).loaded;
+  const { answer: refused, unsaved } = useSubmitted<typeof clientAction>();
   const isSaving = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-6">
@@ -75,9 +102,12 @@ const NewEndpoint = () => {
       <EndpointForm
         values={refused?.values ?? values}
         errors={refused?.errors}
+        unsaved={unsaved}
+        isChanged={refused !== undefined}
         yaml={refused?.yaml ?? yaml}
         previewUrl={paths.previewEndpoint(params)}
         projectUrl={projectUrl}
+        copyOf={copyOf}
         disallowing={disallowing}
         isSaving={isSaving}
       >

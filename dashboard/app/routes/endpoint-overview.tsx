@@ -2,6 +2,8 @@ import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { Answer } from '../endpoints/answer.tsx';
+import { EndpointActivitySection } from '../endpoints/endpoint-activity.tsx';
+import { activityOf } from '../endpoints/endpoint-activity.server.ts';
 import { delayText, delayValuesOf } from '../endpoints/delay-values.ts';
 import { responseValuesOf } from '../endpoints/response-values.ts';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
@@ -19,6 +21,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const { json, forward } = spec;
   return {
     params: names,
+    activity: await activityOf(backend, names),
     view: toEndpointView(object),
     conditions: conditionsOf(object),
     generation: object.metadata.generation,
@@ -32,10 +35,9 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 };
 
 const EndpointOverview = () => {
-  const { params, view, conditions, generation, mock, timeout, responses } = useLoaderData<typeof loader>();
+  const { params, activity, view, conditions, generation, mock, timeout, responses } = useLoaderData<typeof loader>();
   return (
     <div className="flex flex-col gap-6">
-      <StatusStrip conditions={conditions} generation={generation} />
       <section aria-labelledby="url" className="flex flex-col gap-1">
         <h2 id="url" className="font-medium">
           URL
@@ -58,6 +60,8 @@ const EndpointOverview = () => {
         )}
       </section>
       {view.url !== undefined && <TryIt params={params} method={view.method} url={view.url} />}
+      <EndpointActivitySection params={params} loaded={activity} />
+      <StatusStrip conditions={conditions} generation={generation} />
       <Answer view={view} mock={mock} timeout={timeout} responses={responses} />
     </div>
   );

@@ -4,7 +4,7 @@ import { refusalOf } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import { previewOf } from '../endpoints/preview-answer.server.ts';
 import type { EndpointPreview } from '../endpoints/use-endpoint-preview.ts';
-import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 import { toTrafficRow } from '../requests/traffic-row.ts';
@@ -30,7 +30,7 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const endpoint = form.get('endpoint');
   const before =
     typeof endpoint === 'string' && endpoint !== '' ? await getEndpoint(backend, { ...names, endpoint }) : undefined;
-  const draft = draftOf(form, names, before);
+  const draft = draftOf(form, names, before, await copiedBy(backend, names, form));
   const [{ errors }, answer] = await Promise.all([
     applyDraft(backend, draft, before, true),
     previewOf(context, names, form, draft),

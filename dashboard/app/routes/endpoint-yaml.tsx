@@ -7,16 +7,29 @@ import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
-  const yaml = objectYaml(await getEndpoint(backend, endpointParams(params)), backend.mode);
-  return { yaml, command: kubectlCommand('apply', yaml) };
+  const names = endpointParams(params);
+  const yaml = objectYaml(await getEndpoint(backend, names), backend.mode);
+  const { namespace, endpoint: name } = names;
+  const where = await backend.resources.whereIs?.({ kind: 'Endpoint', namespace, name });
+  return { yaml, where, command: kubectlCommand('apply', yaml) };
 };
 
 const EndpointYaml = () => {
-  const { yaml, command } = useLoaderData<typeof loader>();
+  const { yaml, where, command } = useLoaderData<typeof loader>();
   return (
     <section aria-label="YAML" className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <p className="mr-auto text-muted">Read-only. Status and managed fields are omitted.</p>
+        <p className="mr-auto min-w-0 text-muted">
+          Read-only.{' '}
+          {where === undefined ? (
+            'Status and managed fields are omitted.'
+          ) : (
+            <>
+              To change it, use the form, or edit <code className="break-all text-text">{where}</code>.
+            </>
+          )}
+        </p>
+        {where !== undefined && <CopyButton text={where} label="Copy path" />}
         <CopyButton text={yaml} label="Copy YAML" labelled />
         <CopyButton text={command} label="Copy as kubectl apply" labelled />
       </div>

@@ -1,14 +1,17 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, Outlet, useLoaderData, useNavigate } from '@remix-run/react';
-import { ChevronLeft } from 'lucide-react';
+import { ChevronLeft, Copy, Send } from 'lucide-react';
+import { useState } from 'react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { DeleteEndpoint } from '../endpoints/delete-endpoint.tsx';
+import { SendRequest } from '../endpoints/send-request.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { ownershipReason } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
+import { Button, buttonClass } from '../ui/button.tsx';
 import { MethodName } from '../ui/badge.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ReadinessBadge } from '../ui/readiness-badge.tsx';
@@ -23,12 +26,16 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return { params: names, view: toEndpointView(await getEndpoint(backend, names)) };
 };
 
+export { unlessFormEdited as shouldRevalidate } from '../shell/revalidation.ts';
+
 const Endpoint = () => {
   const { params, view } = useLoaderData<typeof loader>();
   const { title, method, slug, readiness, owner } = view;
   const navigate = useNavigate();
+  const [isSending, setSending] = useState(false);
   useLiveResources(params.namespace);
   useShortcuts([
+    { keys: 's', label: 'Send a request', run: () => setSending(true) },
     { keys: 'g o', label: 'Go to endpoint overview', run: () => navigate(paths.endpoint(params)) },
     { keys: 'g y', label: 'Go to endpoint YAML', run: () => navigate(paths.endpointYaml(params)) },
     { keys: 'g c', label: 'Go to endpoint conditions', run: () => navigate(paths.endpointStatus(params)) },
@@ -44,11 +51,17 @@ const Endpoint = () => {
       <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1">
         <h1 className="min-w-0 text-h1 break-words">{title}</h1>
         <ReadinessBadge readiness={readiness} />
-        {owner === undefined && (
-          <div className="ml-auto">
+        <div className="ml-auto flex flex-wrap">
+          <Button look="ghost" onClick={() => setSending(true)}>
+            <Send aria-hidden /> Send
+          </Button>
+          <Link to={paths.newEndpoint(params, { copyOf: params.endpoint })} className={buttonClass('ghost')}>
+            <Copy aria-hidden /> Duplicate
+          </Link>
+          {owner === undefined && (
             <DeleteEndpoint title={title} method={method} slug={slug} action={paths.editEndpoint(params)} />
-          </div>
-        )}
+          )}
+        </div>
       </div>
       <p className="mt-0.5 flex gap-2 break-all">
         <MethodName method={method} />
@@ -70,6 +83,7 @@ const Endpoint = () => {
           <Notice look="locked">{ownershipReason(owner)}</Notice>
         </div>
       )}
+      <SendRequest {...{ params, method, slug }} open={isSending} onOpenChange={setSending} />
       <Outlet />
     </div>
   );

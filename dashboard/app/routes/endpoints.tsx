@@ -5,6 +5,7 @@ import { useRef } from 'react';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { EndpointTable } from '../endpoints/endpoint-table.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
+import { FileProblems } from '../projects/file-problems.tsx';
 import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
@@ -25,11 +26,14 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     const text = `${method} ${slug} ${title} ${endpoint} ${readiness.reason}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  return { params: names, q, total: all.length, found: fits.length, endpoints: fits.slice(0, ROWS_MAX) };
+  return {
+    ...{ params: names, q, total: all.length, found: fits.length, endpoints: fits.slice(0, ROWS_MAX) },
+    problems: (await backend.resources.problems?.()) ?? [],
+  };
 };
 
 const Endpoints = () => {
-  const { params, q, total, found, endpoints } = useLoaderData<typeof loader>();
+  const { params, q, total, found, endpoints, problems } = useLoaderData<typeof loader>();
   const filter = useRef<HTMLInputElement>(null);
   const navigate = useNavigate();
   const submit = useSubmit();
@@ -69,6 +73,7 @@ const Endpoints = () => {
           <Plus aria-hidden /> New endpoint
         </Link>
       </div>
+      <FileProblems problems={problems} />
       {total === 0 ? (
         <EmptyState
           title="No endpoints yet"

@@ -1,11 +1,18 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import {
+  Link,
+  useLoaderData,
+  useNavigation,
+  type ClientActionFunctionArgs,
+  type ClientLoaderFunctionArgs,
+} from '@remix-run/react';
 import { createFirstAccount } from '../../src/accounts/accounts.ts';
 import { refusalOfWrite } from '../../src/pages/failures.ts';
 import { noticeCookie } from '../ui/flash.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../paths.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { FIRST_ACCOUNT, FirstAccount } from '../projects/first-account.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
 import { readProjectValues } from '../projects/project-values.ts';
@@ -34,10 +41,15 @@ export const action = async ({ request, context: { backend } }: ActionFunctionAr
   });
 };
 
+export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
+  keepLoaded(() => serverLoader<typeof loader>());
+export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
+  keepSubmitted(() => serverAction<typeof action>());
+
 const NewProject = () => {
-  const { accounts, mode } = useLoaderData<typeof loader>();
+  const { accounts, mode } = useKept(useLoaderData<typeof clientLoader>()).loaded;
   useLiveResources();
-  const answered = useLastActionData<typeof action>();
+  const { answer: answered, unsaved } = useSubmitted<typeof clientAction>();
   const refused = answered !== undefined && 'values' in answered ? answered : undefined;
   const isSaving = useNavigation().state !== 'idle';
   return (
@@ -60,6 +72,8 @@ const NewProject = () => {
             }
           }
           errors={refused?.errors}
+          unsaved={unsaved}
+          isChanged={refused !== undefined}
           accounts={accounts}
           isSaving={isSaving}
         >

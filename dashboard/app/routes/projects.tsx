@@ -4,6 +4,7 @@ import { Plus } from 'lucide-react';
 import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../paths.ts';
 import { useRowKeys, useShortcuts } from '../shell/shortcuts.ts';
+import { FileProblems } from '../projects/file-problems.tsx';
 import { ProjectCard } from '../projects/project-card.tsx';
 import { requestsOf, toProjectView } from '../projects/project-view.server.ts';
 import { buttonClass } from '../ui/button.tsx';
@@ -21,11 +22,12 @@ export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
   return {
     projects: projects.map((object) => toProjectView(object, accounts, requests?.get(object.metadata.uid))),
     isLogUnavailable: requests === undefined,
+    problems: (await backend.resources.problems?.()) ?? [],
   };
 };
 
 const Projects = () => {
-  const { projects, isLogUnavailable } = useLoaderData<typeof loader>();
+  const { projects, isLogUnavailable, problems } = useLoaderData<typeof loader>();
   const navigate = useNavigate();
   useLiveResources();
   useRowKeys();
@@ -38,6 +40,7 @@ const Projects = () => {
           <Plus aria-hidden /> New project
         </Link>
       </div>
+      <FileProblems problems={problems} />
       {isLogUnavailable && (
         <div className="mb-4">
           <Notice look="bad">

@@ -1,5 +1,12 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import { useLoaderData, useLocation, useNavigation } from '@remix-run/react';
+import {
+  useLoaderData,
+  useLocation,
+  useNavigation,
+  type ClientActionFunctionArgs,
+  type ClientLoaderFunctionArgs,
+} from '@remix-run/react';
+import { useState } from 'react';
 import type { ResourceObject } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
@@ -17,11 +24,12 @@ import { projectValuesOf, readProjectValues } from '../projects/project-values.t
 import { saveProject } from '../projects/save-project.server.ts';
 import { expectedGeneration } from '../ui/save-form.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { OpenedForm } from '../ui/opened-form.tsx';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { useOpened } from '../ui/use-opened.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
@@ -60,46 +68,58 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return redirect(paths.settings(names), { headers: { 'set-cookie': noticeCookie('Saved.') } });
 };
 
+export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
+  keepLoaded(() => serverLoader<typeof loader>());
+export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
+  keepSubmitted(() => serverAction<typeof action>());
+
 interface EditProjectProps {
-  readonly loaded: Pick<ReturnType<typeof useLoaderData<typeof loader>>, 'generation' | 'values'>;
-  readonly refused: Extract<ReturnType<typeof useLastActionData<typeof action>>, { values: unknown }> | undefined;
+  readonly loaded: Pick<Awaited<ReturnType<typeof loader>>, 'generation' | 'values'>;
+  readonly lost: string | undefined;
+  readonly sent:
+    Extract<ReturnType<typeof useSubmitted<typeof clientAction>>['answer'], { values: unknown }> | undefined;
+  readonly unsaved: string | undefined;
 }
 
-const EditProject = ({ loaded, refused: sent }: EditProjectProps) => {
+const EditProject = ({ loaded, lost, sent, unsaved }: EditProjectProps) => {
   const isSaving = useNavigation().state !== 'idle';
-  const { opened, refused, isOutdated, conflict, takeTheirs } = useOpened(loaded, sent);
+  const state = useOpened(loaded, sent);
+  const { opened, refused, conflict } = state;
   return (
     <div>
-      {isOutdated && (
-        <OutdatedNotice what="project" generation={loaded.generation} refusal={conflict} onTakeTheirs={takeTheirs} />
-      )}
-      <ProjectForm
-        key={opened.generation}
-        values={opened.values}
-        errors={conflict === undefined ? refused?.errors : undefined}
-        accounts={[]}
-        existing={{ generation: opened.generation, hasPinnedUri: loaded.values['spec.uri'] !== '' }}
-        isSaving={isSaving}
-      />
+      <OpenedForm what="project" generation={loaded.generation} {...{ state, lost }}>
+        <ProjectForm
+          key={state.key}
+          values={opened.values}
+          errors={conflict === undefined ? refused?.errors : undefined}
+          unsaved={unsaved}
+          isChanged={state.isChanged}
+          accounts={[]}
+          existing={{ generation: opened.generation, hasPinnedUri: loaded.values['spec.uri'] !== '' }}
+          isSaving={isSaving}
+        />
+      </OpenedForm>
     </div>
   );
 };
 
 const GeneralSettings = () => {
-  const loaded = useLoaderData<typeof loader>();
+  const { loaded, lost } = useKept(useLoaderData<typeof clientLoader>());
   const { owner, namespace, generation, conditions, endpointCount, project } = loaded;
   useLiveResources(namespace);
-  const refused = useLastActionData<typeof action>();
+  const { answer: refused, unsaved } = useSubmitted<typeof clientAction>();
   const { key } = useLocation();
+  const [formKey, setFormKey] = useState(key);
+  if (key !== formKey && refused === undefined && unsaved === undefined) setFormKey(key);
   const { time } = usePreferences();
   return (
     <div className="flex flex-col gap-8">
       {owner === undefined ? (
-        // A save changes the key of the location, so a new form opens with the saved version.
+        // After a save, a new form opens with the saved version. A save that is rejected or fails leaves the form as it is.
         <EditProject
-          key={key}
-          loaded={loaded}
-          refused={refused !== undefined && 'values' in refused ? refused : undefined}
+          key={formKey}
+          {...{ loaded, lost, unsaved }}
+          sent={refused !== undefined && 'values' in refused ? refused : undefined}
         />
       ) : (
         <Notice look="locked">{ownershipReason(owner)}</Notice>

@@ -1,8 +1,8 @@
-import { useEffect } from 'react';
 import type { Failure } from '../../src/pages/failures.ts';
 import { paths } from '../paths.ts';
 import { Link, useRevalidator } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
+import { useRetryWhile } from '../ui/use-retry-while.ts';
 
 /** The status and data of the error that `useRouteError` returns. */
 export interface ErrorViewProps {
@@ -10,20 +10,14 @@ export interface ErrorViewProps {
   readonly data: unknown;
 }
 
-const RETRY_MS = 3_000;
-
 const isFailure = (value: unknown): value is Failure =>
   typeof value === 'object' && value !== null && 'title' in value && 'message' in value && 'kind' in value;
 
 /** Shows an error within the usual layout. If data is unavailable (status 503), reloads it until it is available. */
 export const ErrorView = ({ status, data }: ErrorViewProps) => {
-  const { revalidate, state } = useRevalidator();
+  const { revalidate } = useRevalidator();
   const isUnavailable = status === 503;
-  useEffect(() => {
-    if (!isUnavailable || state !== 'idle') return;
-    const timer = setTimeout(revalidate, RETRY_MS);
-    return () => clearTimeout(timer);
-  }, [isUnavailable, revalidate, state]);
+  useRetryWhile(isUnavailable);
   const failure = isFailure(data)
     ? data
     : status === 404

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { Button } from './button.tsx';
 import type { FormErrors } from './form-errors.ts';
 import { Notice } from './notice.tsx';
 
@@ -37,3 +38,14 @@ export const ErrorSummary = ({ errors, outcome = 'Not saved' }: ErrorSummaryProp
     </div>
   );
 };
+
+/** A message above a form that could not be submitted, with a button that submits it again. */
+export const NotSaved = ({ reason }: { readonly reason: string | undefined }) =>
+  reason !== undefined && (
+    <Notice look="bad" alert>
+      <p>Not saved. {reason} The form keeps your input.</p>
+      <Button type="submit" className="mt-2">
+        Try again
+      </Button>
+    </Notice>
+  );

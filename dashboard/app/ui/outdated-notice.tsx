@@ -21,6 +21,7 @@ export const OutdatedNotice = ({ what, generation, refusal, onTakeTheirs }: Outd
       <Notice look="bad" alert>
         {refusal !== undefined && 'Not saved. '}
         This {what} changed (generation {generation}) while you were editing.{' '}
+        {refusal === undefined && 'When you save, your changes are merged with the saved version. '}
         <button type="button" className="underline" onClick={onTakeTheirs}>
           Load latest version
         </button>

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useActionData, useLocation } from '../remix.ts';
+import { isUnsaved, type Unsaved } from './kept-form.ts';
 
 /**
  * Returns the action's response to the last submission until the next navigation. `useActionData` loses the response when the
@@ -13,4 +14,13 @@ export const useLastActionData = <Action>(): ReturnType<typeof useActionData<Act
   const isNext = last.key !== key || (answer !== undefined && answer !== last.answer);
   if (isNext) setLast({ key, answer });
   return isNext ? answer : last.answer;
+};
+
+/** Returns the action's response to the last submission, or the reason why the submission failed (`keepSubmitted`). */
+export const useSubmitted = <Action>() => {
+  type Answer = Exclude<ReturnType<typeof useActionData<Action>>, Unsaved>;
+  const last = useLastActionData<Action>();
+  return isUnsaved(last)
+    ? { answer: undefined, unsaved: last.unsaved }
+    : { answer: last as Answer, unsaved: undefined };
 };

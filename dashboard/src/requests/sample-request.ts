@@ -1,10 +1,10 @@
 import { exampleUrl } from '@standin/exchange/formats';
-import { accountOfProject } from '../accounts/accounts.ts';
 import type { Backend } from '../backend.ts';
 import { listEndpoints } from '../endpoints/endpoints.ts';
 import type { ProjectName } from '../resources/names.ts';
 import { readinessOf } from '../resources/resource-view.ts';
 import { endpointSpec, endpointStatus } from '../resources/specs.ts';
+import { sendRequest } from './send-request.ts';
 
 /** A request that can be sent to an empty project with one click. */
 export interface SampleRequest {
@@ -35,40 +35,29 @@ export const sampleRequestOf = async (backend: Backend, project: ProjectName) =>
   return { hasEndpoints: endpoints.length > 0, first: first?.request };
 };
 
-const SEND_MS_MAX = 10_000;
-
 /** `error` is the reason why nothing was sent or no response was received. */
 export interface Sent {
   readonly error?: string | undefined;
 }
 
-/** Calls an endpoint through the gateway with the API key, as its callers do, so that the list has a request to show. */
+/** Calls an endpoint, as its callers do, so that the list has a request to show. */
 export const sendSampleRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
   const { first } = await sampleRequestOf(backend, project);
   if (first === undefined)
     return { error: 'No endpoint in this project is ready. See the conditions of the endpoints.' };
-  if (!first.isSafe) return { error: 'The request would change data at the upstream. Send it yourself.' };
-  const apiKey = await backend.resources.readApiKey(await accountOfProject(backend, project));
-  if (apiKey === undefined) return { error: 'The account has no API key yet. See Settings → API key for the reason.' };
-  const hasBody = first.method !== 'GET' && first.method !== 'DELETE';
-  try {
-    const answer = await fetch(first.url, {
-      method: first.method,
-      redirect: 'manual',
-      headers: { 'x-api-key': apiKey, ...(hasBody && { 'content-type': 'application/json' }) },
-      ...(hasBody && { body: '{"try": true}' }),
-      signal: AbortSignal.timeout(SEND_MS_MAX),
-    });
-    await answer.body?.cancel();
-    const rejected = answer.headers.get('standin-rejected');
-    return rejected === null
-      ? {}
-      : {
-          error: `The gateway rejected the request with the code ${rejected}. docs/reference/errors.md explains the codes.`,
-        };
-  } catch {
-    return {
-      error: `No response from ${new URL(first.url).origin}. If the dashboard cannot reach this address, send the request yourself.`,
-    };
-  }
+  const { method, url, isSafe } = first;
+  if (!isSafe) return { error: 'The request would change data at the upstream. Send it yourself.' };
+  const hasBody = method !== 'GET' && method !== 'DELETE';
+  const result = await sendRequest(backend, project, {
+    ...{ method, url },
+    headers: hasBody ? [['content-type', 'application/json']] : [],
+    body: hasBody ? new TextEncoder().encode('{"try": true}') : undefined,
+  });
+  if ('error' in result) return { error: result.error };
+  const { rejected } = result;
+  return rejected === undefined
+    ? {}
+    : {
+        error: `The gateway rejected the request with the code ${rejected}. docs/reference/errors.md explains the codes.`,
+      };
 };

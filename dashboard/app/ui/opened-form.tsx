@@ -1,0 +1,51 @@
+import type { ReactNode } from 'react';
+import { EditedForm } from './edited-form.tsx';
+import { MergePanel } from './merge-panel.tsx';
+import { Notice } from './notice.tsx';
+import { OutdatedNotice, type OutdatedNoticeProps } from './outdated-notice.tsx';
+import type { Opened } from './use-opened.ts';
+
+export interface OpenedFormProps extends Pick<OutdatedNoticeProps, 'what' | 'generation'> {
+  readonly state: Opened<unknown, object>;
+  /** The reason why the page's data cannot be loaded. */
+  readonly lost: string | undefined;
+  /** Returns the path of a field in the manifest. By default, fields are named after their paths. */
+  readonly labelOf?: (path: string) => string;
+  readonly children: ReactNode;
+}
+
+/** A form for an object that others may change or delete in the meantime. Reports this above the form. */
+export const OpenedForm = ({ what, generation, state, lost, labelOf = String, children }: OpenedFormProps) => {
+  const { isOutdated, conflict, merge, taken, applyMerge, takeTheirs } = state;
+  if (merge !== undefined) {
+    return (
+      <>
+        <EditedForm isEdited />
+        <MergePanel {...merge} labelOf={labelOf} onMerge={applyMerge} onTakeTheirs={takeTheirs} />
+      </>
+    );
+  }
+  return (
+    <>
+      {lost !== undefined && (
+        <div role="status" className="mb-4">
+          <Notice look="bad">
+            {lost} Your input stays in the form. This page tries every few seconds to load the {what} again.
+          </Notice>
+        </div>
+      )}
+      {isOutdated && (
+        <OutdatedNotice what={what} generation={generation} refusal={conflict} onTakeTheirs={takeTheirs} />
+      )}
+      {taken !== undefined && !isOutdated && (
+        <div className="mb-4">
+          <Notice look="info" alert>
+            Not saved yet. Someone else saved this {what} while you were editing. Check the form and save it again.
+            {taken.length > 0 && ` It now also contains the other changes: ${taken.map(labelOf).join(', ')}.`}
+          </Notice>
+        </div>
+      )}
+      {children}
+    </>
+  );
+};
