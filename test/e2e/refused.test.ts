@@ -90,7 +90,7 @@ test('a sender that signs leads to the form with its scheme, which says that the
 
   const file = path.join(run.manifests, 'account.yaml');
   const account = await readFile(file, 'utf8');
-  await writeFile(file, account.replace('plan: Free\n', 'plan: Free\n  signatures: Allowed\n'));
+  await writeFile(file, account.replace('plan: Pro\n', 'plan: Pro\n  signatures: Allowed\n'));
   await notice.waitFor({ state: 'detached' });
   expect(complaints).toEqual([]);
   await context.close();
