@@ -79,7 +79,10 @@ describe('on a cluster', () => {
     const commands =
       /```bash\n([\s\S]*?)```/.exec(readFileSync(path.join(FOLDER, '../../gitops.md'), 'utf8'))?.[1] ?? '';
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfigPath };
-    const { code, stderr } = await runCommand('bash', ['-euc', commands], { env, cwd: path.join(FOLDER, '../../../..') });
+    const { code, stderr } = await runCommand('bash', ['-euc', commands], {
+      env,
+      cwd: path.join(FOLDER, '../../../..'),
+    });
     expect(code, stderr).toBe(0);
     const { stdout } = await cluster.kubectl(['get', 'configmap', 'argocd-cm', '-n', 'argocd', '-o', 'json']);
     const { data } = JSON.parse(stdout) as { data: Record<string, string> };
