@@ -137,6 +137,12 @@ const undeliveredOf = (holders: readonly { readonly oldestReceivedMs: number }[]
   return { ageMs: Number.isFinite(ageMs) ? ageMs : undefined, quarantined };
 };
 
+const reasonsNotReady = (pipeline: Pipeline, store: ConfigStore, spool: Spool): string[] => [
+  ...(pipeline.isDraining ? ['stopping'] : []),
+  ...(store.tableAt(performance.now()) === undefined ? ['no usable configuration'] : []),
+  ...(spool.isFull ? ['the spool or its disk is full'] : []),
+];
+
 /** Resolves when the gateway is listening. `/readyz` reports whether it already has a configuration. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
@@ -173,11 +179,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     },
   });
 
-  const notReadyBecause = (): string[] => [
-    ...(pipeline.isDraining ? ['stopping'] : []),
-    ...(store.tableAt(performance.now()) === undefined ? ['no usable configuration'] : []),
-    ...(spool.isFull ? ['the spool or its disk is full'] : []),
-  ];
+  const notReadyBecause = () => reasonsNotReady(pipeline, store, spool);
   const admin = await listenAdmin({ ...settings.admin, registry: metrics.registry, notReadyBecause }).catch(
     async (error: unknown) => {
       await receiver.close();

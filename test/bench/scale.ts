@@ -60,9 +60,9 @@ const measureCluster = async (): Promise<Measurement[]> => {
     timeoutMs: 60_000,
     intervalMs: 20,
   });
-  const snapshotMs = Date.now() - Number(leading['time']);
+  const snapshotMs = Date.now() - Date.parse(String(leading['time']));
   const restartedPeakMiB = await peakResidentMiB(operator.process.pid);
-  const leadAfterMs = Number(leading['time']) - restarted;
+  const leadAfterMs = Date.parse(String(leading['time'])) - restarted;
   console.log(
     `peaks: operator ${operatorPeakMiB.toFixed(0)} MiB, restarted operator ${restartedPeakMiB.toFixed(0)} MiB, ` +
       `gateways ${gatewaysPeakMiB.map((mib) => mib.toFixed(0)).join(', ')} MiB; ` +

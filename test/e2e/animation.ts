@@ -99,7 +99,7 @@ export const recordTour = async (browser: Browser, run: DashboardRun): Promise<B
     await goto(page, `${run.dashboard}${SHOP}/traffic/${await newest(run, 'path:/v1/payments')}/replay`);
     await page.getByLabel('Original upstream').check();
     await scene.show(1_200);
-    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('heading', { name: 'Differences' }).waitFor();
     await settled(page);
     await scene.show(900);

@@ -143,19 +143,15 @@ describe('standin replay --server', () => {
 describe('the share API', () => {
   test('requires the Pro plan and creates links that open without a token until they are revoked', async () => {
     const body = { requestId: id, expiresIn: '1h' };
-    const free = await send('POST', `${dev.shop}/shares`, body);
-    expect(expectAnswer('createShare', 403, free)).toMatchObject({ code: 'plan_required' });
-
-    const account = {
-      apiVersion: 'standin.dev/v1alpha1',
-      kind: 'Account',
-      metadata: { name: 'default' },
-      spec: { plan: 'Pro' },
+    const account = { apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata: { name: 'default' } };
+    const onPlan = async (plan: string, status: number): Promise<ApiAnswer> => {
+      await writeFile(path.join(dev.manifests, 'account.yaml'), JSON.stringify({ ...account, spec: { plan } }));
+      return eventually(`the ${plan} plan`, () => send('POST', `${dev.shop}/shares`, body), {
+        accept: (answer) => answer.status === status,
+      });
     };
-    await writeFile(path.join(dev.manifests, 'account.yaml'), JSON.stringify(account));
-    const created = await eventually('the Pro plan', () => send('POST', `${dev.shop}/shares`, body), {
-      accept: ({ status }) => status === 201,
-    });
+    expect(expectAnswer('createShare', 403, await onPlan('Free', 403))).toMatchObject({ code: 'plan_required' });
+    const created = await onPlan('Pro', 201);
     const share = expectAnswer('createShare', 201, created) as { readonly name: string; readonly path: string };
     expect(share).toMatchObject({ isAccepted: true });
     const link = `${dev.dashboard}${share.path}`;

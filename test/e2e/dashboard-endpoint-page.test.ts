@@ -76,19 +76,19 @@ describe('the dialog Send', () => {
 
   test('shows why nothing was sent, and the code with which the gateway rejects a request', async () => {
     await onPage(`${SHOP}/endpoints/post`, async (page) => {
-      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Headers').fill('not a header');
-      await dialog.getByRole('button', { name: 'Send' }).click();
+      await dialog.getByRole('button', { name: 'Send', exact: true }).click();
       await dialog.getByText('Line 1 of the headers must be a header').waitFor();
       await dialog.getByLabel('Headers').fill('x-api-key: wrong');
-      await dialog.getByRole('button', { name: 'Send' }).click();
+      await dialog.getByRole('button', { name: 'Send', exact: true }).click();
       await dialog.getByText('The gateway rejected the request with the code').waitFor();
       await dialog.getByLabel('Headers').fill('connection: upgrade\nupgrade: x');
-      await dialog.getByRole('button', { name: 'Send' }).click();
+      await dialog.getByRole('button', { name: 'Send', exact: true }).click();
       await dialog.getByText('The request cannot be sent').waitFor();
       await page.context().setOffline(true);
-      await dialog.getByRole('button', { name: 'Send' }).click();
+      await dialog.getByRole('button', { name: 'Send', exact: true }).click();
       await dialog.getByText('Not sent. The dashboard’s server does not respond.').waitFor();
     });
   });
@@ -142,9 +142,9 @@ test('broken manifests appear with file and line where their objects would be, a
 
 test('the dialog and the problems are accessible', async () => {
   await expectAccessible(browser, at(`${SHOP}/endpoints/find`), async (page) => {
-    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByLabel('Value of {id}').fill('7');
-    await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('region', { name: 'Response body' }).waitFor();
   });
   await writeFile(path.join(run.manifests, 'broken.yaml'), 'kind: Endpoint\nspec: {\n');

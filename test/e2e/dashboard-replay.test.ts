@@ -79,7 +79,7 @@ describe('one request', () => {
     answerWith('12345678901234567891');
     await onPage(captured, async (page) => {
       await page.keyboard.press('r');
-      await page.getByRole('button', { name: 'Send' }).waitFor();
+      await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
       await expect.poll(() => page.evaluate('document.activeElement?.textContent')).toBe('Send');
       const startedAt = performance.now();
       await page.keyboard.press('Enter');
@@ -186,7 +186,7 @@ describe('one request', () => {
       await page.getByRole('heading', { name: 'Header changes' }).waitFor();
       await page.getByText('Proxy-Connection belongs to the original connection', { exact: true }).waitFor();
       await page.getByText('the log contains only a fingerprint of the key').waitFor();
-      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();
       await page.getByRole('link', { name: 'Edit and replay' }).click();
@@ -206,7 +206,7 @@ describe('one request', () => {
       await page.getByLabel('URL', { exact: true }).fill('ftp://example.com');
       await page.getByLabel('Path and query').fill('orders');
       await page.getByLabel('Headers', { exact: true }).fill('no colon in this line');
-      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
       await page.getByRole('alert').waitFor();
       await page.getByText('Must be http:// or https://').waitFor();
       await page.getByText('Must begin with /').waitFor();
@@ -217,7 +217,7 @@ describe('one request', () => {
       await page.getByLabel('Path and query').fill('/x');
       await page.getByLabel('Headers', { exact: true }).fill('a: b');
       await bodyEditor(page).fill('x'.repeat(200_001));
-      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
       await page.getByText('Exceeds 200 kB, the maximum size of the edits in a Replay.').waitFor();
     });
   });
@@ -229,7 +229,7 @@ describe('one request', () => {
     await onPage(`${SHOP}/traffic/${large?.id ?? ''}/replay`, async (page) => {
       await page.getByText('The body (250 kB) is too large to edit and is sent as captured.').waitFor();
       await page.getByRole('radio', { name: 'Original upstream' }).check();
-      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();
     });
@@ -243,7 +243,7 @@ describe('one request', () => {
     await onPage(`${captured}/replay`, async (page) => {
       await page.getByRole('radio', { name: 'Another URL' }).check();
       await page.getByLabel('URL', { exact: true }).fill('http://169.254.169.254/latest/meta-data');
-      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
       await onReplay(page);
       await page.locator('[data-result="0"]').waitFor();
       await page
@@ -382,7 +382,7 @@ describe('no axe violation in either theme, no horizontal scrolling on a phone:'
     }));
   test('a response next to the captured one', () =>
     expectAccessible(browser, at(`${captured}/replay`), async (page) => {
-      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
       await page.getByRole('heading', { name: 'Differences' }).waitFor();
       await page.getByText('Full response and sent headers').click();
     }));

@@ -182,11 +182,13 @@ describe('Commands', () => {
       await page.keyboard.press('Control+k');
       await commands.waitFor();
       await page.keyboard.type('theme dark');
+      await commands.getByRole('option', { name: 'Theme: Dark', selected: true }).waitFor();
       await page.keyboard.press('Enter');
       await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark');
       await page.keyboard.press('Control+k');
       await commands.waitFor();
       await page.keyboard.type('new endpoint');
+      await commands.getByRole('option', { name: 'New endpoint', selected: true }).waitFor();
       await page.keyboard.press('Enter');
       await expect.poll(() => new URL(page.url()).pathname).toBe(`${SHOP}/endpoints/new`);
       expect(await commands.getByRole('option', { name: 'Sign out' }).count()).toBe(0);

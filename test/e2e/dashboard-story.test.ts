@@ -119,7 +119,7 @@ test('a request appears without a reload, and its replay shows both responses si
     await expect.poll(() => page.locator(ROW).count(), { timeout: 10_000 }).toBe(before + 1);
     await page.locator(ROW).first().click();
     await page.getByRole('link', { name: 'Replay', exact: true }).first().click();
-    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('heading', { name: 'Same response' }).waitFor();
     await page.getByText('Succeeded').first().waitFor();
   });

@@ -113,7 +113,7 @@ const untilServing = async ({ process }: DeployedOperator, since: number): Promi
     'the operator to serve',
     ({ msg, objects }) => msg === 'leading' && objects !== undefined,
   );
-  return Number(event['time']) - since;
+  return Date.parse(String(event['time'])) - since;
 };
 
 const knownGateways = async (): Promise<number> => {

@@ -118,7 +118,7 @@ const prepareTraffic = async (run: DashboardRun, upstream: Upstream): Promise<vo
 };
 
 const sendReplay = async (page: Page): Promise<void> => {
-  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByRole('heading', { name: 'Differences' }).waitFor();
 };
 const runPlan = async (page: Page): Promise<void> => {

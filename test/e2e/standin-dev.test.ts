@@ -313,7 +313,7 @@ describe('standin dev with text output', () => {
     expect(stdout).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
     const line = await dev.waitForLine('the request', (candidate) => candidate.includes('default/create-order'));
     expect(line).toMatch(
-      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}201 {2}\/v1\/orders\/1 +[\d.]+ ms {2}default\/create-order$/,
+      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}201 {2}\/v1\/orders\/1 +[\d.]+ ms {2}default\/create-order {2}[\da-f-]{36}$/,
     );
     expect((await standin(['logs', '--data', data])).stdout).toBe(`${line}\n`);
     await runCommand('bash', ['-c', curl.replace(/x-api-key: \w+/, 'x-api-key: mistyped')]);

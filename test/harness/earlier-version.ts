@@ -12,7 +12,7 @@ type Change = readonly [pattern: RegExp, replacement: string];
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/packages/contract/src/config-objects.ts': [
     [/^ *responses: z\.array\(responseConfig\).*\n/m, ''],
-    [/\.omit\(\{ responses: true, /, '.omit({ '],
+    [/^ *\.omit\(\{ responses: true \}\)\n/m, ''],
     [/^(export const CONFIG_FEATURES = )\[[^\]]*\]/m, "$1['path-parameters']"],
   ],
   '/crds/src/v1alpha1/endpoint.ts': [[/^ *responses: responses\n *\.optional\(\)\n *\.describe\(\n.*\n *\),\n/m, '']],

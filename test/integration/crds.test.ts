@@ -245,7 +245,7 @@ describe('kubectl', () => {
     expect(header('project')).toMatch(/NAME.*URL.*ACCOUNT.*READY.*REASON.*AGE.*MESSAGE.*ENDPOINTS/);
     expect(header('account')).toMatch(/NAME.*PLAN.*READY.*REASON.*AGE.*MESSAGE.*SECRET/);
     expect(row('create-order')).toMatch(/POST.*Unknown.*Pending.*Waiting for the operator.*shop.*JSON.*\/v1\/orders/);
-    expect(row('default')).toMatch(/Free.*Unknown.*Pending.*Waiting for the operator/);
+    expect(row('default')).toMatch(/Pro.*Unknown.*Pending.*Waiting for the operator/);
 
     const status = [
       'get',

@@ -1,4 +1,5 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { callEndpoint } from '../../src/requests/call-endpoint.ts';
 import { activityOf } from '../endpoints/endpoint-activity.server.ts';
@@ -7,8 +8,11 @@ import { lineFeeds } from '../ui/text-lines.ts';
 import { endpointParams } from './params.server.ts';
 
 /** Returns the endpoint's recent requests. */
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) =>
-  Response.json(await activityOf(backend, endpointParams(params)));
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = endpointParams(params);
+  await getEndpoint(backend, names);
+  return Response.json(await activityOf(backend, names));
+};
 
 /** Sends a request to the endpoint and returns its response. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {

@@ -31,6 +31,30 @@ const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
 const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
+/** Returns functions that add metrics whose values are read at each scrape. */
+const readers = (registry: Registry) => {
+  const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await value());
+      },
+    });
+  const counter = (name: string, help: string, value: () => number) =>
+    new Counter({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.reset();
+        this.inc(value());
+      },
+    });
+  return { gauge, counter };
+};
+
 /** The gateway's metrics. Requests are counted in plain numbers, from which Prometheus' counters are filled at each scrape. */
 export class Metrics {
   readonly registry: Registry;
@@ -101,25 +125,7 @@ export class Metrics {
     const { store, client, gate, delivery, spool, budget, unauthenticated, runningRequests, connectionCount } =
       observed;
     const { registry } = this;
-    const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        async collect() {
-          this.set(await value());
-        },
-      });
-    const counter = (name: string, help: string, value: () => number) =>
-      new Counter({
-        name,
-        help,
-        registers: [registry],
-        collect() {
-          this.reset();
-          this.inc(value());
-        },
-      });
+    const { gauge, counter } = readers(registry);
     const since = (ms: number | undefined) => (ms === undefined ? 0 : (performance.now() - ms) / 1000);
 
     gauge('standin_receive_connections', 'Open connections from callers.', connectionCount);
