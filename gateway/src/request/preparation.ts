@@ -39,6 +39,7 @@ export class Preparation<Response> {
   constructor(prepare: (() => Prepared<Response>) | undefined, parameters: readonly string[]) {
     this.#prepare = prepare ?? (() => NOTHING);
     this.#parameters = parameters;
+    if (prepare === undefined) this.#prepared = NOTHING;
     this.#isFinished = prepare === undefined;
   }
 
