@@ -45,7 +45,7 @@ function* lines(revision: string, objects: readonly TableEntry[]): Generator<str
 
 /** Returns the object as the copy contains it. */
 export const jsonOf = (entry: TableEntry): string =>
-  entry.kind === 'Endpoint' ? Buffer.from(entry.json).toString() : JSON.stringify(entry.config);
+  entry.kind === 'Endpoint' ? new TextDecoder().decode(entry.json) : JSON.stringify(entry.config);
 
 /**
  * The copy of the configuration that a gateway starts with if no operator responds. The copy is one snapshot of the config stream,
