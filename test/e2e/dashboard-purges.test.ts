@@ -43,7 +43,7 @@ const completed = (page: Page, reason: string): Promise<void> =>
     .waitFor({ timeout: PURGE_MS_MAX });
 
 describe('the purges of a project', () => {
-  test('are created from a form that reports mistakes and shows what matches, and delete only that', async () => {
+  test('are created from a form that reports errors and shows what matches, and delete only that', async () => {
     await capture('jane-1', 'jane-2', 'john');
     const { page, context, complaints } = await watched(browser);
     await goto(page, at(PURGES));
@@ -89,7 +89,7 @@ describe('the purges of a project', () => {
     await context.close();
   });
 
-  test('work without scripts, and can delete all requests', async () => {
+  test('work without JavaScript, and can delete all requests', async () => {
     await capture('one');
     const { page, context } = await openPage(browser, { javaScriptEnabled: false });
     await page.goto(at(PURGES));

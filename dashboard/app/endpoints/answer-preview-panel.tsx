@@ -14,7 +14,7 @@ import { EXAMPLE, PREVIEW_FIELDS } from './preview-fields.ts';
 type Requests = { readonly requests: readonly TrafficRow[] } | { readonly unavailable: string };
 
 export interface AnswerPreviewPanelProps {
-  /** Undefined until the server has made the first preview. */
+  /** Undefined until the server has rendered the first preview. */
   readonly answer: AnswerPreview | { readonly unavailable: string } | undefined;
   /** The URL of the endpoint's latest requests. Undefined for a new endpoint. */
   readonly requestsUrl: string | undefined;
@@ -26,7 +26,7 @@ export interface AnswerPreviewPanelProps {
   readonly refresh: () => void;
 }
 
-/** Shows what the endpoint in the form would respond with to a request that the user selects. Needs scripts. */
+/** Shows what the endpoint in the form would respond with to a request that the user selects. Needs JavaScript. */
 export const AnswerPreviewPanel = (props: AnswerPreviewPanelProps) => {
   const { answer, requestsUrl, slug, isOpen, onToggle, refresh } = props;
   const isHydrated = useHydrated();

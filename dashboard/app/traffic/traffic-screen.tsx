@@ -88,7 +88,7 @@ interface ChartProps {
 }
 
 /**
- * Shows the chart in its reserved space. While the next chart loads, the previous one stays, so that it keeps the focus. Zooming
+ * Shows the chart in its reserved space. While the next chart loads, the previous one stays, so that it keeps focus. Zooming
  * out first undoes earlier zooms, then widens the range.
  */
 const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {

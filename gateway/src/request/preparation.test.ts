@@ -47,7 +47,7 @@ test('has nothing to do without expressions', () => {
   expect(new Preparation([], []).finish()).toBeUndefined();
 });
 
-/** Compiling so many expressions would take long. */
+/** Compiling so many expressions would take a long time. */
 class InstantExpression extends LazyExpression {
   compiled = 0;
 

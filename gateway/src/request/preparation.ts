@@ -10,7 +10,7 @@ const TURN_LENGTH = 512;
  * expressions compiled: the gateway may have many endpoints, and a compiled expression takes 50 bytes for each character.
  */
 export class Preparation {
-  /** The endpoints whose expressions are compiled, the oldest first, also those that are no longer in the configuration. */
+  /** The endpoints whose expressions are compiled, oldest first, including those that are no longer in the configuration. */
   static readonly #compiled = new Set<Preparation>();
   static #compiledLength = 0;
 

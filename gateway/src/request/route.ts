@@ -70,7 +70,7 @@ interface CompiledEndpoint {
   readonly pattern: PathPattern | undefined;
   /** Tried in order before the action. */
   readonly responses: readonly ConditionalMock[];
-  /** Must be finished before conditions are checked and mocks are made. */
+  /** Must be finished before conditions are checked and mocks are rendered. */
   readonly preparation: Preparation;
 }
 

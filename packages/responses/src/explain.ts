@@ -113,7 +113,7 @@ export interface OtherEndpoint extends ExplainedEndpoint {
   readonly reason: 'Method' | 'Precedence' | 'Path';
 }
 
-/** How the content of a response is made. */
+/** How the content of a response is generated. */
 export interface ExplainedAnswer {
   readonly isTemplate: boolean;
   /** The delay for this request's id. Absent if there is none. */

@@ -32,7 +32,7 @@ export type PlannedAnswer = { readonly isTemplate: boolean } & (
 );
 
 /**
- * `TemplateFailed`: the gateway responds with the error `template_failed`, without a delay. `Invalid`: the mock has a mistake, so the
+ * `TemplateFailed`: the gateway responds with the error `template_failed`, without a delay. `Invalid`: the mock has an error, so the
  * operator does not accept the endpoint.
  */
 interface Failure {

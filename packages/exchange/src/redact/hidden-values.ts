@@ -56,8 +56,8 @@ class BytesBuilder {
 }
 
 /**
- * Replaces plus signs with spaces. A plus sign means a space in forms and a plus sign elsewhere, and the search treats the two
- * meanings alike.
+ * Replaces plus signs with spaces. A plus sign means a space in forms and a plus sign elsewhere, and the search treats both meanings in the
+ * same way.
  */
 const toSearch = (chars: string): string => chars.replaceAll('+', ' ');
 

@@ -156,7 +156,7 @@ const sweepNames = ({ fields, values }: Redactor): readonly HiddenField[] => {
 
 /**
  * Returns the entry without the values that the rules hide, wherever they appear and in common encodings (see `HiddenValues`), and
- * without credentials that are recognised by their form. The rest keeps its bytes. `clientAddress` stays in the entry. This
+ * without credentials that are recognized by their format. The rest keeps its bytes. `clientAddress` stays in the entry. This
  * function is pure. It takes tens of milliseconds for large bodies.
  */
 export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {

@@ -65,7 +65,7 @@ const loadFaker = (): Faker => {
   return faker;
 };
 
-/** Returns made-up English data, which is the same for the same seed. */
+/** Returns fake English data, which is always the same for the same seed. */
 export const fakeValue = (name: string, seed: number): string | number | boolean => {
   if (!isFakeName(name)) throw new Error(`fake() has no data named ${name}`);
   const library = loadFaker();

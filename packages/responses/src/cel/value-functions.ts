@@ -31,7 +31,7 @@ type Key = Parameters<CelMap['get']>[0];
 export const isKey = (value: CelValue): value is Key =>
   ['string', 'bigint', 'boolean', 'number'].includes(typeof value) || isCelUint(value);
 
-/** Returns the value of a key. To find a number, the library looks at all keys. */
+/** Returns the value of a key. To find a number, the library compares all keys. */
 export const valueAt = (map: CelMap, key: Key, budget: Budget): CelValue | undefined => {
   if (typeof key === 'string') budget.chargeText(key.length);
   else budget.charge(map.size * KEY_UNITS);
