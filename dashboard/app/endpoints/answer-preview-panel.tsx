@@ -99,10 +99,10 @@ const RequestChoice = ({ requests, isLoading, selected, onChoose }: RequestChoic
   );
 };
 
-/** Fields for a request, so that there is a preview before the first request. Its method is that of the endpoint. */
+/** Fields for a request, so that there is a preview before the first request. The endpoint determines its method. */
 const ExampleRequest = ({ slug }: { readonly slug: string }) => (
   <>
-    <Field label="Path and query" optional hint="The method is that of the endpoint.">
+    <Field label="Path and query" optional hint="The endpoint determines the method.">
       <Input
         mono
         name={PREVIEW_FIELDS.target}
@@ -141,7 +141,7 @@ const Answer = ({ answer }: { readonly answer: NonNullable<AnswerPreviewPanelPro
           {response === undefined ? 'The default response' : <code className="break-all">{response}</code>} is returned
         </h3>
         {content === undefined ? (
-          <p className="text-muted">It is that of the upstream.</p>
+          <p className="text-muted">The upstream responds.</p>
         ) : (
           <ContentPreview name={response ?? ''} content={content} />
         )}

@@ -71,7 +71,7 @@ const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
   return absoluteRange(oldest, justAfter(newest));
 };
 
-/** Returns the time range of the list. A missing end is that of the chart. */
+/** Returns the time range of the list. If an end is missing, the chart's is used. */
 const spanOf = ({ since, until }: TrafficData, view: RequestHistogram): Span => {
   const whole = timesOf(view, { first: 0, last: view.counts.length - 1 });
   return {

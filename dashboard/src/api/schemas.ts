@@ -41,7 +41,7 @@ const summaryFields = {
   credential: z
     .enum(CREDENTIALS)
     .default('key')
-    .describe('What the caller authenticated with: the API key, or the signature that the Endpoint asks for.'),
+    .describe('How the caller authenticated: with the API key, or with the signature that the Endpoint requires.'),
   deliveryId: z
     .string()
     .default('')

@@ -38,7 +38,7 @@ test('compiles each long expression in a turn of its own, once for all requests'
   expect([...new Set(counts)]).toEqual([0, 1, 2, 3, 4, 5]);
 });
 
-test('compiles short expressions together', async () => {
+test('compiles short expressions in one turn', async () => {
   const counts = await countsByTurn(expressions(100, '1'));
   expect([...new Set(counts)]).toEqual([0, 100]);
 });

@@ -101,7 +101,7 @@ const expressionProblems = (responses: readonly ResponseSpec[]): readonly Proble
     ),
   );
   if (size <= max) return problems;
-  const message = `must have regular expressions of no more than about ${max} instructions together: use shorter ones, or fewer`;
+  const message = `must have regular expressions of no more than about ${max} instructions in total: use shorter ones, or fewer`;
   return [...problems, { path: 'spec.responses', message }];
 };
 

@@ -63,9 +63,9 @@ export const expressionSizeProblems = (
       length += source.length;
     }
     if (count > max)
-      return [{ path: 'spec', message: `must have templates of no more than ${max} expressions together` }];
+      return [{ path: 'spec', message: `must have templates with no more than ${max} expressions in total` }];
   }
   if (length <= lengthMax) return [];
-  const message = `must have expressions with no more than ${lengthMax} characters together, not ${length}`;
+  const message = `must have expressions with no more than ${lengthMax} characters in total, not ${length}`;
   return [{ path: 'spec', message }];
 };

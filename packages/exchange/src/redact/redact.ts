@@ -38,7 +38,7 @@ interface Part {
   readonly bodyEncoding: BodyEncoding;
 }
 
-/** The control characters below U+0020 that occur in text: whitespace, and the start of terminal colour codes. */
+/** The control characters below U+0020 that occur in text: whitespace, and the start of terminal color codes. */
 const TEXT_CONTROLS = '\t\n\v\f\r\u001B';
 
 const hasBinaryCharacters = (text: string): boolean => {

@@ -76,7 +76,7 @@ const stepsOf = ({ args }: Operation): Step[] => args.map(({ step }) => step);
 
 const isDyn = (type: CelType): boolean => type === DYN;
 
-/** Throws an `ExpressionProblem` if an operand is never a value of type bool, whatever the request is. */
+/** Throws an `ExpressionProblem` if an operand is never a value of type bool, regardless of the request. */
 const demandBool = (operand: Compiled | undefined, expr: Expr, scope: Scope): void => {
   const type = operand?.type ?? DYN;
   if (!areSame(type, BOOL)) throw problemAt(scope, expr, `a condition has the type bool, not ${type.name}`);

@@ -65,7 +65,7 @@ class JsonReader {
     return value;
   }
 
-  /** Returns the match of a sticky expression at the current position, and goes to its end. */
+  /** Returns the match of a sticky expression at the current position, and moves to its end. */
   #skip(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#text);
@@ -73,7 +73,7 @@ class JsonReader {
     return match;
   }
 
-  /** Goes past the character if it comes next, after whitespace. */
+  /** Moves past the character if it is next, after whitespace. */
   #take(character: string): boolean {
     this.#skip(SPACE);
     if (this.#text[this.#at] !== character) return false;
