@@ -32,7 +32,7 @@ const bodies = async (): Promise<string[]> => (await readLog(run.data)).map(({ r
 const confirm = async (page: Page, reason: string): Promise<void> => {
   await page.getByLabel('Reason').fill(reason);
   await page.getByLabel('Type shop to confirm').fill('shop');
-  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByRole('button', { name: 'Delete permanently' }).click();
 };
 const completed = (page: Page, reason: string): Promise<void> =>
   page
@@ -56,7 +56,7 @@ describe('the purges of a project', () => {
     await page.getByText('Must be a time, such as').waitFor();
     await page.getByLabel('Start time (optional)').fill('1h');
     await page.getByRole('heading', { name: '2 requests match now' }).waitFor();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('Enter a reason.').waitFor();
     await page.getByText('Type shop to confirm.').waitFor();
     expect(await bodies()).toEqual(['jane-1', 'jane-2', 'john']);
@@ -98,7 +98,7 @@ describe('the purges of a project', () => {
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByRole('heading', { name: '3 requests match now' }).waitFor();
     await page.getByLabel('Reason').fill('the end');
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('Type shop to confirm.').waitFor();
     expect(await page.getByLabel('Reason').inputValue()).toBe('the end');
     await confirm(page, 'the end');

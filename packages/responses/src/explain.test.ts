@@ -249,7 +249,7 @@ describe('the content', () => {
     [{ body: '{' }, 'body is not a JSON document: SyntaxError: '],
     [
       { ...template, body: `[${`"\${path.id == '${'a'.repeat(900)}'}",`.repeat(10)} 1]` },
-      'the expressions have more than 8192 characters together',
+      'the expressions have more than 8192 characters in total',
     ],
   ])('of a mock with an error is the error: %#', (mock, reason) => {
     expect(answered(mock)).toMatchObject({ kind: 'Invalid', reason: expect.stringContaining(reason) as string });

@@ -74,7 +74,7 @@ const rendered = (
 ): RenderedMock | Failure => {
   const max = LIMITS.expressionsLengthMax;
   if (expressionsLength(mock) > max)
-    return { kind: 'Invalid', reason: `the expressions have more than ${max} characters together` };
+    return { kind: 'Invalid', reason: `the expressions have more than ${max} characters in total` };
   const parsed = parseMockTemplate(mock);
   const problems = parsed.ok ? mockTemplateMistakes(parsed.template, parameters) : parsed.problems;
   if (!parsed.ok || problems.length > 0) {
