@@ -226,7 +226,7 @@ const planOptions = ({ candidate, pattern }: Entry, request: ExplainedRequest): 
   return { requestId: request.id, parameters: [...parameters.keys()], expressions };
 };
 
-/** Returns what a mock of an endpoint would respond with to a request that the endpoint gets, whatever the conditions are. */
+/** Returns what a mock of an endpoint would respond with to a request that the endpoint gets, regardless of the conditions. */
 export const contentOf = (
   candidate: Candidate,
   request: ExplainedRequest,

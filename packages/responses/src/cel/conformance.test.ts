@@ -92,7 +92,7 @@ const celOf = ({ kind }: Value): CelValue => {
   }
 };
 
-/** Returns the integers in the fields of a message of protobuf. */
+/** Returns the integers in the fields of a protobuf message. */
 const integersIn = (bytes: Uint8Array): bigint[] => {
   const values: bigint[] = [];
   for (let at = 0; at < bytes.length;) {

@@ -3,7 +3,7 @@ import type { Faker } from '@faker-js/faker';
 
 /**
  * The functions of `@faker-js/faker` that `fake` can call. They need no arguments, return short text, a number or a boolean, and
- * depend only on the seed. Those for dates depend on the clock.
+ * depend only on the seed. Functions that return points in time are missing, because they depend on the clock.
  */
 const FUNCTIONS = {
   airline: 'aircraftType flightNumber recordLocator seat',
