@@ -40,7 +40,7 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
     const names = kind === 'Project' ? index.projects(namespace).slice(0, ASKED_MAX) : [];
     return { listed: [], named: names.map((name): ObjectRef => ({ kind, namespace, name })) };
   });
-  // Gets the projects after all lists have been read, so that `CALLS_MAX` limits all calls together.
+  // Gets the projects after all lists have been read, so that `CALLS_MAX` limits the total number of calls.
   const named = await getNamedProjects(
     parts,
     found.flatMap(({ named }) => named),
