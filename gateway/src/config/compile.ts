@@ -1,4 +1,4 @@
-import type { ConfigObject, CredentialConfig } from '@standin/contract';
+import { endpointConfigSchema, type ConfigObject, type CredentialConfig, type EndpointConfig } from '@standin/contract';
 import {
   compileConditions,
   hasParameters,
@@ -11,11 +11,9 @@ import {
 import { secretHeaders } from '@standin/signatures';
 import type { TableEntry } from '../match/routing-table.ts';
 import type { ConditionalMock, Endpoint, MockSource, SignatureCredential } from '../request/route.ts';
-import { Preparation } from '../request/preparation.ts';
+import { Preparation, type Prepared } from '../request/preparation.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
 import { MockRenderer } from '../respond/mock-renderer.ts';
-
-type EndpointConfig = Extract<ConfigObject, { kind: 'Endpoint' }>;
 
 /**
  * Prepares an object for the routing table. Throws an error with a readable message if this gateway cannot serve it.
@@ -28,42 +26,47 @@ export const compile = (object: ConfigObject): TableEntry => {
       if (!/^[A-Za-z0-9._~-]+$/.test(object.uri)) throw new Error('the project URI is not a single path segment');
       return { kind: 'Project', config: object };
     case 'Endpoint':
-      return { kind: 'Endpoint', config: object, endpoint: compileEndpoint(object) };
+      return compileEndpoint(object);
   }
 };
 
-const compileEndpoint = (config: EndpointConfig): Endpoint => {
-  const { action, slug } = config;
-  const credential = config.credential && credentialOf(config.credential);
+const compileEndpoint = (object: EndpointConfig): TableEntry => {
+  const json = Buffer.from(JSON.stringify(object));
+  return { kind: 'Endpoint', endpoint: endpointOf(object, json), json };
+};
+
+/** @param json the configuration in JSON, from which the responses are compiled again */
+const endpointOf = (object: EndpointConfig, json: Buffer): Endpoint => {
+  const { uid, namespace, name, projectUid, generation, slug, method, action } = object;
+  const config = { uid, namespace, name, projectUid, generation, slug, method };
+  const credential = object.credential && credentialOf(object.credential);
+  if (action.kind === 'Withheld')
+    return {
+      kind: 'Withheld',
+      config,
+      credential,
+      pattern: anyPatternOf(slug),
+      responseNames: [],
+      preparation: NOTHING,
+    };
+  const pattern = patternOf(slug);
+  // Rejects the object if a response is not valid.
+  const responseNames = responsesOf(object).map((response) => response.name);
+  const common = { config, credential, pattern, responseNames };
   switch (action.kind) {
-    case 'Withheld':
-      return { kind: 'Withheld', config, credential, pattern: anyPatternOf(slug), responses: [], preparation: NOTHING };
     case 'JSON': {
-      const pattern = patternOf(slug);
-      const [responses, mock] = [responsesOf(config), mockSource(action)];
-      const preparation = preparationOf(responses, mock, pattern);
-      return { kind: 'JSON', config, credential, pattern, responses, mock, preparation };
+      const mock = mockSource(action);
+      return { kind: 'JSON', ...common, mock, preparation: preparationOf(common, mock, json) };
     }
     case 'Forward': {
       const url = URL.parse(action.url);
       if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
         throw new Error('the upstream is not an http or https URL');
       }
-      const pattern = patternOf(slug);
       const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
       const fallback = action.fallback && { on: action.fallback.on, mock: mockSource(action.fallback.mock) };
-      const responses = responsesOf(config);
-      return {
-        kind: 'Forward',
-        config,
-        credential,
-        pattern,
-        responses,
-        preparation: preparationOf(responses, fallback?.mock, pattern),
-        forward: action,
-        urlTemplate,
-        fallback,
-      };
+      const preparation = preparationOf(common, fallback?.mock, json);
+      return { kind: 'Forward', ...common, preparation, forward: action, urlTemplate, fallback };
     }
   }
 };
@@ -84,22 +87,28 @@ const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMo
 const mockSource = (mock: ConstructorParameters<typeof MockAnswer>[0]): MockSource =>
   mock.template === undefined ? new MockAnswer(mock) : new MockRenderer(mock);
 
-/** For the many endpoints without expressions. */
-const NOTHING = new Preparation([], []);
+/** For the many endpoints without responses and expressions. */
+const NOTHING = new Preparation<ConditionalMock>(undefined, []);
+/** The memory that each byte of a configuration takes when its responses are compiled, as measured. */
+const BYTES_PER_JSON_BYTE = 5;
 
 const preparationOf = (
-  responses: readonly ConditionalMock[],
+  { pattern, responseNames }: Pick<Endpoint, 'pattern' | 'responseNames'>,
   action: MockSource | undefined,
-  pattern: PathPattern | undefined,
-): Preparation => {
-  const expressions = [
-    ...responses.flatMap(({ conditions }) => conditions.filter((condition) => condition.on === 'cel')),
-    ...[...responses.map(({ mock }) => mock), ...(action === undefined ? [] : [action])].flatMap(
-      (mock) => mock.expressions,
-    ),
-  ];
-  if (expressions.length === 0) return NOTHING;
-  return new Preparation(expressions, pattern === undefined ? [] : parameterNames(pattern));
+  json: Buffer,
+): Preparation<ConditionalMock> => {
+  const ofAction = action?.expressions ?? [];
+  if (responseNames.length === 0 && ofAction.length === 0) return NOTHING;
+  const prepare = (): Prepared<ConditionalMock> => {
+    if (responseNames.length === 0) return { responses: [], expressions: ofAction, responseBytes: 0 };
+    const responses = responsesOf(endpointConfigSchema.parse(JSON.parse(json.toString())));
+    const expressions = responses.flatMap(({ conditions, mock }) => [
+      ...conditions.filter((condition) => condition.on === 'cel'),
+      ...mock.expressions,
+    ]);
+    return { responses, expressions: [...expressions, ...ofAction], responseBytes: BYTES_PER_JSON_BYTE * json.length };
+  };
+  return new Preparation(prepare, pattern === undefined ? [] : parameterNames(pattern));
 };
 
 /**

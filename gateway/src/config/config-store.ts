@@ -152,8 +152,8 @@ export class ConfigStore {
   }
 
   /** Returns all active objects, for the copy on disk. */
-  *objects(): Generator<ConfigObject> {
-    for (const { config } of this.#table?.entries() ?? []) yield config;
+  objects(): readonly TableEntry[] {
+    return [...(this.#table?.entries() ?? [])];
   }
 
   /** Records that the operator sent a message. */

@@ -1,9 +1,10 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { formatRevision, parseRevision, type ConfigObject, type Revision, type StreamMessage } from '@standin/contract';
+import { formatRevision, parseRevision, type Revision, type StreamMessage } from '@standin/contract';
 import { replaceFile, syncFolder } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { TableEntry } from '../match/routing-table.ts';
 import type { ConfigStore } from './config-store.ts';
 
 /** How long after a change the copy is written. Changes within this time are written together. */
@@ -36,11 +37,15 @@ const parseCopy = (text: string): StoredConfig | undefined => {
 };
 
 /** Encodes `objects`, which were all read at one moment, over several turns of the event loop. */
-function* lines(revision: string, objects: readonly ConfigObject[]): Generator<string> {
+function* lines(revision: string, objects: readonly TableEntry[]): Generator<string> {
   yield JSON.stringify({ type: 'begin', revision, snapshot: true } satisfies StreamMessage);
-  for (const object of objects) yield JSON.stringify({ type: 'put', object } satisfies StreamMessage);
+  for (const object of objects) yield `{"type":"put","object":${jsonOf(object)}}`;
   yield JSON.stringify({ type: 'commit', revision } satisfies StreamMessage);
 }
+
+/** Returns the object as the copy contains it. */
+export const jsonOf = (entry: TableEntry): string =>
+  entry.kind === 'Endpoint' ? Buffer.from(entry.json).toString() : JSON.stringify(entry.config);
 
 /**
  * The copy of the configuration that a gateway starts with if no operator responds. The copy is one snapshot of the config stream,
@@ -105,7 +110,7 @@ export class DiskCopy {
   async #write(): Promise<boolean> {
     if (this.#isDiscarded) return false;
     const revision = formatRevision(this.#store.revision);
-    const objects = [...this.#store.objects()];
+    const objects = this.#store.objects();
     try {
       await replaceFile(this.#path, blocks(lines(revision, objects)), { mode: 0o600 });
       return true;

@@ -1,10 +1,4 @@
-import {
-  configKey,
-  type AccountConfig,
-  type ConfigKey,
-  type EndpointConfig,
-  type ProjectConfig,
-} from '@standin/contract';
+import { configKey, type AccountConfig, type ConfigKey, type ProjectConfig } from '@standin/contract';
 import { PathTable, type Place } from '@standin/responses';
 import type { Endpoint } from '../request/route.ts';
 
@@ -12,7 +6,11 @@ import type { Endpoint } from '../request/route.ts';
 export type TableEntry =
   | { readonly kind: 'Account'; readonly config: AccountConfig }
   | { readonly kind: 'Project'; readonly config: ProjectConfig }
-  | { readonly kind: 'Endpoint'; readonly config: EndpointConfig; readonly endpoint: Endpoint };
+  | {
+      readonly kind: 'Endpoint';
+      readonly endpoint: Endpoint;
+      /** The configuration in JSON. */ readonly json: Uint8Array;
+    };
 
 const NO_HOLDERS: readonly AccountConfig[] = [];
 

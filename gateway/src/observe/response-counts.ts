@@ -13,8 +13,8 @@ export class ResponseCounts {
   /** The requests that have no count of their own. */
   #others = 0;
 
-  add({ config, responses }: Endpoint, responder: Responder): void {
-    if (responses.length === 0) return;
+  add({ config, responseNames }: Endpoint, responder: Responder): void {
+    if (responseNames.length === 0) return;
     const name = responseNameOf(responder);
     const counts = this.#counts.get(config.uid);
     const count = counts?.get(name);
@@ -57,7 +57,7 @@ export class ResponseCounts {
   #forgetRemoved(endpointOf: (uid: string) => Endpoint | undefined): void {
     this.#size = 0;
     for (const [uid, counts] of this.#counts) {
-      const names = new Set(endpointOf(uid)?.responses.map(({ name }) => name));
+      const names = new Set(endpointOf(uid)?.responseNames);
       for (const name of counts.keys()) {
         const isConfigured = names.has(name) || (name === '' && names.size > 0);
         if (!isConfigured) counts.delete(name);

@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { LazyExpression } from '@standin/responses';
-import { expect, test } from 'vitest';
-import { Preparation } from './preparation.ts';
+import { expect, test, vi } from 'vitest';
+import { Preparation, type Prepared } from './preparation.ts';
 
 /** An expression that counts how often it is compiled. */
 class CountedExpression extends LazyExpression {
@@ -12,6 +12,11 @@ class CountedExpression extends LazyExpression {
     return super.compile(parameters);
   }
 }
+
+/** What is prepared for an endpoint whose responses take `responseBytes`. */
+const prepared =
+  (expressions: readonly LazyExpression[], responseBytes = 0) =>
+  (): Prepared<never> => ({ responses: [], expressions, responseBytes });
 
 const expressions = (count: number, source: string): CountedExpression[] =>
   Array.from({ length: count }, () => new CountedExpression(source));
@@ -24,7 +29,7 @@ const countsByTurn = async (all: readonly CountedExpression[]): Promise<number[]
     counts.push(all.reduce((sum, { compiled }) => sum + compiled, 0));
     if (!isDone) setImmediate(watch);
   };
-  const preparation = new Preparation(all, ['id']);
+  const preparation = new Preparation(prepared(all), ['id']);
   const finishing = [preparation.finish() ?? Promise.resolve(), preparation.finish() ?? Promise.resolve()];
   watch();
   await Promise.all(finishing);
@@ -43,8 +48,30 @@ test('compiles short expressions together', async () => {
   expect([...new Set(counts)]).toEqual([0, 100]);
 });
 
-test('has nothing to do without expressions', () => {
-  expect(new Preparation([], []).finish()).toBeUndefined();
+test('has nothing to do without responses and expressions', () => {
+  const preparation = new Preparation(undefined, []);
+  expect([preparation.finish(), preparation.responses]).toEqual([undefined, []]);
+});
+
+test('keeps a limited number of responses compiled, and compiles the others again', async () => {
+  vi.resetModules();
+  const fresh = await import('./preparation.ts');
+  let compiled = 0;
+  const all = Array.from({ length: 4 }, () => {
+    const prepare = () => {
+      compiled += 1;
+      return prepared([], LIMITS.compiledBytesMax / 2)();
+    };
+    return new fresh.Preparation(prepare, []);
+  });
+  for (const preparation of all) await preparation.finish();
+  expect(all[3]?.finish()).toBeUndefined();
+  expect(all[3]?.responses).toEqual([]);
+  expect(compiled).toBe(4);
+  // A request for which the responses were compiled may still be running.
+  expect(all[0]?.responses).toEqual([]);
+  await all[0]?.finish();
+  expect(compiled).toBe(6);
 });
 
 /** Compiling so many expressions would take long. */
@@ -58,10 +85,10 @@ class InstantExpression extends LazyExpression {
 }
 
 test('keeps a limited number of expressions compiled, those that are used', async () => {
-  const source = 'a'.repeat(LIMITS.compiledLengthMax / 100);
+  const source = 'a'.repeat(LIMITS.compiledBytesMax / 100 / 50);
   const all = Array.from({ length: 110 }, () => {
     const expression = new InstantExpression(source);
-    return { expression, preparation: new Preparation([expression], []) };
+    return { expression, preparation: new Preparation(prepared([expression]), []) };
   });
   const [used, unused] = all;
   for (const { preparation } of all) {

@@ -4,65 +4,83 @@ import type { LazyExpression } from '@standin/responses';
 
 /** The length of the expressions that are compiled in one turn of the event loop. The last one of a turn may exceed it. */
 const TURN_LENGTH = 512;
+/** The memory that each character of a compiled expression takes, as measured. */
+const EXPRESSION_BYTES = 50;
+
+/** What is compiled when a request arrives. */
+export interface Prepared<Response> {
+  readonly responses: readonly Response[];
+  /** Also those of the action. */
+  readonly expressions: readonly LazyExpression[];
+  /** The estimated memory of the responses, in bytes, without that of the expressions. */
+  readonly responseBytes: number;
+}
+
+const NOTHING: Prepared<never> = { responses: [], expressions: [], responseBytes: 0 };
 
 /**
- * Compiles the expressions of an endpoint when its first request arrives. All endpoints together keep `LIMITS.compiledLengthMax` characters of
- * expressions compiled: the gateway may have many endpoints, and a compiled expression takes 50 bytes for each character.
+ * Compiles the responses and the expressions of an endpoint when its first request arrives. All endpoints together keep about
+ * `LIMITS.compiledBytesMax` bytes compiled, because the gateway may have many endpoints and gets requests for few of them.
  */
-export class Preparation {
-  /** The endpoints whose expressions are compiled, the oldest first, also those that are no longer in the configuration. */
-  static readonly #compiled = new Set<Preparation>();
-  static #compiledLength = 0;
+export class Preparation<Response> {
+  /** The endpoints that are compiled, the oldest first, also those that are no longer in the configuration. */
+  static readonly #compiled = new Set<Preparation<unknown>>();
+  static #compiledBytes = 0;
 
   readonly #parameters: readonly string[];
-  readonly #expressions: readonly LazyExpression[];
-  /** The number of expressions that are compiled. */
-  #count = 0;
-  /** Whether a request has arrived since the expressions were last considered for being forgotten. */
+  readonly #prepare: () => Prepared<Response>;
+  #prepared: Prepared<Response> | undefined;
+  #isFinished = false;
+  /** Whether a request has arrived since the endpoint was last considered for being forgotten. */
   #isUsed = false;
   #running: Promise<void> | undefined;
 
-  constructor(expressions: readonly LazyExpression[], parameters: readonly string[]) {
+  /** @param prepare undefined if there is nothing to compile */
+  constructor(prepare: (() => Prepared<Response>) | undefined, parameters: readonly string[]) {
+    this.#prepare = prepare ?? (() => NOTHING);
     this.#parameters = parameters;
-    this.#expressions = expressions;
+    if (prepare === undefined) this.#prepared = NOTHING;
+    this.#isFinished = prepare === undefined;
+  }
+
+  /** Tried in order before the action. Compiled again for a request that began before they were forgotten. */
+  get responses(): readonly Response[] {
+    return (this.#prepared ?? this.#prepare()).responses;
   }
 
   /**
-   * Returns undefined if all expressions are compiled. Otherwise resolves when they are. Compiling takes several turns of the event loop, so
-   * that other requests do not wait.
+   * Returns undefined if everything is compiled. Otherwise resolves when it is. Compiling takes several turns of the event loop, so that
+   * other requests do not wait.
    */
   finish(): Promise<void> | undefined {
     this.#isUsed = true;
-    if (this.#count === this.#expressions.length) return this.#running;
+    if (this.#isFinished) return undefined;
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
   }
 
   async #run(): Promise<void> {
-    while (this.#count < this.#expressions.length) {
-      await nextTurn();
-      for (let length = 0; length < TURN_LENGTH;) {
-        const next = this.#expressions[this.#count];
-        if (next === undefined) break;
-        next.compile(this.#parameters);
-        length += next.source.length;
-        this.#count += 1;
-      }
-    }
-    Preparation.#keep(this);
     await nextTurn();
+    const prepared = (this.#prepared ??= this.#prepare());
+    let length = 0;
+    for (const expression of prepared.expressions) {
+      expression.compile(this.#parameters);
+      length += expression.source.length;
+      if (length < TURN_LENGTH) continue;
+      await nextTurn();
+      length = 0;
+    }
+    await nextTurn();
+    this.#isFinished = true;
+    Preparation.#keep(this, prepared);
   }
 
-  get #length(): number {
-    return this.#expressions.reduce((sum, { source }) => sum + source.length, 0);
-  }
-
-  /** Forgets the expressions of other endpoints if there are too many, those that got no request for the longest time first. */
-  static #keep(added: Preparation): void {
+  /** Forgets other endpoints if there are too many, those that got no request for the longest time first. */
+  static #keep(added: Preparation<unknown>, prepared: Prepared<unknown>): void {
     this.#compiled.add(added);
-    this.#compiledLength += added.#length;
+    this.#compiledBytes += bytesOf(prepared);
     for (const oldest of this.#compiled) {
-      if (this.#compiledLength <= LIMITS.compiledLengthMax) break;
+      if (this.#compiledBytes <= LIMITS.compiledBytesMax) break;
       this.#compiled.delete(oldest);
       if (oldest.#isUsed) this.#compiled.add(oldest);
       else oldest.#forget();
@@ -70,10 +88,15 @@ export class Preparation {
     }
   }
 
-  /** A request that is being handled compiles the expressions again when it needs them. */
+  /** A request that is being handled compiles again what it needs. */
   #forget(): void {
-    Preparation.#compiledLength -= this.#length;
-    this.#count = 0;
-    for (const expression of this.#expressions) expression.forget();
+    const prepared = this.#prepared ?? NOTHING;
+    Preparation.#compiledBytes -= bytesOf(prepared);
+    for (const expression of prepared.expressions) expression.forget();
+    this.#prepared = undefined;
+    this.#isFinished = false;
   }
 }
+
+const bytesOf = ({ expressions, responseBytes }: Prepared<unknown>): number =>
+  responseBytes + EXPRESSION_BYTES * expressions.reduce((sum, { source }) => sum + source.length, 0);

@@ -63,15 +63,14 @@ export interface SignatureCredential {
 }
 
 interface CompiledEndpoint {
-  readonly config: EndpointConfig;
+  readonly config: Pick<EndpointConfig, 'uid' | 'namespace' | 'name' | 'projectUid' | 'generation' | 'slug' | 'method'>;
   /** Undefined if requests need the key. */
   readonly credential: SignatureCredential | undefined;
   /** Undefined if the slug has no parameters. */
   readonly pattern: PathPattern | undefined;
-  /** Tried in order before the action. */
-  readonly responses: readonly ConditionalMock[];
-  /** Must be finished before conditions are checked and mocks are made. */
-  readonly preparation: Preparation;
+  readonly responseNames: readonly string[];
+  /** The responses and all expressions. Must be finished before conditions are checked and mocks are made. */
+  readonly preparation: Preparation<ConditionalMock>;
 }
 
 /** An endpoint that is ready to serve requests. */

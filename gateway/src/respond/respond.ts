@@ -8,7 +8,7 @@ export const chooseResponder = (asked: Asked): Responder => {
   const { endpoint } = asked.route;
   let made: RequestExpressions | undefined;
   const expressions = (): RequestExpressions => (made ??= expressionsOf(asked));
-  const response = endpoint.responses.find(({ conditions }) => meetsConditions(expressions(), conditions));
+  const response = endpoint.preparation.responses.find(({ conditions }) => meetsConditions(expressions(), conditions));
   if (response !== undefined) return { kind: 'JSON', name: response.name, mock: response.mock.mockFor(expressions) };
   return endpoint.kind === 'JSON' ? { kind: 'JSON', mock: endpoint.mock.mockFor(expressions) } : endpoint;
 };

@@ -129,7 +129,7 @@ const credentialConfig = z.strictObject({
   secretIds: z.array(z.string()).max(LIMITS.signingSecretsMax).readonly(),
 });
 
-const endpointConfig = z.strictObject({
+export const endpointConfigSchema = z.strictObject({
   kind: z.literal('Endpoint'),
   uid: z.string(),
   namespace: z.string(),
@@ -150,7 +150,7 @@ const endpointConfig = z.strictObject({
 });
 
 /** The parts of an endpoint that all versions share. */
-const anyEndpoint = endpointConfig
+const anyEndpoint = endpointConfigSchema
   .omit({ responses: true })
   .extend({ action: z.unknown(), credential: z.unknown().optional() })
   .strip();
@@ -178,11 +178,11 @@ export const withhold = (object: unknown): EndpointConfig | undefined => {
   };
 };
 
-export const configObjectSchema = z.discriminatedUnion('kind', [accountConfig, projectConfig, endpointConfig]);
+export const configObjectSchema = z.discriminatedUnion('kind', [accountConfig, projectConfig, endpointConfigSchema]);
 
 export type AccountConfig = Readonly<z.infer<typeof accountConfig>>;
 export type ProjectConfig = Readonly<z.infer<typeof projectConfig>>;
-export type EndpointConfig = Readonly<z.infer<typeof endpointConfig>>;
+export type EndpointConfig = Readonly<z.infer<typeof endpointConfigSchema>>;
 export type ValueCondition = Readonly<z.infer<typeof valueCondition>>;
 export type JsonMockConfig = Readonly<z.infer<typeof jsonMock>>;
 export type DelayConfig = Readonly<z.infer<typeof delayConfig>>;

@@ -108,8 +108,8 @@ export const LIMITS = {
   expressionLengthMax: 1_024,
   /** All expressions of an Endpoint together, in conditions and templates. The parser takes up to 5 µs for a character. */
   expressionsLengthMax: 8_192,
-  /** Total characters of the expressions that a gateway keeps compiled, of all endpoints together. They take about 50 MB. */
-  compiledLengthMax: 1_000_000,
+  /** The memory for the responses and expressions that a gateway keeps compiled, of all endpoints together. It is estimated. */
+  compiledBytesMax: 50_000_000,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
   expressionNestingMax: 32,
   /** Items of a list that an expression makes. */
