@@ -158,7 +158,7 @@ describe('values', () => {
     ['watch.namespaceSelector.matchLabels.serve=a:b', 'serve'],
     [
       'watch.namespaceSelector.matchExpressions[0].key=a watch.namespaceSelector.matchExpressions[0].operator=In',
-      'key',
+      "missing property 'values'",
     ],
     ['fullnameOverride=Foo_Bar', 'fullnameOverride'],
     ['networkPolicy.dnsPorts=[]', 'dnsPorts'],

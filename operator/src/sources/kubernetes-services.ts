@@ -1,5 +1,5 @@
 import type { ServiceListener, ServiceObject, ServiceSource } from '@standin/contract';
-import { Reflector, resourcePath, type KubeClient, type KubeObject, type SelectedNamespaces } from '@standin/kube';
+import { Reflector, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { reflectorLogger } from '../reflector-logger.ts';
@@ -8,8 +8,6 @@ interface KubernetesServicesOptions {
   readonly client: KubeClient;
   /** If empty, all namespaces are watched. */
   readonly namespaces: readonly string[];
-  /** If set, only the Services in these namespaces are reported. */
-  readonly selected?: SelectedNamespaces | undefined;
   readonly logger: Logger;
   readonly registry?: Registry;
 }
@@ -49,7 +47,6 @@ const keep = (object: KubeObject): KeptService => {
 export const kubernetesServices = (options: KubernetesServicesOptions): ServiceSource => ({
   start: async (listener, signal) => {
     const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
-    await options.selected?.synced;
     await Promise.all(scopes.map((namespace) => watch(namespace, listener, signal, options)));
   },
 });
@@ -58,19 +55,18 @@ const watch = async (
   namespace: string | undefined,
   listener: ServiceListener,
   signal: AbortSignal,
-  { client, selected, logger, registry }: KubernetesServicesOptions,
+  { client, logger, registry }: KubernetesServicesOptions,
 ): Promise<void> => {
   const refused = Promise.withResolvers<undefined>();
-  const handler = {
-    put: (object: KubeObject) => listener.putService((object as KeptService).service),
-    remove: (object: KubeObject) => listener.removeService((object as KeptService).service),
-  };
   const reflector = new Reflector<KubeObject>({
     client,
     path: resourcePath({ group: '', version: 'v1', plural: 'services', namespace }),
     resource: 'services',
     namespace,
-    handler: selected?.filter(handler) ?? handler,
+    handler: {
+      put: (object) => listener.putService((object as KeptService).service),
+      remove: (object) => listener.removeService((object as KeptService).service),
+    },
     transform: keep,
     onRefused: () => {
       listener.servicesIn(namespace, missingRight(namespace));
