@@ -13,6 +13,7 @@ import {
   type ParsedNode,
   type ParseOptions,
   type DocumentOptions,
+  type ScalarTag,
   type SchemaOptions,
   type Tags,
 } from 'yaml';
@@ -57,10 +58,10 @@ interface YamlOptions extends Omit<
 
 /** Makes the types of YAML 1.1 need a digit in numbers, as other parsers do. Otherwise, `yaml` reads `.` and `E0` as NaN. */
 const withDigit = (tag: Tags[number]): Tags[number] => {
-  if (typeof tag === 'string' || !('test' in tag) || tag.tag !== 'tag:yaml.org,2002:float') return tag;
-  const { test } = tag;
-  if (test === undefined || (!test.test('.') && !test.test('E0'))) return tag;
-  return { ...tag, test: new RegExp(`^(?=[-+]?\\.?[0-9])${test.source.slice(1)}`) };
+  if (typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:float') return tag;
+  const { test } = tag as ScalarTag;
+  if (test?.test('.') !== true && test?.test('E0') !== true) return tag;
+  return { ...tag, test: new RegExp(`^(?=[-+]?\\.?[0-9])${test.source.slice(1)}`) } as ScalarTag;
 };
 
 /**
