@@ -56,7 +56,7 @@ describe('a workflow', () => {
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
-  // Without this test, a mistake in a workflow for releases would be found only during a release.
+  // Without this test, an error in a workflow for releases would be found only during a release.
   test.for(workflows)('$file refers only to existing scripts, targets and files', ({ text }) => {
     expect(parse(text)).toMatchObject({ jobs: expect.anything() as unknown });
     const run = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script);

@@ -11,6 +11,7 @@ import {
   enabled,
   group,
   kubernetesList,
+  labelSelector,
   port,
   stringMap,
 } from './value-types.ts';
@@ -138,6 +139,11 @@ export const chartValues = z.strictObject({
       .describe(
         'Your teams’ existing namespaces. The operator and the dashboard get Roles in these namespaces, and no ClusterRole. If `rbac.people.create` and `crds.enabled` are also false, no cluster-wide permissions are required. If empty, all namespaces are watched.',
       ),
+    namespaceSelector: labelSelector
+      .default({})
+      .describe(
+        'Label selector for the namespaces to watch, such as `{"matchLabels": {"standin.dev/serve": "true"}}`. Changes to labels take effect without a restart. The operator then has no cluster-wide permissions for Secrets, and each namespace needs the Role and the RoleBinding of `rbac.secretsNamespaces`. Cannot be used with `watch.namespaces`.',
+      ),
   }),
   openshift: group({
     enabled: enabled(false, 'Let OpenShift’s SecurityContextConstraints set the user and group IDs of pods.'),
@@ -172,6 +178,13 @@ export const chartValues = z.strictObject({
   }),
   rbac: group({
     create: z.boolean().default(true).describe('Create and bind the roles for the operator and the dashboard.'),
+    secretsNamespaces: z
+      .array(z.string().min(1))
+      .meta({ uniqueItems: true })
+      .default([])
+      .describe(
+        'Existing namespaces in which the chart creates the Role and the RoleBinding that let the operator read and write Secrets. Only required with `watch.namespaceSelector`. In all other selected namespaces, create them yourself (docs/guides/install.md).',
+      ),
     people: group({
       create: z
         .boolean()

@@ -29,7 +29,7 @@ const describe = (schema: z.ZodType, byDefault: unknown, path: readonly string[]
 
 /** Returns whether a value is an object whose fields Kubernetes defines and documents. */
 const isKubernetes = (path: readonly string[]): boolean =>
-  path.at(-1) === 'resources' || path.at(-2) === 'probes' || path.at(-1) === 'timeouts';
+  ['resources', 'timeouts', 'namespaceSelector'].includes(path.at(-1) ?? '') || path.at(-2) === 'probes';
 
 /** Returns the values of a new installation, without the process settings, which keep their own defaults. */
 export const defaultValues = (): Readonly<Record<string, unknown>> => chartValues.parse({});

@@ -5,6 +5,21 @@ export const kubernetesMap = z.record(z.string(), z.any());
 export const kubernetesList = z.array(kubernetesMap);
 export const stringMap = z.record(z.string(), z.string());
 
+const labelKey = z.string().regex(/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/);
+const labelValue = z.string().regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/);
+/** A label selector as in Kubernetes objects. The templates also convert it to text, so its characters are checked. */
+export const labelSelector = z
+  .strictObject({
+    matchLabels: z.record(labelKey, labelValue),
+    matchExpressions: z.array(
+      z.union([
+        z.strictObject({ key: labelKey, operator: z.enum(['In', 'NotIn']), values: z.array(labelValue).min(1) }),
+        z.strictObject({ key: labelKey, operator: z.enum(['Exists', 'DoesNotExist']) }),
+      ]),
+    ),
+  })
+  .partial();
+
 /** A Kubernetes quantity, such as `500m`, `2Gi` or `0.5`. */
 export const quantity = z.union([z.string().regex(/^[0-9.]+([EPTGMk]i?|m)?$/), z.number().min(0)]);
 export const count = z.int().min(0);

@@ -19,7 +19,7 @@ import { stderr, stdout } from './terminal.ts';
 export interface ProgramOptions {
   /** The program's name, as users type it. */
   readonly name: string;
-  /** Whether the output may contain colours. */
+  /** Whether the output may contain colors. */
   readonly colour: boolean;
   /** Adds commands that only this program has. */
   readonly addMore?: (program: Command, colour: boolean) => void;

@@ -7,7 +7,7 @@ import { PlainError } from './plain-error.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** A part of a line with a style, which is applied if colour is enabled. */
+/** A part of a line with a style, which is applied if color is enabled. */
 export interface Styled {
   readonly style: Style;
   readonly text: string;
@@ -92,7 +92,7 @@ export const isConfirmed = async (question: string, otherwise: string): Promise<
   }
 };
 
-/** Returns whether to use colour. A terminal gets colour unless the user disables it (https://no-color.org). */
+/** Returns whether to use color. A terminal gets color unless the user disables it (https://no-color.org). */
 export const wantsColour = (
   { isTerminal }: Pick<Output, 'isTerminal'>,
   env: Readonly<Record<string, string | undefined>>,

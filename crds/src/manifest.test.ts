@@ -80,6 +80,10 @@ describe('parseManifest', () => {
     ]);
   });
 
+  it('reads text without a digit as text', () => {
+    expect(valueOf('E0: [., -.e1, ._, e+5, .5, 1., 1e3]')).toEqual({ E0: ['.', '-.e1', '._', 'e+5', 0.5, 1, 1000] });
+  });
+
   it('accepts merge keys and up to 100 levels', () => {
     expect(valueOf('a: &a {p: 1}\nb: &b {q: 2}\nc: {<<: *a, <<: *b, r: 3}')).toMatchObject({ c: { p: 1, q: 2, r: 3 } });
     expect(parseManifest(`a: ${'['.repeat(99)}${']'.repeat(99)}`).problems).toEqual([]);

@@ -53,7 +53,8 @@ const isPlain = (text: string, { type }: Scalar): boolean =>
   (type === undefined || type === Scalar.PLAIN) && WORD.test(text) && !RESERVED.test(text);
 
 const WORD = /^[A-Za-z][A-Za-z0-9_-]*$/;
-const RESERVED = /^(?:y|yes|n|no|on|off|true|false|null)$/i;
+/** `yaml` reads `e0` as a number. */
+const RESERVED = /^(?:y|yes|n|no|on|off|true|false|null|e[0-9]+)$/i;
 
 /** Writes strings so that all YAML 1.1 and 1.2 parsers read them back unchanged. */
 const STRING: ScalarTag = {

@@ -13,7 +13,9 @@ import {
   type ParsedNode,
   type ParseOptions,
   type DocumentOptions,
+  type ScalarTag,
   type SchemaOptions,
+  type Tags,
 } from 'yaml';
 
 /** More levels than any Standin or Kubernetes kind has. Within this limit, code that reads a document may be recursive. */
@@ -47,7 +49,20 @@ export interface YamlStream {
   readonly lineAt: (offset: number) => number;
 }
 
-type YamlOptions = Omit<ParseOptions & DocumentOptions & SchemaOptions, 'uniqueKeys' | 'lineCounter'>;
+interface YamlOptions extends Omit<
+  ParseOptions & DocumentOptions & SchemaOptions,
+  'uniqueKeys' | 'lineCounter' | 'customTags'
+> {
+  readonly customTags?: (tags: Tags) => Tags;
+}
+
+/** Makes the types of YAML 1.1 need a digit in numbers, as other parsers do. Otherwise, `yaml` reads `.` and `E0` as NaN. */
+const withDigit = (tag: Tags[number]): Tags[number] => {
+  if (typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:float') return tag;
+  const { test } = tag as ScalarTag;
+  if (test?.test('.') !== true && test?.test('E0') !== true) return tag;
+  return { ...tag, test: new RegExp(`^(?=[-+]?\\.?[0-9])${test.source.slice(1)}`) } as ScalarTag;
+};
 
 /**
  * Reads the documents in a YAML stream in linear time, even if the stream is hostile. On its own, `yaml` compares each key of a
@@ -56,7 +71,10 @@ type YamlOptions = Omit<ParseOptions & DocumentOptions & SchemaOptions, 'uniqueK
 export const yamlDocuments = (text: string, options: YamlOptions): YamlStream => {
   const lines = new LineCounter();
   const tokens = new ShallowTokens(text, lines.addNewLine);
-  const composed = new Composer({ ...options, uniqueKeys: false }).compose(tokens) as Iterable<Document.Parsed>;
+  const customTags = (tags: Tags): Tags => (options.customTags?.(tags) ?? tags).map(withDigit);
+  const composed = new Composer({ ...options, customTags, uniqueKeys: false }).compose(
+    tokens,
+  ) as Iterable<Document.Parsed>;
   const documents = Array.from(composed, (document) => ({ document, fault: faultOf(document) }));
   return { documents, tooDeep: tokens.tooDeep, lineAt: (offset) => Math.max(1, lines.linePos(offset).line) };
 };

@@ -69,7 +69,7 @@ export const paths = {
   mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
   /**
    * `like` is the name of an earlier Replay of this request. Its edits and its target fill the form. `focus` is `body` if the body
-   * gets the focus.
+   * gets focus.
    */
   replayExchange: (params: RequestName, query: { readonly like?: string; readonly focus?: 'body' } = {}) =>
     withQuery(exchange(params, 'replay'), query),
@@ -89,7 +89,7 @@ export const paths = {
   purges: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'settings', 'purges'), query),
   apiKeyValue: (params: ProjectName) => project(params, 'api-key'),
   navigation: (current?: ProjectName) => withQuery('/navigation', { ...current }),
-  /** `endpoint` selects whose requests a preview can be made for. */
+  /** `endpoint` selects the endpoint whose requests can be previewed. */
   previewEndpoint: (params: ProjectName, query: { readonly endpoint?: string } = {}) =>
     withQuery(project(params, 'preview'), query),
   events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
+import { SelectedNamespaces } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
@@ -31,9 +32,13 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
 
   const own = loadKubeClient(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig });
   const store = openLogStore({ ...settings.clickhouse, logger });
+  const { namespaces, namespaceSelector } = settings.watch;
+  const selected =
+    namespaceSelector === undefined
+      ? undefined
+      : new SelectedNamespaces({ client: own, labelSelector: namespaceSelector, logger, signal: stopping.signal });
   const ownView = (stage: string): OwnView => ({
-    client: own,
-    namespaces: settings.watch.namespaces,
+    ...{ client: own, namespaces, selected },
     logger: logger.child({ stage }),
     signal: stopping.signal,
   });

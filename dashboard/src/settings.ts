@@ -1,4 +1,11 @@
-import { booleanSetting, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
+import {
+  booleanSetting,
+  httpUrlSetting,
+  listSetting,
+  logLevelSetting,
+  portSetting,
+  watchSetting,
+} from '@standin/contract';
 import { z } from 'zod';
 import { isNetwork } from './client-address.ts';
 
@@ -59,15 +66,7 @@ export const clusterDashboardSettings = z
       .describe(
         'Path of a kubeconfig for the API server. The dashboard uses its credentials only to read names and shares. Unset: the pod’s ServiceAccount.',
       ),
-    watch: z
-      .object({
-        namespaces: listSetting(z.string().min(1))
-          .default([])
-          .describe(
-            'Comma-separated namespaces with projects and shares. Must match the setting of the operator. Empty: all namespaces.',
-          ),
-      })
-      .prefault({}),
+    watch: watchSetting,
     session: z
       .object({
         key: secret.describe(

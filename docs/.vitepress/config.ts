@@ -5,6 +5,8 @@ import { headingSlug } from '../generate/heading-slug.ts';
 
 const DOCS = path.resolve(import.meta.dirname, '..');
 
+const ICON = readFileSync(path.join(DOCS, '../dashboard/public/favicon.svg'), 'utf8');
+
 /** Returns the sidebar: the headings and links of the index page, docs/README.md. */
 const sidebar = (): DefaultTheme.SidebarItem[] => {
   const index = readFileSync(path.join(DOCS, 'README.md'), 'utf8');
@@ -60,6 +62,7 @@ export default defineConfig({
   description: 'HTTP endpoints that mock or forward, and record every request.',
   outDir: path.join(DOCS, '.vitepress/build'),
   cacheDir: path.join(DOCS, '../node_modules/.cache/vitepress'),
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }]],
   cleanUrls: true,
   lastUpdated: false,
   rewrites: (page) => page.replace(/README\.md$/, 'index.md'),

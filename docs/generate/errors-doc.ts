@@ -48,7 +48,7 @@ ${table(
 ## The JSON API
 
 The dashboard's [JSON API](api.md) reports errors as \`application/problem+json\` with one of these codes. \`detail\` describes what is
-wrong with the request. \`errors\` names parameters or fields, and \`position\` is the range of a mistake in a search.
+wrong with the request. \`errors\` names parameters or fields, and \`position\` is the range of an error in a search.
 
 ${table(
   ['code', 'status', 'what it means', 'what to do', 'worth a retry'],

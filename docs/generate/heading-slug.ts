@@ -1,4 +1,4 @@
-/** Returns the anchor of a heading, as GitHub makes it from the heading's text. */
+/** Returns the anchor of a heading, as GitHub derives it from the heading's text. */
 export const headingSlug = (heading: string): string =>
   heading
     .toLowerCase()

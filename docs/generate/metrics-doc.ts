@@ -45,8 +45,8 @@ These processes serve metrics in Prometheus' text format on their admin port, un
 
 ${sections.join('')}## Runtime
 
-The processes also have the default metrics of prom-client for Node.js (\`process_…\`, \`nodejs_…\`). The operator's work queues and
-its leader election have the names of client-go and controller-runtime (\`workqueue_…\`, \`controller_runtime_…\`,
+The processes also have the default metrics of prom-client for Node.js (\`process_…\`, \`nodejs_…\`). The metrics of the operator's work
+queues and leader election have the same names as in client-go and controller-runtime (\`workqueue_…\`, \`controller_runtime_…\`,
 \`leader_election_master_status\`).
 `;
   return [FILE, text];

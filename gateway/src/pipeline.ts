@@ -260,7 +260,7 @@ export class Pipeline {
 
   /**
    * Records the request. A request for a mock is recorded with its response, and a forwarded request is recorded before its
-   * upstream is called. A recorded request counts, whatever happens next. Returns false if the request is not recorded, and
+   * upstream is called. A recorded request counts, regardless of what happens next. Returns false if the request is not recorded, and
    * therefore not accepted.
    */
   async #record(accepted: Accepted): Promise<boolean> {

@@ -168,7 +168,7 @@ export const gatewaySettings = z.object({
       unauthenticatedBytes: bytes
         .default(LIMITS.unauthenticatedBytesMax)
         .describe(
-          'Memory for requests without a key to endpoints that accept signatures, until the signatures are verified. When it is used up, the oldest such request is rejected with 503. It is in addition to inFlightBytes.',
+          'Memory for requests whose signatures are not verified yet. When it is used up, the oldest such request is rejected with 503. It is in addition to inFlightBytes.',
         ),
       unauthenticatedRequests: z.coerce
         .number()

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { LeaderElector } from '@standin/kube';
+import { LeaderElector, SelectedNamespaces } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { collectProcessMetrics } from '@standin/process/process-metrics';
@@ -17,6 +17,7 @@ import { identifiedSource } from './identity/identified-source.ts';
 import { identitySecrets } from './identity/identity-secrets.ts';
 import { LEASE_NAME } from './publish/leadership.ts';
 import { ledgerConfigMaps } from './quota/ledger-store.ts';
+import { reflectorLogger } from './reflector-logger.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 import { kubernetesServices, kubernetesSource } from './sources/index.ts';
 
@@ -41,7 +42,16 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
       : certificateFolder(certificateDir);
   };
   const { jobTemplate, ...drain } = settings.drain;
-  const cluster = { client, namespaces: settings.watch.namespaces, logger, registry };
+  const ending = new AbortController();
+  const { namespaces, namespaceSelector } = settings.watch;
+  const selected =
+    namespaceSelector === undefined
+      ? undefined
+      : new SelectedNamespaces({
+          ...{ client, labelSelector: namespaceSelector, registry, signal: ending.signal },
+          logger: reflectorLogger(logger, 'namespaces', undefined),
+        });
+  const cluster = { client, namespaces, selected, logger, registry };
   const operator = await runOperator({
     settings,
     translateSettings: translateSettings(settings),
@@ -71,7 +81,6 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
     registry,
   });
   void checkCrds(client, logger);
-  const ending = new AbortController();
   if (logStore !== undefined) {
     void checkSchema(logStore, { process: 'operator', migrates: clickhouse.migrate, logger, signal: ending.signal });
   }

@@ -35,7 +35,7 @@ export interface Operator {
    * gateway holds the latest revision.
    */
   isSettled(): boolean;
-  /** Asks the gateways which requests to a project they refused. Rejects with `SourceError`, also if this operator does not lead. */
+  /** Asks the gateways which requests to a project they refused. Rejects with `SourceError`, even if this operator does not lead. */
   gatherRefusals(projectUid: string): Promise<GatheredRefusals>;
   /** Stops the operator. Resolves when everything is closed. The leader's lease is released first. */
   stop(): Promise<void>;

@@ -1,5 +1,13 @@
 import { hostname } from 'node:os';
-import { LIMITS, booleanSetting, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
+import {
+  LIMITS,
+  booleanSetting,
+  httpUrlSetting,
+  listSetting,
+  logLevelSetting,
+  portSetting,
+  watchSetting,
+} from '@standin/contract';
 import {
   checkUpstreamUrl,
   isCidr,
@@ -24,13 +32,7 @@ export const operatorSettings = z.object({
     .min(1)
     .default('standin-system')
     .describe('Namespace of the operator’s Lease and of the Secret with the stream certificates.'),
-  watch: z
-    .object({
-      namespaces: listSetting(z.string().min(1))
-        .default([])
-        .describe('Comma-separated list of namespaces to reconcile. If empty, all namespaces are reconciled.'),
-    })
-    .prefault({}),
+  watch: watchSetting,
   kubeconfig: z.string().optional().describe('Path to a kubeconfig file. If unset, the pod’s ServiceAccount is used.'),
   stream: z
     .object({

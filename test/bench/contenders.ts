@@ -53,7 +53,7 @@ export const settled = async (stand: Stand): Promise<void> => {
   });
   const merges = () => stand.query('SELECT count() FROM system.merges FORMAT TSV');
   const isOver = (count: string): boolean => count.trim() === '0';
-  // Merges may take long on a busy machine. After the timeout, the benchmark continues anyway.
+  // Merges may take a long time on a busy machine. After the timeout, the benchmark continues anyway.
   await eventually('the merges to end', merges, {
     accept: isOver,
     timeoutMs: MERGED_TIMEOUT_MS,

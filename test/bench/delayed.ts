@@ -25,7 +25,7 @@ export const MEASURED_ENV = {
   NODE_OPTIONS: "--expose-gc --import=data:text/javascript,process.on('SIGUSR2',()=>gc())",
 };
 
-/** Callers with a connection each. */
+/** Callers, each with its own connection. */
 class Callers implements Disposable {
   readonly #sockets: readonly Socket[];
   #answers = 0;

@@ -14,7 +14,7 @@ const LEFT_SECONDS = 2;
 const HOUR_S = 3_600;
 const BACKLOG_TIMEOUT_MS = HOUR_S * 1_000;
 const SAMPLE_MS = 200;
-/** The size limit of the spool. It is larger than all rows together, because this benchmark does not measure a full spool. */
+/** The size limit of the spool. It is larger than the total size of all rows, because this benchmark does not measure a full spool. */
 const SPOOL_BYTES = 1024 ** 4;
 
 /**

@@ -20,7 +20,7 @@ const regeneratingIn = (status: SeenObject['status']): unknown =>
   (status?.['apiKey'] as { readonly regenerating?: unknown } | undefined)?.regenerating;
 
 /**
- * Measures the time from the API server's acknowledgement of a KeyRegeneration until a poll finds it Completed. In this time, the
+ * Measures the time from the API server's acknowledgement of a KeyRegeneration until a poll finds it Completed. During this time, the
  * operator counts the regeneration and writes the Secret, and ten gateways replace the digests in memory and on disk, and
  * acknowledge.
  */

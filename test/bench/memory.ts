@@ -13,7 +13,7 @@ const WARM_PART = 0.2;
 /** The length of each of the two periods that are compared, as a fraction of the time. */
 const COMPARED_PART = 0.2;
 const GROWTH_MAX = 0.1;
-/** The size limit of the spool. It is larger than all rows together, because this benchmark does not measure a full spool. */
+/** The size limit of the spool. It is larger than the total size of all rows, because this benchmark does not measure a full spool. */
 const SPOOL_BYTES = 1024 ** 4;
 
 /** Samples the gateway once per second until `during` is settled. */

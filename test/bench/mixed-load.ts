@@ -11,7 +11,7 @@ const SLUG = '/bench';
 const ANSWER = JSON.stringify({ id: '018f2c5e-0000-7000-8000-000000000000', note: 'x'.repeat(780) });
 /** The number of different requests. */
 const REQUESTS = 200;
-/** The limits of the bodies' sizes. The logarithms of the sizes are spread evenly, so most bodies are small. */
+/** The minimum and maximum sizes of the bodies. The logarithms of the sizes are spread evenly, so most bodies are small. */
 const BODY_BYTES_MIN = 16;
 const BODY_BYTES_MAX = 8_192;
 

@@ -80,7 +80,7 @@ test('the older of two Endpoints with the same shape answers, and the other one 
   expect(await answersAt('/same/x/more')).toBe('second');
 });
 
-test('a mistake in a slug or in an upstream is in the condition, and correcting it makes the Endpoint Ready', async () => {
+test('an error in a slug or in an upstream is in the condition, and correcting it makes the Endpoint Ready', async () => {
   await answer('mistaken', '/twice/{x}/{x}');
   const twice = await tenant.untilReason('Endpoint', 'mistaken', 'Invalid');
   expect(twice.message).toBe('spec.slug: has two parameters named x: rename one of them.');
@@ -151,7 +151,7 @@ describe('responses with conditions', () => {
     expect(await answers()).toEqual(['action', 'gold', 'action', 'gold']);
   });
 
-  test('can have regular expressions, and a mistake in one is in the condition', async () => {
+  test('can have regular expressions, and an error in one is in the condition', async () => {
     const matching = (value: string) => ({
       ...gold,
       when: { headers: [{ name: 'x-plan', type: 'RegularExpression', value }] },
@@ -166,11 +166,11 @@ describe('responses with conditions', () => {
     expect(await answersAt('/plans/1', { 'x-plan': 'marigold' })).toBe('action');
   });
 
-  test('can be templates, on every gateway, and a mistake in one is in the condition', async () => {
+  test('can be templates, on every gateway, and an error in one is in the condition', async () => {
     const echo = (body: string, headers: readonly object[] = []) => ({ name: 'echo', template: 'CEL', body, headers });
     await respond(echo('{"name": ${path.other}}'));
     expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain(
-      'spec.responses[0].body: has a mistake in ${path.other} at line 1, column 16: path has no field other',
+      'spec.responses[0].body: has an error in ${path.other} at line 1, column 16: path has no field other',
     );
     await respond(echo('{${path.id}: 1}'));
     expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain('found ${path.id} at line 1');
@@ -193,7 +193,7 @@ describe('responses with conditions', () => {
       expect(templateError).toMatch(/^body: \$\{request\.json\.a .* at line 1, column \d+: /);
   });
 
-  test('can have expressions, and a mistake in one is in the condition', async () => {
+  test('can have expressions, and an error in one is in the condition', async () => {
     const evaluated = (cel: string) => ({ ...gold, when: { cel } });
     await respond(evaluated('request.jsn.a == 1'));
     expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toMatch(

@@ -233,7 +233,7 @@ describe('a form', () => {
     });
   });
 
-  test('works without scripts', async () => {
+  test('works without JavaScript', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(at(`${SHOP}/endpoints/new`));

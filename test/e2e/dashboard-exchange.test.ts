@@ -166,7 +166,7 @@ describe('a request', () => {
     });
   });
 
-  test('is shown without scripts', async () => {
+  test('is shown without JavaScript', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(at(order.url));

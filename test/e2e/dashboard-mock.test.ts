@@ -205,7 +205,7 @@ describe('a captured response', () => {
     await expectAccessible(browser, at(`${page}/mock`));
   });
 
-  test('is added without scripts', async () => {
+  test('is added without JavaScript', async () => {
     const spec = { ...forward(`${upstream.url}/plain`), slug: '/plain/{id}' };
     const page = await captured('plain', endpoint('plain', spec), 'plain/1?page=2');
     const context = await browser.newContext({ javaScriptEnabled: false });

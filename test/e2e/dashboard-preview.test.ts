@@ -73,7 +73,7 @@ describe('the preview', () => {
     const sent = await serve('plans', JSON.stringify({ note: HOSTILE }));
     expect(JSON.parse(sent)).toMatchObject({ note: HOSTILE });
     await onForm('plans/edit', async (page) => {
-      // The same request id makes the same fake data.
+      // The same request id produces the same fake data.
       await expect.poll(() => bodyOf(page).textContent()).toBe(sent);
       expect(await page.locator('img').count()).toBe(0);
       await responds(page).getByRole('heading', { name: 'The default response is returned' }).waitFor();
@@ -85,7 +85,7 @@ describe('the preview', () => {
       await responds(page).getByText('${request.json.other} at line 2, column 2: there is no field other').waitFor();
       await responds(page).getByText('500').waitFor();
       await type(page, 'Body', '{"typed": ${request.nothing}}');
-      await responds(page).getByText('This response has a mistake: body has a mistake in ${request.nothing}').waitFor();
+      await responds(page).getByText('This response has an error: body has an error in ${request.nothing}').waitFor();
     });
   });
 

@@ -44,7 +44,7 @@ describe('the list of projects', () => {
     await context.close();
   });
 
-  test('is complete in the initial HTML without scripts', async () => {
+  test('is complete in the initial HTML without JavaScript', async () => {
     // React separates adjacent texts with empty comments.
     const html = (await (await fetch(at('/projects'))).text()).replaceAll('<!-- -->', '');
     expect(html).toContain(run.url);
@@ -54,7 +54,7 @@ describe('the list of projects', () => {
   });
 });
 
-/** Calls `use` with a page without scripts, so that form messages must come from the server. */
+/** Calls `use` with a page without JavaScript, so that form messages must come from the server. */
 const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void> => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   await use(await context.newPage());

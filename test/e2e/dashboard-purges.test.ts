@@ -32,7 +32,7 @@ const bodies = async (): Promise<string[]> => (await readLog(run.data)).map(({ r
 const confirm = async (page: Page, reason: string): Promise<void> => {
   await page.getByLabel('Reason').fill(reason);
   await page.getByLabel('Type shop to confirm').fill('shop');
-  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByRole('button', { name: 'Delete permanently' }).click();
 };
 const completed = (page: Page, reason: string): Promise<void> =>
   page
@@ -43,7 +43,7 @@ const completed = (page: Page, reason: string): Promise<void> =>
     .waitFor({ timeout: PURGE_MS_MAX });
 
 describe('the purges of a project', () => {
-  test('are created from a form that reports mistakes and shows what matches, and delete only that', async () => {
+  test('are created from a form that reports errors and shows what matches, and delete only that', async () => {
     await capture('jane-1', 'jane-2', 'john');
     const { page, context, complaints } = await watched(browser);
     await goto(page, at(PURGES));
@@ -56,7 +56,7 @@ describe('the purges of a project', () => {
     await page.getByText('Must be a time, such as').waitFor();
     await page.getByLabel('Start time (optional)').fill('1h');
     await page.getByRole('heading', { name: '2 requests match now' }).waitFor();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('Enter a reason.').waitFor();
     await page.getByText('Type shop to confirm.').waitFor();
     expect(await bodies()).toEqual(['jane-1', 'jane-2', 'john']);
@@ -89,7 +89,7 @@ describe('the purges of a project', () => {
     await context.close();
   });
 
-  test('work without scripts, and can delete all requests', async () => {
+  test('work without JavaScript, and can delete all requests', async () => {
     await capture('one');
     const { page, context } = await openPage(browser, { javaScriptEnabled: false });
     await page.goto(at(PURGES));
@@ -98,7 +98,7 @@ describe('the purges of a project', () => {
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByRole('heading', { name: '3 requests match now' }).waitFor();
     await page.getByLabel('Reason').fill('the end');
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('Type shop to confirm.').waitFor();
     expect(await page.getByLabel('Reason').inputValue()).toBe('the end');
     await confirm(page, 'the end');

@@ -69,7 +69,7 @@ describe('the form', () => {
     await expect.poll(() => call('/plans/42')).toBe('200 {"plan": "free"}');
     await onPage(`${SHOP}/endpoints/plan/edit`, async (page) => {
       await page.getByRole('button', { name: 'Add response' }).click();
-      // The focus is in the name of the new response.
+      // Focus is in the name of the new response.
       await page.keyboard.press('Control+a');
       await page.keyboard.type('answer');
       const first = cards(page).nth(0);
@@ -178,7 +178,7 @@ describe('the form', () => {
     });
   });
 
-  test('changes responses without scripts', async () => {
+  test('changes responses without JavaScript', async () => {
     await writeFile(fileOf('plain'), endpoint('plain', { ...MOCK, ...RESPONSES, slug: '/plain' }));
     await expect.poll(() => call('/plain')).toBe('200 {"plan": "free"}');
     const context = await browser.newContext({ javaScriptEnabled: false });

@@ -105,7 +105,7 @@ const statusOf = async (url: string): Promise<number> => {
 };
 
 describe('a link', () => {
-  test('is created using only the keyboard and shows the same as the preview, without scripts, until it is revoked', async () => {
+  test('is created using only the keyboard and shows the same as the preview, without JavaScript, until it is revoked', async () => {
     const { page, context, complaints } = await watched(browser);
     await openDialog(page);
     const preview = await textOf(page, `${PREVIEW} article`);

@@ -33,7 +33,7 @@ export const goto = async (page: Page, url: string): Promise<void> => {
   await hydrated(page);
 };
 
-/** Presses Tab until the element with this accessible name has the focus, as a user without a mouse does. */
+/** Presses Tab until the element with this accessible name has focus, as a user without a mouse does. */
 export const tabTo = async (page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> => {
   const TABS_MAX = 80;
   for (let count = 0; count < TABS_MAX; count += 1) {

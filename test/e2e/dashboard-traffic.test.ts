@@ -51,7 +51,7 @@ const onPage = (url: string, use: (page: Page) => Promise<void>): Promise<void> 
   usePage(browser, url.startsWith('http') ? url : at(url), use);
 
 describe('the initial HTML', () => {
-  test('has at least thirty rows without scripts, and no style attributes', async () => {
+  test('has at least thirty rows without JavaScript, and no style attributes', async () => {
     const html = await (await fetch(at(TRAFFIC))).text();
     expect(html.match(/data-traffic-row/g)?.length).toBeGreaterThanOrEqual(30);
     expect(html).not.toMatch(/ style=/);
@@ -200,7 +200,7 @@ describe('the chart', () => {
       await page.keyboard.press('Enter');
       await expect.poll(() => Object.keys(params(page))).toEqual(['from', 'to']);
       await expect.poll(() => tail(page)).toBe('off');
-      // The chart keeps the focus.
+      // The chart keeps focus.
       await page.keyboard.press('Backspace');
       await expect.poll(() => params(page)).toEqual({});
       expect(await page.getByRole('button', { name: 'Zoom out' }).count()).toBe(0);

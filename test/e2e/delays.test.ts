@@ -90,7 +90,7 @@ test('each response has its own delay, which can be changed and removed', async 
   await rowsOf('slow', 'countIf(delay_us = 0) = 1', 3);
 });
 
-test('a mistake in a delay is refused by the API server', async () => {
+test('an error in a delay is refused by the API server', async () => {
   const delay = { type: 'Uniform', uniform: { min: '2s', max: '1s' } };
   await expect(apply('wrong', { json: { body: '1', delay } })).rejects.toThrow(/must not be shorter than min/);
 });

@@ -33,7 +33,7 @@ export const settled = async (page: Page): Promise<void> => {
 };
 
 /**
- * Checks a page with axe in both themes and on a phone. Also expects no horizontal scrolling on narrow screens and no mistakes in
+ * Checks a page with axe in both themes and on a phone. Also expects no horizontal scrolling on narrow screens and no errors in
  * the console. `prepare` opens the part to check.
  */
 export const expectAccessible = async (

@@ -79,7 +79,7 @@ const roll = async (version: 'earlier' | 'later'): Promise<void> => {
   }
 };
 
-/** Returns the answers to a request of the plan `gold`: the name in the body, or the code of the rejection. */
+/** Returns the responses to a request with the plan `gold`: the name in the body, or the code of the rejection. */
 const answers = async (slug: string): Promise<unknown[]> => {
   const target = `${await tenant.projectPath()}${slug}`;
   const all = deployment.gateways.map(async (gateway) => {
@@ -95,7 +95,7 @@ const untilAnswers = (slug: string, expected: unknown): Promise<unknown> =>
     timeoutMs: 30_000,
   });
 
-/** Calls the gateways until it is stopped, and adds the answers to `seen`. Ignores connections that a restarting gateway refuses. */
+/** Calls the gateways until it is stopped, and adds the responses to `seen`. Ignores connections that a restarting gateway refuses. */
 const watch = (slug: string, seen: Set<unknown>) => {
   let isStopped = false;
   const run = async (): Promise<void> => {
@@ -127,7 +127,7 @@ beforeAll(async () => {
   const env = { NODE_OPTIONS: `--import=${PRELOAD}`, TEST_EARLIER_FILE: earlierFile };
   deployment = await deploy({
     ...{ cluster, clickHouse, gateways: 2, gatewayEnv: env },
-    // The answers are watched for several seconds. A quota would end them.
+    // The responses are watched for several seconds. A quota would end them.
     operatorEnv: { ...env, STANDIN_QUOTA_FREE: '0' },
   });
   tenant = await Tenant.create(cluster, 'rollback');

@@ -16,7 +16,7 @@ const documentedCommands = async (): Promise<readonly string[]> => {
   return [...page.matchAll(/^```bash\n(.*?)^```$/gms)].map(([, block = '']) => block).slice(0, -1);
 };
 
-// A pipeline has neither a terminal nor a browser, and nobody sees that a command on the page no longer works.
+// A pipeline has neither a terminal nor a browser, so no one would notice if a command on the page stopped working.
 test('the commands of docs/start/ci.md start Standin, send a request, find it and read the API', async () => {
   const commands = await documentedCommands();
   expect(commands).toHaveLength(4);

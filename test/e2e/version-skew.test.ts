@@ -50,7 +50,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Returns the answers of the three gateways to a request of the plan `gold`: the name in the body, or the code of the rejection. */
+/** Returns the responses of the three gateways to a request with the plan `gold`: the name in the body, or the code of the rejection. */
 const answers = async (slug: string): Promise<unknown[]> => {
   const target = `${await tenant.projectPath()}${slug}`;
   const all = await Promise.all(

@@ -59,7 +59,7 @@ export const TEXTS: Generators = {
   'non-ASCII letters': repeated('é€'),
 };
 
-/** Inputs for functions that treat every byte alike. */
+/** Inputs for functions that treat every byte in the same way. */
 export const BYTES: Generators = {
   letters: repeated('a'),
   'non-ASCII letters': repeated('é€'),

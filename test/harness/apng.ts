@@ -3,7 +3,7 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib';
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 export interface Frame {
-  /** A PNG. All frames of an animation have the same size and colour type. */
+  /** A PNG. All frames of an animation have the same size and color type. */
   readonly png: Buffer;
   readonly ms: number;
 }

@@ -154,6 +154,12 @@ describe('values', () => {
     ['egress.refuse={db.example.com}', 'refuse'],
     ['gateway.settings.maxStalenessMs=5', 'maxStalenessMs'],
     ['watch.namespaces={a,a}', 'namespaces'],
+    ['watch.namespaces={a} watch.namespaceSelector.matchLabels.serve=yes', 'are mutually exclusive'],
+    ['watch.namespaceSelector.matchLabels.serve=a:b', 'serve'],
+    [
+      'watch.namespaceSelector.matchExpressions[0].key=a watch.namespaceSelector.matchExpressions[0].operator=In',
+      "missing property 'values'",
+    ],
     ['fullnameOverride=Foo_Bar', 'fullnameOverride'],
     ['networkPolicy.dnsPorts=[]', 'dnsPorts'],
     ['gateway.persistence.size=1Gi', 'so answered requests would be lost'],
@@ -230,6 +236,22 @@ describe('RBAC', () => {
     expect(new Set(await roles('namespaced'))).toEqual(
       new Set([...inTeams('Role'), ...inTeams('RoleBinding'), ...own]),
     );
+  });
+
+  it('gives the operator no permission for Secrets of all namespaces if watch.namespaceSelector is set', async () => {
+    const named = await roles('selected');
+    for (const team of ['team-a', 'team-b']) expect(named).toContain(`Role ${team}/standin-operator-secrets`);
+    const rendered = objectsOf(await renderChart({ chartCase: 'selected', set: ['crds.enabled=false'] }));
+    const rulesOf = (kind: string) =>
+      rendered.filter((object) => object.kind === kind).flatMap(({ rules }) => rules as { resources: string[] }[]);
+    expect(rulesOf('ClusterRole').flatMap(({ resources }) => resources)).not.toContain('secrets');
+    expect(rulesOf('ClusterRole').flatMap(({ resources }) => resources)).toContain('namespaces');
+  });
+
+  it('passes watch.namespaceSelector to the operator and the dashboard in the syntax of the API', async () => {
+    const selector = '"standin.dev/serve=true,team in (payments,search),!example.com/suspended"';
+    const rendered = await renderChart({ chartCase: 'selected' });
+    expect(rendered.split(`value: ${selector}`)).toHaveLength(3);
   });
 
   // Ensures that the results of rights.test.ts for Roles also hold for ClusterRoles.

@@ -392,6 +392,12 @@ describe('kubectl', () => {
       '+1',
       '=',
       '0b11',
+      '.',
+      'E0',
+      '-.e1',
+      '.5',
+      '-1.',
+      '1.5e3',
     ];
     const values = scalars.map((scalar) => `- ${scalar}\n`).join('');
     const merged = 'base: &base {a: 1, b: 2}\nover: {<<: *base, b: 3}\n';

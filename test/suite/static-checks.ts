@@ -19,7 +19,7 @@ export interface CheckOutcome {
 const ROOT = path.join(import.meta.dirname, '../..');
 const TIMEOUT_MS = 10 * 60_000;
 
-/** `lint` comes first, because it takes as long as all others together. */
+/** `lint` comes first, because it takes as long as all others in total. */
 const STATIC_CHECKS: readonly StaticCheck[] = [
   { name: 'lint', command: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'] },
   { name: 'generated files are current', command: ['test/suite/generated-files.ts'] },

@@ -10,7 +10,7 @@ import { QuotaStand } from './quota-stand.ts';
 /**
  * Torture test 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s
  * ahead. Then all clocks are set back to an hour before the end of the month, and a new leader starts. One account uses up its
- * quota in each month. Another account has a large quota and gets requests all the time.
+ * quota in each month. Another account has a large quota and gets requests continuously.
  */
 
 const SKEWS_MS = [-90_000, 0, 90_000];

@@ -72,7 +72,7 @@ describe('an invalid key', () => {
     using client = await RawClient.connect(stand.port);
     const kinds = INVALID.slice(0, 5);
     const took = new Map<string, number[]>(kinds.map(([name]) => [name, []]));
-    // Each round sends every kind of key, so that changes in the machine's load affect all kinds alike.
+    // Each round sends every kind of key, so that changes in the machine's load affect all kinds equally.
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const [name, key] of kinds) {
         const lines = [`x-api-key: ${key()}`];

@@ -4,7 +4,7 @@ import { LIMITS, type Outcome } from '@standin/contract';
 import { bodyBytesOf } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
-import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';
+import { answerOf, startUpstream, type Behavior, type Upstream } from './upstream.ts';
 
 /**
  * Torture test 35: if an upstream misbehaves, the client gets a 502, a 504, or a response that is recognizably incomplete. The log
@@ -36,8 +36,8 @@ const forwardTo = async (url: string, timeoutMs = 5_000): Promise<{ marker: stri
   return { marker, bytes: stand.head('GET', stand.target(slug, marker)) };
 };
 
-const upstreamWith = async (behaviour: Behaviour | string): Promise<Upstream> => {
-  const upstream = await startUpstream(behaviour);
+const upstreamWith = async (behavior: Behavior | string): Promise<Upstream> => {
+  const upstream = await startUpstream(behavior);
   upstreams.push(upstream);
   return upstream;
 };
@@ -47,7 +47,7 @@ const codeOf = (body: Buffer): unknown => (JSON.parse(body.toString()) as { code
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
 describe('502 or 504 for an upstream that', () => {
-  const cases: [string, Behaviour | string, number, string, Outcome][] = [
+  const cases: [string, Behavior | string, number, string, Outcome][] = [
     ['closes the connection immediately', (socket) => socket.end(), 502, 'upstream_unreachable', 'upstream_failed'],
     [
       'resets the connection immediately',
@@ -129,8 +129,8 @@ describe('502 or 504 for an upstream that', () => {
       'upstream_failed',
     ],
   ];
-  test.each(cases)('%s', async (...[, behaviour, status, code, outcome]) => {
-    const upstream = await upstreamWith(behaviour);
+  test.each(cases)('%s', async (...[, behavior, status, code, outcome]) => {
+    const upstream = await upstreamWith(behavior);
     const { marker, bytes } = await forwardTo(upstream.url, 700);
     const answer = await ask(stand.port, bytes);
     expect(answer?.status).toBe(status);
@@ -171,11 +171,11 @@ describe('502 or 504 for an upstream that', () => {
 });
 
 describe('an incomplete response reaches the client as incomplete when it is truncated', () => {
-  const reset: Behaviour = (socket) =>
+  const reset: Behavior = (socket) =>
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', () =>
       setTimeout(() => socket.resetAndDestroy(), 50),
     );
-  const cases: [string, Behaviour, Outcome][] = [
+  const cases: [string, Behavior, Outcome][] = [
     ['by a reset', reset, 'upstream_failed'],
     ['by an early end', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_failed'],
     [
@@ -188,8 +188,8 @@ describe('an incomplete response reaches the client as incomplete when it is tru
     ['by an invalid chunk', (socket) => socket.write(`${CHUNKED}3\r\nabc\r\nxyz\r\n`), 'upstream_failed'],
     ['by a timeout', (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_timeout'],
   ];
-  test.each(cases)('%s', async (_name, behaviour, outcome) => {
-    const upstream = await upstreamWith(behaviour);
+  test.each(cases)('%s', async (_name, behavior, outcome) => {
+    const upstream = await upstreamWith(behavior);
     const { marker, bytes } = await forwardTo(upstream.url, 700);
     using client = await RawClient.connect(stand.port);
     client.send(bytes);

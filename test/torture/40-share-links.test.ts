@@ -246,7 +246,7 @@ describe('40: a shared page', () => {
       expect(body).not.toContain(hidden);
   });
 
-  test('shows a captured page as text, without scripts, resources or links', async () => {
+  test('shows a captured page as text, without JavaScript, resources or links', async () => {
     const html = '<script>alert(1)</script><img src=x onerror=alert(1)></pre><a href=//evil.example>x</a>';
     const { url } = await share(
       await capture({ responseBody: Buffer.from(html), responseHeaders: [['content-type', 'text/html']] }),

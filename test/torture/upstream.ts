@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { parseRequest, type SeenRequest } from './parse-request.ts';
 
 /** What the upstream does when it has received a complete request. */
-export type Behaviour = (socket: Socket, request: SeenRequest) => void;
+export type Behavior = (socket: Socket, request: SeenRequest) => void;
 
 export interface Upstream extends AsyncDisposable {
   readonly port: number;
@@ -21,9 +21,9 @@ export interface Upstream extends AsyncDisposable {
   open(): number;
 }
 
-/** Starts a server that sends exactly the bytes that the behaviour writes, without an HTTP library. */
+/** Starts a server that sends exactly the bytes that the behavior writes, without an HTTP library. */
 export const startUpstream = async (
-  behaviour: Behaviour | string,
+  behavior: Behavior | string,
   tls?: { readonly cert: string; readonly key: string },
 ): Promise<Upstream> => {
   const sockets = new Set<Socket>();
@@ -40,8 +40,8 @@ export const startUpstream = async (
       for (let parsed = parseRequest(bytes); parsed; parsed = parseRequest(bytes)) {
         bytes = bytes.subarray(parsed.end);
         requests.push(parsed.request);
-        if (typeof behaviour === 'string') socket.write(behaviour, 'latin1');
-        else behaviour(socket, parsed.request);
+        if (typeof behavior === 'string') socket.write(behavior, 'latin1');
+        else behavior(socket, parsed.request);
       }
       pending.set(socket, bytes);
     });

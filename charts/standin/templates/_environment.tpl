@@ -64,4 +64,31 @@ Lists are joined with commas. Integers keep their digits (otherwise, large ones 
 - name: STANDIN_WATCH_NAMESPACES
   value: {{ join "," . | quote }}
 {{- end }}
+{{- with include "standin.namespaceSelector" . }}
+- name: STANDIN_WATCH_NAMESPACE_SELECTOR
+  value: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- /* watch.namespaceSelector as text, in the syntax of the API. Empty if it is not set. */ -}}
+{{- define "standin.namespaceSelector" -}}
+{{- $terms := list -}}
+{{- with .Values.watch.namespaceSelector -}}
+{{- if $.Values.watch.namespaces -}}
+{{- fail "watch.namespaces and watch.namespaceSelector are mutually exclusive: list the namespaces, or select them by their labels" -}}
+{{- end -}}
+{{- range $key, $value := .matchLabels -}}
+{{- $terms = append $terms (printf "%s=%s" $key $value) -}}
+{{- end -}}
+{{- range .matchExpressions -}}
+{{- if eq .operator "Exists" -}}
+{{- $terms = append $terms .key -}}
+{{- else if eq .operator "DoesNotExist" -}}
+{{- $terms = append $terms (printf "!%s" .key) -}}
+{{- else -}}
+{{- $terms = append $terms (printf "%s %s (%s)" .key (lower .operator) (join "," .values)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- join "," $terms -}}
 {{- end -}}

@@ -5,7 +5,7 @@ import { parseManifest } from '@standin/crds';
 import type { StatusWritten } from '@standin/operator';
 import type { DevOutput } from './dev-output.ts';
 
-/** Reasons that go away by themselves, and reasons that are reported for a different object. */
+/** Reasons that resolve by themselves, and reasons that are reported for a different object. */
 const NOT_REPORTED: ReadonlySet<ConditionReason> = new Set([
   'NotProgrammed',
   'PartiallyProgrammed',

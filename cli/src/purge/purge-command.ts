@@ -28,7 +28,7 @@ export const addPurgeCommand = (program: Command): void => {
   const command = program
     .command('purge')
     .description(
-      'delete captured requests for good, and wait until the log has none left (docs/guides/purge.md); exit code 5 if it does not complete in time',
+      'permanently delete captured requests, and wait until the log has none left (docs/guides/purge.md); exit code 5 if it does not complete in time',
     )
     .argument('<PROJECT>', 'project that received the requests')
     .option('-n, --namespace <name>', "the project's namespace; required if several have such a project")

@@ -23,7 +23,7 @@ export const runPurge = async (client: PurgeClient, request: PurgeRequest, optio
   const { yes, timeoutMs, output } = options;
   const project = await client.choose(options);
   stderr.line(await matching(client, project, { request, choice: options }));
-  const question = 'Delete the matching requests for good? Backups and exports are not affected.';
+  const question = 'Permanently delete the matching requests? Backups and exports are not affected.';
   if (
     !yes &&
     !(await isConfirmed(question, 'cannot ask for confirmation without a terminal: add --yes to delete the requests'))

@@ -30,6 +30,6 @@ test('the output has a table, then each reason once, then what is missing', () =
     '',
     '5 more are not listed.',
     '3 requests to all gateways had no URI of a project.',
-    'Without the counts of gateway-1, which did not respond.',
+    'Counts are missing from gateway-1, which did not respond.',
   ]);
 });

@@ -27,7 +27,7 @@ export const formatRefused = ({
       ? [`${number.format(unknownProject)} requests to all gateways had no URI of a project.`]
       : []),
     ...(missingGateways.length > 0
-      ? [`Without the counts of ${missingGateways.join(', ')}, which did not respond.`]
+      ? [`Counts are missing from ${missingGateways.join(', ')}, which did not respond.`]
       : []),
   ];
   if (items.length === 0) return ['No requests were refused within the last hour.', ...notes];

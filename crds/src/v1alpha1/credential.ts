@@ -87,7 +87,7 @@ const signature = withRules(
     scheme: z
       .enum(SIGNATURE_SCHEMES)
       .describe(
-        "How requests are signed. GitHub, Stripe, Slack and Shopify: as these providers sign. StandardWebhooks: as in the Standard Webhooks specification, also with Svix's names of headers. " +
+        "How requests are signed. GitHub, Stripe, Slack and Shopify: as these providers sign. StandardWebhooks: as in the Standard Webhooks specification, including Svix's header names. " +
           'HMAC: an HMAC of the body in a header. Token: the secret itself in a header, as GitLab and Telegram send it.',
       ),
     secretRefs: withRules(z.array(secretRef).min(1).max(LIMITS.signingSecretsMax), [distinctSecrets])

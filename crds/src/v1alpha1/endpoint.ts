@@ -80,7 +80,7 @@ const spec = withRules(
     slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), slugRules).describe(
       "Path of the endpoint below the project's URL, for example /v1/orders. A request matches if its path is the same, byte for byte. The query is ignored. " +
         'A segment in braces is a parameter: /v1/orders/{id} matches any value of one segment, and {name...} as the last segment matches the rest of the path. ' +
-        'If several slugs match a request, the first segment in which they differ decides: literal text goes before {name}, and {name} before {name...}.',
+        'If several slugs match a request, the first segment that differs decides: literal text takes precedence over {name}, and {name} over {name...}.',
     ),
     method: z.enum(METHODS).describe('HTTP method that the endpoint responds to.'),
     action: z

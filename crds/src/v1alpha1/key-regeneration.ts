@@ -42,7 +42,7 @@ const status = z
     windowResetsAt: timestamp()
       .optional()
       .describe(
-        'When the next regeneration is possible, for example 2026-11-21T10:00:00Z. Present if this one was refused because there had been six within an hour.',
+        'When the next regeneration is possible, for example 2026-11-21T10:00:00Z. Present if this regeneration was refused because the key had already been regenerated six times within an hour.',
       ),
   })
   .describe('The observed state, written by the operator.');

@@ -86,7 +86,7 @@ export type PurgeStatus = z.output<typeof status>;
 export const purge = defineKind({
   kind: 'Purge',
   description:
-    "Deletes captured requests of a project for good, from all of ClickHouse's tables and replicas. Runs once. The object is the record, and stays until it is deleted.",
+    "Permanently deletes captured requests of a project, from all of ClickHouse's tables and replicas. Runs once. The object is the record, and stays until it is deleted.",
   spec,
   status,
   conditions: ACT_CONDITIONS,

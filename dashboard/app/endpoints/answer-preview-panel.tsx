@@ -14,7 +14,7 @@ import { EXAMPLE, PREVIEW_FIELDS } from './preview-fields.ts';
 type Requests = { readonly requests: readonly TrafficRow[] } | { readonly unavailable: string };
 
 export interface AnswerPreviewPanelProps {
-  /** Undefined until the server has made the first preview. */
+  /** Undefined until the server has rendered the first preview. */
   readonly answer: AnswerPreview | { readonly unavailable: string } | undefined;
   /** The URL of the endpoint's latest requests. Undefined for a new endpoint. */
   readonly requestsUrl: string | undefined;
@@ -26,7 +26,7 @@ export interface AnswerPreviewPanelProps {
   readonly refresh: () => void;
 }
 
-/** Shows what the endpoint in the form would respond with to a request that the user selects. Needs scripts. */
+/** Shows what the endpoint in the form would respond with to a request that the user selects. Needs JavaScript. */
 export const AnswerPreviewPanel = (props: AnswerPreviewPanelProps) => {
   const { answer, requestsUrl, slug, isOpen, onToggle, refresh } = props;
   const isHydrated = useHydrated();
@@ -99,10 +99,10 @@ const RequestChoice = ({ requests, isLoading, selected, onChoose }: RequestChoic
   );
 };
 
-/** Fields for a request, so that there is a preview before the first request. Its method is that of the endpoint. */
+/** Fields for a request, so that there is a preview before the first request. The endpoint determines its method. */
 const ExampleRequest = ({ slug }: { readonly slug: string }) => (
   <>
-    <Field label="Path and query" optional hint="The method is that of the endpoint.">
+    <Field label="Path and query" optional hint="The endpoint determines the method.">
       <Input
         mono
         name={PREVIEW_FIELDS.target}
@@ -141,7 +141,7 @@ const Answer = ({ answer }: { readonly answer: NonNullable<AnswerPreviewPanelPro
           {response === undefined ? 'The default response' : <code className="break-all">{response}</code>} is returned
         </h3>
         {content === undefined ? (
-          <p className="text-muted">It is that of the upstream.</p>
+          <p className="text-muted">The upstream responds.</p>
         ) : (
           <ContentPreview name={response ?? ''} content={content} />
         )}

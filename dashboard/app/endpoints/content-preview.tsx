@@ -17,7 +17,7 @@ export const ContentPreview = ({ name, content }: ContentPreviewProps) => {
     case 'Invalid':
       return (
         <Notice look="bad">
-          This response has a mistake: <bdi className="[overflow-wrap:anywhere]">{content.reason}</bdi>
+          This response has an error: <bdi className="[overflow-wrap:anywhere]">{content.reason}</bdi>
         </Notice>
       );
     case 'TemplateFailed':

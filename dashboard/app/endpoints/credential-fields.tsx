@@ -45,7 +45,7 @@ export interface CredentialFieldsProps extends FieldsProps {
   readonly disallowing: DisallowingAccount | undefined;
 }
 
-/** Fields for what authenticates requests. Only those for the selected scheme are shown, even without scripts. */
+/** Fields for what authenticates requests. Only those for the selected scheme are shown, even without JavaScript. */
 export const CredentialFields = (props: CredentialFieldsProps) => {
   const { values, errorsOf, disallowing } = props;
   const { text, errors } = bind(props);

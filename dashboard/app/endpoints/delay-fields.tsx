@@ -25,7 +25,7 @@ export interface DelayFieldsProps {
   readonly errorsOf: ErrorsOf;
 }
 
-/** Fields for how long a response is held back. Only those for the selected type are shown, even without scripts. */
+/** Fields for how long a response is held back. Only those for the selected type are shown, even without JavaScript. */
 export const DelayFields = ({ path, values, errorsOf }: DelayFieldsProps) => (
   <div data-delay className="grid gap-4 sm:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)]">
     <Field label="Delay" optional errors={[...errorsOf(path), ...errorsOf(`${path}.type`)]}>

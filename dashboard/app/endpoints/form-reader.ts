@@ -8,7 +8,7 @@ export interface FormReader {
   count(list: string, max: number): number;
 }
 
-/** The names of the fields that belong to lists begin like this and are shorter. */
+/** The names of the fields that belong to lists have this prefix and are shorter. */
 const LISTS_PREFIX = 'spec.';
 const NAME_LENGTH_MAX = 128;
 /** More than the largest valid endpoint has. */

@@ -34,7 +34,7 @@ export interface FormRowsProps<Row> {
 }
 
 /**
- * A list of rows with text fields. The list ends with an empty row, so that users without scripts can add one. Empty rows are
+ * A list of rows with text fields. The list ends with an empty row, so that users without JavaScript can add one. Empty rows are
  * ignored.
  */
 export const FormRows = <Row extends RowValues>(props: FormRowsProps<Row>) => {

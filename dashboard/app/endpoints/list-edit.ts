@@ -1,7 +1,7 @@
 /** The name of the buttons that change a list. */
 export const LIST_EDIT = 'edit';
 
-/** A change to a list that a button makes. `open` only shows an item. */
+/** The change to a list that a button requests. `open` only shows an item. */
 export type ListEdit =
   { readonly kind: 'add' } | { readonly kind: 'duplicate' | 'remove' | 'up' | 'down' | 'open'; readonly index: number };
 

@@ -57,7 +57,7 @@ const inputOf = async (
   });
   if (!parsed.ok)
     return { unavailable: `Correct the form to see the response. ${problemText(parsed.problems.slice(0, 1))}` };
-  if (parsed.value.kind !== 'Endpoint') throw new Error('the form is not that of an Endpoint');
+  if (parsed.value.kind !== 'Endpoint') throw new Error('the form does not describe an Endpoint');
   const { spec } = parsed.value;
   const id = textOf(form, PREVIEW_FIELDS.request);
   const request = id === EXAMPLE ? describedRequest(form, spec, names) : await capturedRequest(backend, names, id);

@@ -32,7 +32,7 @@ export interface ResponseCardProps {
 }
 
 /**
- * A response as a card, which opens to show its fields. A closed card is one hidden field. Without scripts, the buttons of the card
+ * A response as a card, which opens to show its fields. A closed card is one hidden field. Without JavaScript, the buttons of the card
  * submit the form.
  */
 export const ResponseCard = (props: ResponseCardProps) => {

@@ -22,10 +22,10 @@ export interface ResponseListProps extends FieldsProps {
   readonly hasErrorsIn: (path: string) => boolean;
 }
 
-/** The maximum number of cards with errors that are open when the page opens. More would make its HTML slow. */
+/** The maximum number of cards with errors that are open when the page opens. More would slow down the page. */
 const OPENED_MAX = 4;
 
-/** The responses that are tried before the default response. Without scripts, the buttons submit the form. */
+/** The responses that are tried before the default response. Without JavaScript, the buttons submit the form. */
 export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug }: ResponseListProps) => {
   const parametersId = useId();
   const { group, items, change } = useItems(values.responses);
@@ -87,7 +87,7 @@ const parameterNames = (slug: string): readonly string[] => [
   ...new Set([...slug.matchAll(/\{(\w+)(?:\.{3})?\}/g)].map(([, name = '']) => name)),
 ];
 
-/** Changes the list of cards, and moves the focus to where the user continues. */
+/** Changes the list of cards, and moves focus to where the user continues. */
 const useItems = (initial: readonly ResponseValues[]) => {
   const [items, setItems] = useState<readonly Item[]>(() => initial.map((response, key) => ({ key, response })));
   const group = useRef<HTMLFieldSetElement>(null);

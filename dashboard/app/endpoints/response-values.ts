@@ -48,7 +48,7 @@ const NAME_LENGTH_MAX = 63;
 /** Returns the path of a response. */
 export const responsePath = (index: number): string => `${RESPONSES}[${index}]`;
 
-/** Returns a new response, or a copy of one. Its name is different from those of the others. */
+/** Returns a new response, or a copy of one. Its name is unique. */
 export const newResponse = (others: readonly ResponseValues[], copied?: ResponseValues): ResponseValues => {
   const names = new Set(others.map(({ name }) => name));
   const base = copied === undefined ? 'response' : copied.name.slice(0, NAME_LENGTH_MAX - 8);

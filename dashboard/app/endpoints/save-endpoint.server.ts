@@ -22,7 +22,7 @@ export interface EndpointDraft {
   readonly values: EndpointValues;
   readonly object: DesiredObject;
   readonly expected: ExpectedGeneration;
-  /** True if the user pressed a button that changes the list of responses, which works like this only without scripts. */
+  /** True if the user pressed a button that changes the list of responses, which works like this only without JavaScript. */
   readonly isListEdit: boolean;
 }
 
@@ -62,7 +62,7 @@ export const draftOf = (
   };
 };
 
-/** Without scripts, one response is open at a time, or none. */
+/** Without JavaScript, one response is open at a time, or none. */
 const editResponses = (responses: readonly ResponseValues[], edit: ListEdit): ResponseValues[] => {
   const opens = edit.kind === 'add' || edit.kind === 'duplicate' || edit.kind === 'open';
   const open = opens ? editedIndex(edit, responses.length) : -1;

@@ -3,7 +3,7 @@ import type { AnswerPreview } from '../../src/captured/preview-answer.ts';
 import { NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
 import { PREVIEW_FIELDS } from './preview-fields.ts';
 
-/** What the server makes of a form: the manifest, the errors in the form, and the response to the selected request. */
+/** The server's result for a form: the manifest, the errors in the form, and the response to the selected request. */
 export interface EndpointPreview {
   readonly yaml: string;
   readonly errors: FormErrors;
@@ -90,7 +90,7 @@ export const useEndpointPreview = (url: string, yaml: string, errors: FormErrors
   return { preview, touched, onInput, onFocus, refresh };
 };
 
-/** Returns the index of the response that has the focus, or `default`. Returns undefined if none has it. */
+/** Returns the index of the response that has focus, or `default`. Returns undefined if none has it. */
 const editedIn = (form: HTMLFormElement): string | undefined => {
   const { activeElement } = document;
   const response = activeElement?.closest<HTMLElement>('[data-response]');

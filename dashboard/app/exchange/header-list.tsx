@@ -14,7 +14,7 @@ interface HeaderListProps extends Pick<PairListProps, 'note'> {
 /** Shows the notable headers, or all headers if the user prefers that. The preference applies to all requests. */
 export const HeaderList = ({ headers, note }: HeaderListProps) => {
   const { headers: preferred } = usePreferences();
-  // Keyed, so that the lists of the request and of the response change together.
+  // Keyed, so that the request's list and the response's list change together.
   const fetcher = useFetcher({ key: 'headers' });
   const isAll = (fetcher.formData?.get('headers') ?? preferred) === 'all';
   const notable = notableHeaders(headers);

@@ -62,7 +62,7 @@ test('the error of an invalid time names every form of time that the field accep
   });
 });
 
-test('mistakes are reported at their fields', async () => {
+test('errors are reported at their fields', async () => {
   const check: Resources['check'] = () => Promise.resolve([{ path: 'spec.filter.to', message: 'must be after from' }]);
   expect(await plan({ q: 'status:many', to: 'x' }, { check })).toMatchObject({
     kind: 'invalid',

@@ -62,7 +62,7 @@ export const PurgePlan = ({ params, values, matching, refused, isSending, zone }
         </Field>
         <div>
           <Button type="submit" look="danger" disabled={isSending}>
-            Delete for good
+            Delete permanently
           </Button>
         </div>
       </Form>

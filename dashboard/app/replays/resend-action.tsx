@@ -9,7 +9,7 @@ import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { useInitialFocus } from '../ui/initial-focus.ts';
 import { toast } from '../ui/toast.tsx';
 
-/** The answer to a request to resend. `ask` means that nothing was sent and that the user must confirm. */
+/** The response to a request to resend. `ask` means that nothing was sent and that the user must confirm. */
 export type Resent =
   | { readonly kind: 'sent'; readonly replay: string }
   | { readonly kind: 'ask'; readonly method: string; readonly upstream: string | undefined }

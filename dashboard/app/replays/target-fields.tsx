@@ -13,7 +13,7 @@ export interface TargetFieldsProps {
   readonly errors: { readonly kind: readonly string[]; readonly url: readonly string[] };
 }
 
-/** Fields for a replay's target. The URL field is shown only for a URL target (app.css), with and without scripts. */
+/** Fields for a replay's target. The URL field is shown only for a URL target (app.css), with and without JavaScript. */
 export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }: TargetFieldsProps) => (
   <div className="flex flex-col gap-3" data-target>
     <RadioCards

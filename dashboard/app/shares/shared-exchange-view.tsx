@@ -127,7 +127,7 @@ export interface SharedExchangeViewProps {
   readonly level: 'h1' | 'h2';
 }
 
-/** Shows what a visitor with the link sees. Used in the preview and on the public page. Works without scripts. */
+/** Shows what a visitor with the link sees. Used in the preview and on the public page. Works without JavaScript. */
 export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeViewProps) => {
   const { method, target, status, durationMs, httpVersion, receivedAt, request, response, hidden, outcome } = exchange;
   const levels: Levels = Heading === 'h1' ? { side: 'h2', part: 'h3' } : { side: 'h3', part: 'h4' };

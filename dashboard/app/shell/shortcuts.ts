@@ -112,7 +112,7 @@ export const useShortcutKeys = (isOn: boolean): void => {
   }, [isOn]);
 };
 
-/** Moves the focus between links marked with `data-row`. Enter opens the focused link. */
+/** Moves focus between links marked with `data-row`. Enter opens the focused link. */
 const move = (by: 1 | -1) => (): void => {
   const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
   const current = rows.findIndex((row) => row === document.activeElement);

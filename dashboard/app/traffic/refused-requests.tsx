@@ -107,7 +107,7 @@ const Item = (props: ItemProps) => {
 const notesOf = ({ omitted, unknownProject = 0, missing }: RefusedRequests): readonly string[] => [
   ...(omitted > 0 ? [`${plural(omitted, 'more request')} not listed.`] : []),
   ...(unknownProject > 0 ? [`${plural(unknownProject, 'request')} to all gateways had no URI of a project.`] : []),
-  ...(missing.length > 0 ? [`Without the counts of ${missing.join(', ')}, which did not respond.`] : []),
+  ...(missing.length > 0 ? [`Counts are missing from ${missing.join(', ')}, which did not respond.`] : []),
 ];
 
 export interface RefusedRequestsProps {

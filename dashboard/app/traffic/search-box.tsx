@@ -50,7 +50,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === active}
-          // Runs before the field loses the focus, which would close the list.
+          // Runs before the field loses focus, which would close the list.
           onPointerDown={(event) => {
             event.preventDefault();
             onChoose(option);

@@ -153,7 +153,7 @@ export const StatusBar = (props: StatusBarProps) => {
           to={paths.purges(params, { q, from: range.from, to: range.to })}
           // A phone has no room for this link.
           className={buttonClass('ghost', 'max-sm:hidden')}
-          title="Delete these requests for good"
+          title="Permanently delete these requests"
         >
           <Trash2 aria-hidden />
           <span className="max-lg:sr-only">Purge these…</span>

@@ -71,7 +71,7 @@ const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
   return absoluteRange(oldest, justAfter(newest));
 };
 
-/** Returns the time range of the list. A missing end is that of the chart. */
+/** Returns the time range of the list. If an end is missing, the chart's is used. */
 const spanOf = ({ since, until }: TrafficData, view: RequestHistogram): Span => {
   const whole = timesOf(view, { first: 0, last: view.counts.length - 1 });
   return {
@@ -88,7 +88,7 @@ interface ChartProps {
 }
 
 /**
- * Shows the chart in its reserved space. While the next chart loads, the previous one stays, so that it keeps the focus. Zooming
+ * Shows the chart in its reserved space. While the next chart loads, the previous one stays, so that it keeps focus. Zooming
  * out first undoes earlier zooms, then widens the range.
  */
 const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {

@@ -7,7 +7,7 @@ import type { RowCursor } from '../requests/traffic-row.ts';
 const PAUSE_MS = 150;
 /** The maximum number of rows in one load, which is more than one screen. */
 const ROWS_MAX = 60;
-/** The maximum number of previews that are kept. Then only those of the last load are. */
+/** The maximum number of previews that are kept. Beyond it, only those of the last load are kept. */
 const KEPT_MAX = 5_000;
 
 interface Loaded {
@@ -17,7 +17,7 @@ interface Loaded {
 }
 
 /**
- * Returns the beginnings of the request bodies, by id. Loads those of `rows`, which are the visible rows. The list itself does not
+ * Returns the beginnings of the request bodies, by id. Loads the previews of `rows`, which are the visible rows. The list itself does not
  * contain them, because it can have thousands of rows.
  */
 export const useBodyPreviews = (params: ProjectName, rows: readonly RowCursor[]): ReadonlyMap<string, string> => {

@@ -12,7 +12,7 @@ const FAILED = 'Can’t load the chart.';
 type HistogramAnswer = RequestHistogram & { readonly unavailable?: string };
 
 export type HistogramState =
-  /** `view` is that of the previous list of the same project, if any. */
+  /** `view` is the chart of the previous list of the same project, if any. */
   | { readonly kind: 'loading'; readonly view?: RequestHistogram | undefined }
   | { readonly kind: 'shown'; readonly view: RequestHistogram }
   | { readonly kind: 'failed'; readonly message: string };

@@ -49,7 +49,7 @@ const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
 };
 
 /**
- * Handles the keys of the list. The focus stays on the list, whose `aria-activedescendant` is the active row or its active cell.
+ * Handles the keys of the list. Focus stays on the list, whose `aria-activedescendant` is the active row or its active cell.
  */
 export const useTableKeys = (options: TableKeysOptions) => {
   const { feed, state, openId, gridRef, onOpen, onClose, onReplay, onFilter, onTogglePause, scrollTo } = options;

@@ -2,7 +2,7 @@ import { Ban, CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-r
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
-/** The colour of a state, which is that of an HTTP status class or, for `none`, that of a missing response. */
+/** The color of a state. It is the color of an HTTP status class or, for `none`, of a missing response. */
 export type Tone = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
 
 const TONES: Readonly<Record<Tone, string>> = {
@@ -14,7 +14,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   none: 'text-none bg-none-chip',
 };
 
-/** Icons by tone, so that colour is not the only indicator. */
+/** Icons by tone, so that color is not the only indicator. */
 const ICONS: Readonly<Record<Tone, ReactNode>> = {
   '1xx': <CircleDashed aria-hidden />,
   '2xx': <CircleCheck aria-hidden />,
@@ -44,7 +44,7 @@ export const Badge = ({ tone, icon = true, children, className }: BadgeProps) =>
   </span>
 );
 
-/** Shows a status in the colour of its class. 0 means that no response was recorded. */
+/** Shows a status in the color of its class. 0 means that no response was recorded. */
 export const StatusBadge = ({ status }: { readonly status: number }) => (
   <Badge tone={toneOfStatus(status)} icon={status === 0 || status >= 400} className="font-mono">
     {status === 0 ? 'no response' : status}

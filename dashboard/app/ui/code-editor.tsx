@@ -8,7 +8,7 @@ import { useHydrated } from './time.tsx';
 
 /**
  * Loads the editor's code, which is larger than the rest of the page, and then calls `open` to create the editor in the frame.
- * Until then, and without scripts, the text is shown without the editor.
+ * Until then, and without JavaScript, the text is shown without the editor.
  */
 const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMirror) => CodeMirror) => {
   const frame = useRef<HTMLDivElement>(null);
@@ -48,11 +48,11 @@ export interface CodeEditorProps {
   readonly defaultValue: string;
   readonly language: CodeLanguage;
   readonly rows?: number;
-  /** Whether the editor gets the focus when it opens. */
+  /** Whether the editor gets focus when it opens. */
   readonly isFocused?: boolean;
 }
 
-/** A text area that becomes an editor. The text area remains the form field, so that forms work with and without scripts. */
+/** A text area that becomes an editor. The text area remains the form field, so that forms work with and without JavaScript. */
 export const CodeEditor = (props: CodeEditorProps) => {
   const { name, label, defaultValue, language, rows = 12, isFocused = false } = props;
   const textarea = useRef<HTMLTextAreaElement>(null);

@@ -14,7 +14,7 @@ export interface DialogProps {
   readonly wide?: boolean;
 }
 
-/** A modal dialog. It keeps the focus inside and restores it on close. Escape closes the dialog. */
+/** A modal dialog. It keeps focus inside and restores it on close. Escape closes the dialog. */
 export const Dialog = ({ open, onOpenChange, title, description, children, wide = false }: DialogProps) => (
   <Radix.Root open={open} onOpenChange={onOpenChange}>
     <Radix.Portal>

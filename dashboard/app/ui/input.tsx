@@ -36,7 +36,7 @@ export const Textarea = ({ className, textareaRef, ...rest }: TextareaProps) => 
   />
 );
 
-/** The browser's own select control, which is accessible and works without scripts. */
+/** The browser's own select control, which is accessible and works without JavaScript. */
 export const Select = ({ className, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) => (
   <select className={classNames(CONTROL, 'h-7 pr-1', className)} {...useFieldProps()} {...rest} />
 );

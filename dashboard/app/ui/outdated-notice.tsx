@@ -5,7 +5,7 @@ export interface OutdatedNoticeProps {
   readonly what: 'endpoint' | 'project';
   /** The generation that is currently saved. */
   readonly generation: number;
-  /** The last rejected save. Each rejection moves the focus to the notice, so that users do not overlook it. */
+  /** The last rejected save. Each rejection moves focus to the notice, so that users do not overlook it. */
   readonly refusal: object | undefined;
   readonly onTakeTheirs: () => void;
 }

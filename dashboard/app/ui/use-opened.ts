@@ -63,7 +63,7 @@ export const useOpened = <Fields extends Version, Refused extends RefusedSave & 
   sent: Refused | undefined,
   mergeVersions: MergeVersions<Fields['values']> = mergeValues,
 ): Opened<Fields, Refused> => {
-  // Without scripts, the response to a rejected save is a new page, which shows the submitted values.
+  // Without JavaScript, the response to a rejected save is a new page, which shows the submitted values.
   const [state, setState] = useState<State<Fields>>({
     version: sent ?? loaded,
     isBase: sent === undefined,

@@ -45,7 +45,7 @@ export const renewSessions = ({
       };
     } catch (error) {
       logger.warn({ err: error }, 'identity provider unavailable');
-      // The next request tries again.
+      // The next request retries.
       renewals.delete(keyOf(refreshToken));
       return undefined;
     }

@@ -25,7 +25,7 @@ export const accountOfProject = async (backend: Backend, project: ProjectName): 
 /** An account that does not allow its endpoints to accept signatures. */
 export interface DisallowingAccount {
   readonly account: string;
-  /** The command that allows it. Undefined in local mode, where people edit the manifest. */
+  /** The command that allows signatures. Undefined in local mode, where users edit the manifest. */
   readonly command: string | undefined;
 }
 

@@ -48,7 +48,7 @@ export const explanationSchema = z
           .describe('Why the template cannot be rendered for this request. The response would be a 500.'),
       })
       .optional()
-      .describe('How the content of the response would be made. Absent if an upstream would respond.'),
+      .describe('How the content of the response would be generated. Absent if an upstream would respond.'),
     unmatched: z
       .array(
         z.object({

@@ -40,7 +40,7 @@ export const purgeRoutes = [
     path: PURGES,
     operationId: 'createPurge',
     tag: 'Purges',
-    summary: 'Delete captured requests for good',
+    summary: 'Permanently delete captured requests',
     description:
       'Creates a Purge, which the operator carries out. Requires `create` on `mockpurges`. Requests that are received after the creation are kept. ' +
       '`status.phase` is `Completed` when the log has no matching request left. While it is `Waiting`, `status.waitingFor` lists what may still hold matching requests.',

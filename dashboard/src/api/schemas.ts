@@ -41,7 +41,7 @@ const summaryFields = {
   credential: z
     .enum(CREDENTIALS)
     .default('key')
-    .describe('What the caller authenticated with: the API key, or the signature that the Endpoint asks for.'),
+    .describe('How the caller authenticated: with the API key, or with the signature that the Endpoint requires.'),
   deliveryId: z
     .string()
     .default('')
@@ -296,7 +296,7 @@ export const refusedListSchema = named(
           .string()
           .optional()
           .describe('Kind of the sender, such as GitHub or curl, if the API key was not valid.'),
-        count: whole().describe('Number of equal requests within the last hour.'),
+        count: whole().describe('Number of these requests within the last hour.'),
         lastAt: instant().describe('Time at which the last one was refused.'),
       }),
     ),

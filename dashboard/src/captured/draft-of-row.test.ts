@@ -116,9 +116,9 @@ describe('a captured response', () => {
     const half = Buffer.from(JSON.stringify('x'.repeat(LIMITS.responseBodiesBytesMax / 2)));
     const large = { ...GOLD, body: half.toString() };
     expect(reason({ responses: [large] }, {}, { responseBody: half })).toContain(
-      'must not exceed 200,000 bytes together',
+      'must not exceed 200,000 bytes in total',
     );
-    expect(reason({ json: { body: large.body } }, {}, { responseBody: half })).toContain('200,000 bytes together');
+    expect(reason({ json: { body: large.body } }, {}, { responseBody: half })).toContain('200,000 bytes in total');
   });
 
   it('names what in it is probably a credential, but nothing of the request', () => {

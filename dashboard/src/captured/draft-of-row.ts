@@ -148,7 +148,7 @@ const withResponse = (spec: Partial<EndpointSpec>, mock: MockSpec, options: Mock
   const bytes = contents.reduce((sum, content) => sum + contentBytes(content), 0);
   if (bytes > LIMITS.responseBodiesBytesMax)
     return {
-      reason: `The bodies of an endpoint's responses must not exceed ${LIMITS.responseBodiesBytesMax.toLocaleString('en')} bytes together, but they would have ${bytes.toLocaleString('en')}. Remove a response first.`,
+      reason: `The bodies of an endpoint's responses must not exceed ${LIMITS.responseBodiesBytesMax.toLocaleString('en')} bytes in total, but they would have ${bytes.toLocaleString('en')}. Remove a response first.`,
     };
   return { responses: [...responses.slice(0, options.position), added, ...responses.slice(options.position)] };
 };

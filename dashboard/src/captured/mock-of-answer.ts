@@ -120,7 +120,7 @@ const isJsonText = (text: string): boolean => {
   }
 };
 
-/** Explains why a response cannot be a mock, whatever its content. Returns undefined if it can be one. */
+/** Explains why a response cannot be a mock, regardless of its content. Returns undefined if it can be one. */
 export const refusalOf = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
   if (response.status === 0) return 'No response to this request was recorded.';
   if (outcome === 'template_failed') return 'This response is an error, because a template could not be rendered.';

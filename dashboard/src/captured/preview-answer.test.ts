@@ -65,7 +65,7 @@ describe('a preview', () => {
     });
   });
 
-  it('says that a template fails, that a mock or a condition has a mistake, or that the path does not match', () => {
+  it('says that a template fails, that a mock or a condition has an error, or that the path does not match', () => {
     expect(preview({ mock: json('${request.json.m}') })).toMatchObject({
       content: {
         kind: 'TemplateFailed',
@@ -75,7 +75,7 @@ describe('a preview', () => {
     expect(preview({ mock: json('${nothing}') })).toMatchObject({ content: { kind: 'Invalid' } });
     const condition = { name: 'a', type: 'RegularExpression', value: '(' } as const;
     expect(preview({ responses: [{ ...response('a', 'b'), headers: [condition] }] })).toMatchObject({
-      unavailable: expect.stringMatching(/^There is a mistake: the value of the condition on a /) as string,
+      unavailable: expect.stringMatching(/^There is an error: the value of the condition on a /) as string,
     });
     const endpoint = { namespace: 'default', name: 'a', method: 'GET', slug: '/b/{id}', action: 'JSON' } as const;
     expect(preview({ endpoint, edited: 0 })).toMatchObject({ rejection: 'endpoint_not_found', edited: undefined });

@@ -67,7 +67,7 @@ const rulesOf = (...config: Parameters<typeof compileRules>): CandidateRules | {
   try {
     return compileRules(...config);
   } catch (error) {
-    return { unavailable: `There is a mistake: ${error instanceof Error ? error.message : String(error)}.` };
+    return { unavailable: `There is an error: ${error instanceof Error ? error.message : String(error)}.` };
   }
 };
 

@@ -10,7 +10,7 @@ import {
 import { formatJson } from './format-json.ts';
 
 /**
- * Everything that a shared link reveals. It does not contain where the request was captured, who sent it, or where it was
+ * Everything that a shared link reveals. It omits where the request was captured, who sent it, and where it was
  * forwarded.
  */
 export interface SharedExchange {

@@ -3,6 +3,7 @@ import {
   apiKeySecretName,
   SourceError,
   type DesiredObject,
+  type Kind,
   type ObjectRef,
   type ResourceObject,
 } from '@standin/contract';
@@ -29,6 +30,7 @@ import type { ClusterUser } from './cluster-user.ts';
 import { listVisible, type ListParts } from './list-visible.ts';
 import type { LiveChanges } from './live-changes.ts';
 import { getObject, listIn, readObject } from './read-objects.ts';
+import type { ResourceIndex } from './resource-index.ts';
 
 export interface ResourcesParts extends ListParts {
   readonly changes: LiveChanges;
@@ -38,21 +40,33 @@ export interface ResourcesParts extends ListParts {
 const FIELD_MANAGER = 'standin-dashboard';
 const ATTEMPTS_MAX = 5;
 
-/** Reads and writes a cluster's custom resources. Each call uses the signed-in user's token. */
+/**
+ * Reads and writes a cluster's custom resources. Each call uses the signed-in user's token. Namespaces that are not served appear
+ * empty, and nothing can be written to them.
+ */
 export const clusterResources = (parts: ResourcesParts): Resources => {
-  const { user, changes } = parts;
+  const { user, changes, index } = parts;
+  const listServed = async (kind: Kind, namespace: string) =>
+    index.serves(namespace) ? listIn(user, kind, namespace) : [];
+  const write = async (object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
+    const unaddressable = addressProblems(object, index);
+    return unaddressable.length > 0 ? { ok: false, problems: unaddressable } : writeAs(user, object, options);
+  };
   return {
     list: async (kind, namespace) => {
-      const objects = await (namespace === undefined ? listVisible(parts, kind) : listIn(user, kind, namespace));
+      const objects = await (namespace === undefined ? listVisible(parts, kind) : listServed(kind, namespace));
       return objects.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
     },
-    get: (ref) => getObject(user, ref),
-    apply: (object, expected) => write(user, object, { expected, isDryRun: false }),
+    get: async (ref) => (index.serves(ref.namespace) ? getObject(user, ref) : undefined),
+    apply: (object, expected) => write(object, { expected, isDryRun: false }),
     check: async (object, expected) => {
-      const result = await write(user, object, { expected, isDryRun: true });
+      const result = await write(object, { expected, isDryRun: true });
       return result.ok ? [] : result.problems;
     },
-    delete: (ref) => asSourceError(user.client.remove(objectPath(ref))),
+    delete: async (ref) => {
+      if (!index.serves(ref.namespace)) throw new SourceError('NotFound', notServed(ref.namespace));
+      await asSourceError(user.client.remove(objectPath(ref)));
+    },
     watch: (namespace, onChange, signal) => changes.watch(user, { namespace, onChange, signal }),
     readApiKey: (account) => readApiKey(user, account),
   };
@@ -69,9 +83,7 @@ interface WriteOptions {
  * Writes an object. Retries after a conflict, because the operator may update the status between the read and the write. If the
  * generation has changed, the spec has changed since the user read it, and the write is rejected.
  */
-const write = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
-  const unaddressable = addressProblems(object);
-  if (unaddressable.length > 0) return { ok: false, problems: unaddressable };
+const writeAs = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const written = await writeOnce(user, object, options);
@@ -86,13 +98,17 @@ const write = async (user: ClusterUser, object: DesiredObject, options: WriteOpt
   }
 };
 
+const notServed = (namespace: string): string =>
+  `namespace ${namespace} is not served: an administrator can add it to watch.namespaces, or give it the labels of watch.namespaceSelector`;
+
 /**
- * Returns the problems of an object that has no namespace or no name. Such an object has no URL, so it is not sent to the API
- * server.
+ * Returns the problems of an object whose namespace is not served, or that has no namespace or no name. Such an object has no URL,
+ * so it is not sent to the API server.
  */
-const addressProblems = (object: DesiredObject): readonly Problem[] => {
+const addressProblems = (object: DesiredObject, index: ResourceIndex): readonly Problem[] => {
   const { name, namespace } = object.metadata;
   if (namespace === '') return [{ path: 'metadata.namespace', message: 'Required value' }];
+  if (!index.serves(namespace)) return [{ path: 'metadata.namespace', message: notServed(namespace) }];
   const parsed = name === '' ? parseObject(object) : undefined;
   return parsed?.ok === false ? parsed.problems : [];
 };

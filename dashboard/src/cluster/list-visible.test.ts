@@ -36,7 +36,7 @@ const startUser = () => {
 
 it('gets the projects of all namespaces with at most 8 calls at the same time', async () => {
   const { user, openMax } = startUser();
-  const index = { namespaces: () => NAMESPACES, projects: () => PROJECTS };
+  const index = { serves: () => true, namespaces: () => NAMESPACES, projects: () => PROJECTS };
   const found = await listVisible({ user, reviews: new AccessReviews(), index }, 'Project');
   expect(found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)).toEqual(
     NAMESPACES.flatMap((namespace) => PROJECTS.map((name) => `${namespace}/${name}`)),

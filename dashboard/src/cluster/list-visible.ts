@@ -19,14 +19,17 @@ const CALLS_MAX = 8;
 const ASKED_MAX = 500;
 
 /**
- * Returns the objects of a kind in all namespaces that the user may see. Most users may not list all namespaces. For these users,
+ * Returns the objects of a kind in all served namespaces that the user may see. Most users may not list all namespaces. For these users,
  * lists each namespace where an access review allows it. In the other namespaces, only Projects are returned: those that the user
  * may get, which are read one by one. All returned objects are read with the user's token.
  */
 export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonly ResourceObject[]> => {
   const { user, reviews, index } = parts;
   const resource = RESOURCES[kind].plural;
-  if (await reviews.may(user, { verb: 'list', resource })) return listIn(user, kind, undefined);
+  if (await reviews.may(user, { verb: 'list', resource })) {
+    const listed = await listIn(user, kind, undefined);
+    return listed.filter(({ metadata: { namespace } }) => index.serves(namespace));
+  }
   const namespaces = index.namespaces();
   if (namespaces === undefined) {
     throw new SourceError(
@@ -40,7 +43,7 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
     const names = kind === 'Project' ? index.projects(namespace).slice(0, ASKED_MAX) : [];
     return { listed: [], named: names.map((name): ObjectRef => ({ kind, namespace, name })) };
   });
-  // Gets the projects after all lists have been read, so that `CALLS_MAX` limits all calls together.
+  // Gets the projects after all lists have been read, so that `CALLS_MAX` limits the total number of calls.
   const named = await getNamedProjects(
     parts,
     found.flatMap(({ named }) => named),

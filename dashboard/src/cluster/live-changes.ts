@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { KINDS, RESOURCES, SourceError, type Kind, type ObjectRef } from '@standin/contract';
-import { ApiError, collectionPath, Reflector, type KubeLogger, type KubeObject } from '@standin/kube';
+import { ApiError, collectionPath, nameOnly, Reflector, type KubeLogger, type KubeObject } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
-import { nameOnly } from './follow-objects.ts';
 
 /** `ref` is undefined if it is not known which object changed. */
 type OnChange = (ref: ObjectRef | undefined) => void;

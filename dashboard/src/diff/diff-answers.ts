@@ -6,8 +6,8 @@ import { diffJson } from './diff-json.ts';
 import { diffLines } from './diff-lines.ts';
 
 /**
- * Of larger bodies, only the size and the digest are shown, because their differences are too long to read on a page and take long
- * to find.
+ * Of larger bodies, only the size and the digest are shown, because their differences are too long to read on a page and slow
+ * to compute.
  */
 export const COMPARED_BYTES_MAX = 512 * 1024;
 

@@ -15,7 +15,7 @@ export const FORM_LIMITS = {
   /** For forms that contain a body or headers. etcd accepts objects of 1.5 MiB, and form encoding can write each byte as `%XX`. */
   objectBytesMax: 4.5 * MIB,
   /**
-   * The largest form is that of an endpoint: a name and a value for each of 64 headers, and about 50 fields for each response that is
+   * The largest form is the Endpoint form: a name and a value for each of 64 headers, and about 50 fields for each response that is
    * open. Each field is parsed, checked and shown again.
    */
   fieldsMax: 2_000,

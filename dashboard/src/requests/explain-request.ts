@@ -28,7 +28,7 @@ export const explainRequest = async (
   const objects = await backend.resources.list('Endpoint', namespace);
   const candidates = objects.flatMap((object) => candidateOf(object, project));
   const request = { id, receivedAtUs, project, method, path, query, headers, body };
-  // Finds the endpoint. A worker compiles and evaluates its responses, which can take long.
+  // Finds the endpoint. A worker compiles and evaluates its responses, which can take a long time.
   const found = explain(candidates, request);
   const { endpoint } = found;
   const now = objects.find(({ metadata }) => metadata.name === endpoint?.name);

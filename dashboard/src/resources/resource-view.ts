@@ -44,7 +44,7 @@ export const conditionsOf = ({ status }: Pick<ResourceObject, 'status'>): readon
   return Array.isArray(conditions) ? conditions.flatMap(toCondition) : [];
 };
 
-/** Reasons that go away without any action. */
+/** Reasons that resolve without any action. */
 const PASSING: ReadonlySet<string> = new Set(['Pending', 'NotProgrammed', 'PartiallyProgrammed', 'NoGateway']);
 
 export const readinessOf = (object: ResourceObject): Readiness => {

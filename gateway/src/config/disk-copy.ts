@@ -36,7 +36,7 @@ const parseCopy = (text: string): StoredConfig | undefined => {
   return { revision: parseRevision(begin.data.revision), objects };
 };
 
-/** Encodes `objects`, which were all read at one moment, over several turns of the event loop. */
+/** Encodes `objects`, which were all read at the same time, over several turns of the event loop. */
 function* lines(revision: string, objects: readonly TableEntry[]): Generator<string> {
   yield JSON.stringify({ type: 'begin', revision, snapshot: true } satisfies StreamMessage);
   for (const object of objects) yield `{"type":"put","object":${jsonOf(object)}}`;

@@ -68,7 +68,7 @@ export class OperatorConnection {
     const [ca, cert, key] = await Promise.all(
       ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(join(tlsDir, file))),
     );
-    // Operators are dialled by address, and the certificate proves their identity.
+    // Operators are dialed by address, and the certificate proves their identity.
     const tls = { ca, cert, key, servername: STREAM_SERVER_NAME, minVersion: 'TLSv1.3' as const };
     return new OperatorConnection(target, new Agent({ ...tls, keepAlive: true, maxSockets: SOCKETS_MAX }), gateway);
   }

@@ -228,7 +228,7 @@ describe('the body of a server error', () => {
     expect(await written.promise).toBeLessThan(16_000_000);
   });
 
-  test('is cut off if it takes long', async () => {
+  test('is cut off if it takes a long time', async () => {
     const cut = Promise.withResolvers<undefined>();
     act = (socket) => {
       const timer = setInterval(() => socket.write('x'), 50);

@@ -47,7 +47,7 @@ export class RoutingTable {
     return entry?.kind === 'Account' ? entry.config : undefined;
   }
 
-  /** Returns whether an endpoint accepts signatures that are made with this secret. */
+  /** Returns whether an endpoint accepts signatures with this secret. */
   acceptsSecret(endpointUid: string, secretId: string): boolean {
     const entry = this.#entries.get(configKey({ kind: 'Endpoint', uid: endpointUid }));
     return entry?.kind === 'Endpoint' && entry.endpoint.credential?.secretIds.includes(secretId) === true;

@@ -13,7 +13,7 @@ const BY_HEADER = new Map<string, Sender>([
 ]);
 const LENGTHS = new Set([...BY_HEADER.keys()].map((name) => name.length));
 
-/** Beginnings of `User-Agent`. The first that fits counts. */
+/** Prefixes of `User-Agent`. The first match counts. */
 const BY_AGENT: readonly (readonly [string, Sender])[] = [
   ['GitHub-Hookshot', 'GitHub'],
   ['GitLab/', 'GitLab'],
@@ -34,7 +34,7 @@ const BY_AGENT: readonly (readonly [string, Sender])[] = [
   ['undici', 'Node.js'],
 ];
 
-/** Only these headers are looked at, so that a request with thousands of them does not take longer. */
+/** Only these headers are checked, so that a request with thousands of headers does not take longer. */
 const HEADERS_MAX = 64;
 
 /** Returns the kind of sender, from the names of the headers and from `User-Agent`. Keeps nothing that the sender wrote. */

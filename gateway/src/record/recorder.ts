@@ -7,7 +7,7 @@ import type { LogRow } from '@standin/contract';
  */
 export interface Recorder {
   /**
-   * Called for Forward before the upstream is dialled, with the request alone (version 1), which becomes a row only if `exchange`
+   * Called for Forward before the upstream is dialed, with the request alone (version 1), which becomes a row only if `exchange`
    * never follows. Resolves with false if the request cannot be kept. In that case, nothing may be sent upstream.
    */
   request(row: LogRow): Promise<boolean>;

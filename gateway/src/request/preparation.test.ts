@@ -43,7 +43,7 @@ test('compiles each long expression in a turn of its own, once for all requests'
   expect([...new Set(counts)]).toEqual([0, 1, 2, 3, 4, 5]);
 });
 
-test('compiles short expressions together', async () => {
+test('compiles short expressions in one turn', async () => {
   const counts = await countsByTurn(expressions(100, '1'));
   expect([...new Set(counts)]).toEqual([0, 100]);
 });
@@ -74,7 +74,7 @@ test('keeps a limited number of responses compiled, and compiles the others agai
   expect(compiled).toBe(6);
 });
 
-/** Compiling so many expressions would take long. */
+/** Compiling so many expressions would take a long time. */
 class InstantExpression extends LazyExpression {
   compiled = 0;
 

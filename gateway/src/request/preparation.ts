@@ -10,7 +10,7 @@ const EXPRESSION_BYTES = 50;
 /** What is compiled when a request arrives. */
 export interface Prepared<Response> {
   readonly responses: readonly Response[];
-  /** Also those of the action. */
+  /** Including those of the action. */
   readonly expressions: readonly LazyExpression[];
   /** The estimated memory of the responses, in bytes, without that of the expressions. */
   readonly responseBytes: number;
@@ -23,7 +23,7 @@ const NOTHING: Prepared<never> = { responses: [], expressions: [], responseBytes
  * `LIMITS.compiledBytesMax` bytes compiled, because the gateway may have many endpoints and gets requests for few of them.
  */
 export class Preparation<Response> {
-  /** The endpoints that are compiled, the oldest first, also those that are no longer in the configuration. */
+  /** The endpoints that are compiled, oldest first, including those that are no longer in the configuration. */
   static readonly #compiled = new Set<Preparation<unknown>>();
   static #compiledBytes = 0;
 

@@ -69,7 +69,7 @@ interface CompiledEndpoint {
   /** Undefined if the slug has no parameters. */
   readonly pattern: PathPattern | undefined;
   readonly responseNames: readonly string[];
-  /** The responses and all expressions. Must be finished before conditions are checked and mocks are made. */
+  /** The responses and all expressions. Must be finished before conditions are checked and mocks are rendered. */
   readonly preparation: Preparation<ConditionalMock>;
 }
 

@@ -10,6 +10,7 @@ import {
   type KubeClient,
   type KubeObject,
 } from '@standin/kube';
+import { asSecretError } from '../secret-rights.ts';
 import { IDENTITIES_SECRET } from './resolve-identity.ts';
 
 /** The identities of one namespace, by `entryName`. */
@@ -95,7 +96,8 @@ export const identitySecrets = (
   let known: Uint8Array | undefined;
   let reading: { readonly key: Promise<Uint8Array>; readonly sinceMs: number } | undefined;
   const currentKey = async (): Promise<Uint8Array> => {
-    known = (await asSourceError(readKey())) ?? (await asSourceError(createKey(known)));
+    known =
+      (await asSecretError(systemNamespace, readKey())) ?? (await asSecretError(systemNamespace, createKey(known)));
     return known;
   };
   return {
@@ -107,7 +109,7 @@ export const identitySecrets = (
       return reading.key;
     },
     read: async (namespace) => {
-      const secret = await asSourceError(readSecret(namespace, IDENTITIES_SECRET));
+      const secret = await asSecretError(namespace, readSecret(namespace, IDENTITIES_SECRET));
       const entries = Object.entries(secret?.data ?? {}).map(
         ([name, value]) => [name, Buffer.from(value, 'base64').toString('utf8')] as const,
       );
@@ -125,7 +127,8 @@ export const identitySecrets = (
         Array.from(entries, ([name, entry]) => [name, Buffer.from(entry).toString('base64')]),
       );
       // The resourceVersion of the Secret that was read makes the replacement a compare-and-swap.
-      await asSourceError(
+      await asSecretError(
+        namespace,
         secret === undefined
           ? createSecret(namespace, IDENTITIES_SECRET, data)
           : client.replace<Secret>(pathOf(namespace, IDENTITIES_SECRET), { ...secret, data }),

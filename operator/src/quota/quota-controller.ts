@@ -274,8 +274,8 @@ export class QuotaController implements Controller {
   }
 
   /**
-   * Serves the requests that wait for recalled permits again when the first wait ends. Another request for the account serves them
-   * earlier.
+   * When the first wait for recalled permits ends, handles the requests that are waiting. They are handled earlier if another request
+   * for the account arrives.
    */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);

@@ -22,7 +22,7 @@ interface Ask {
   readonly answered: PromiseWithResolvers<undefined>;
 }
 
-/** Asks the gateways for the requests that they refused, for one leader's term. Keeps nothing after the answer. */
+/** Asks the gateways for the requests that they refused, for one leader's term. Keeps nothing after it has responded. */
 export class RefusalGatherer {
   readonly #options: RefusalGathererOptions;
   readonly #asks = new Map<string, Ask>();

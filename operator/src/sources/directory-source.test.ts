@@ -24,7 +24,7 @@ const until = async (what: string, condition: () => boolean, timeoutMs = 4_000):
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Tests only what is specific to a directory. test/integration/source-conformance.test.ts tests the behaviour that both sources
+ * Tests only what is specific to a directory. test/integration/source-conformance.test.ts tests the behavior that both sources
  * share.
  */
 describe('a directory of manifests', () => {

@@ -27,10 +27,12 @@ import {
   type CustomResource,
   type KubeClient,
   type KubeObject,
+  type SelectedNamespaces,
 } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { reflectorLogger } from '../reflector-logger.ts';
+import { asSecretError } from '../secret-rights.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
 import { foreignSecret } from './secret-files.ts';
 import { signingSecret } from './signing-secret.ts';
@@ -41,6 +43,8 @@ interface KubernetesSourceOptions {
    * If empty, all namespaces are watched, which requires a ClusterRole. If not empty, there is one watch per kind and namespace.
    */
   readonly namespaces: readonly string[];
+  /** If set, only the objects in these namespaces are reported. */
+  readonly selected?: SelectedNamespaces | undefined;
   readonly logger: Logger;
   readonly registry?: Registry;
 }
@@ -102,7 +106,7 @@ class KubernetesSource implements ResourceSource {
    * it may be added later. Rejects only when `signal` aborts.
    */
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
-    const { namespaces, logger, registry } = this.#options;
+    const { namespaces, selected, logger, registry } = this.#options;
     const scopes = namespaces.length === 0 ? [undefined] : [...new Set(namespaces)];
     const reflectors = KINDS.flatMap((kind) =>
       scopes.map((namespace) => {
@@ -112,13 +116,14 @@ class KubernetesSource implements ResourceSource {
           path: collectionPath(kind, namespace),
           resource: plural,
           namespace,
-          handler: listener,
+          handler: selected?.filter<KubeObject & ResourceObject>(listener) ?? listener,
           transform: (object) => toResourceObject(kind, object),
           logger: reflectorLogger(logger, `${plural}.${API_GROUP}`, namespace),
           registry,
         });
       }),
     );
+    await selected?.synced;
     for (const reflector of reflectors) {
       reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
     }
@@ -162,12 +167,13 @@ class KubernetesSource implements ResourceSource {
 
   async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
     const read = this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound);
-    const value = new Map(Object.entries((await asSourceError(read))?.data ?? {})).get(dataKey);
+    const value = new Map(Object.entries((await asSecretError(namespace, read))?.data ?? {})).get(dataKey);
     return value === undefined ? undefined : Buffer.from(value, 'base64');
   }
 
   async readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
-    const secret = await asSourceError(
+    const secret = await asSecretError(
+      namespace,
       this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound),
     );
     if (secret === undefined) return undefined;
@@ -181,7 +187,7 @@ class KubernetesSource implements ResourceSource {
     const created = this.#client.create(secretPath(namespace), newSecret(namespace, name, data), {
       query: { fieldManager: OPERATOR_FIELD_MANAGER },
     });
-    await asSourceError(created).catch((error: unknown) => {
+    await asSecretError(namespace, created).catch((error: unknown) => {
       throw withoutQuote(error, name);
     });
   }
@@ -217,7 +223,7 @@ class KubernetesSource implements ResourceSource {
       };
       await this.#client.replace(path, { ...replaced, data: undefined, stringData: data }, { query });
     };
-    await asSourceError(write()).catch((error: unknown) => {
+    await asSecretError(namespace, write()).catch((error: unknown) => {
       throw withoutQuote(error, name);
     });
   }
@@ -233,7 +239,7 @@ class KubernetesSource implements ResourceSource {
       const released = { ...secret, metadata: { ...secret.metadata, ownerReferences: others } };
       await this.#client.replace(path, released, { query: { fieldManager: OPERATOR_FIELD_MANAGER } });
     };
-    await asSourceError(release());
+    await asSecretError(namespace, release());
   }
 
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {

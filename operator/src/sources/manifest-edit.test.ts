@@ -176,7 +176,7 @@ spec:
         expect(specsOf(editManifest(COMMENTED, desired(after)) ?? '')).toEqual([['a', after]]);
       }),
       // `<<` is a merge key unless it is in quotes.
-      { numRuns: 300, examples: [[{}, { slug: { '<<': false } }]] },
+      { numRuns: 300, examples: [[{ slug: { E0: ['.'] } }, { slug: { '<<': false } }]] },
     );
   });
 });

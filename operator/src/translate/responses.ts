@@ -65,7 +65,7 @@ const problemsOf = (response: ResponseSpec, path: string, parameters: readonly s
     : base64Problems(`${path}.bodyBase64`, response.bodyBase64, response.headers)),
 ];
 
-/** Finds mistakes in expressions. */
+/** Finds errors in expressions. */
 const celProblems = (responses: readonly ResponseSpec[], parameters: readonly string[]): readonly Problem[] =>
   responses.flatMap(({ when }, index) => {
     const message = when?.cel === undefined ? undefined : celFault(when.cel, parameters);
@@ -83,7 +83,7 @@ const celFault = (source: string, parameters: readonly string[]): string | undef
   });
 };
 
-/** Finds mistakes in regular expressions. Checks their size together, which limits the time that a request takes. */
+/** Finds errors in regular expressions. Limits their total size, which limits the time that a request takes. */
 const expressionProblems = (responses: readonly ResponseSpec[]): readonly Problem[] => {
   const max = LIMITS.regularExpressionsSizeMax;
   let size = 0;
@@ -101,7 +101,7 @@ const expressionProblems = (responses: readonly ResponseSpec[]): readonly Proble
     ),
   );
   if (size <= max) return problems;
-  const message = `must have regular expressions of no more than about ${max} instructions together: use shorter ones, or fewer`;
+  const message = `must have regular expressions of no more than about ${max} instructions in total: use shorter ones, or fewer`;
   return [...problems, { path: 'spec.responses', message }];
 };
 

@@ -11,7 +11,7 @@ import { jsonFault, type JsonFault } from './json-document.ts';
 
 type Mock = Pick<NonNullable<EndpointSpec['json']>, 'headers' | 'body' | 'template'>;
 
-/** Finds mistakes in a mock's body, and in the expressions of its body and headers. */
+/** Finds errors in a mock's body, and in the expressions of its body and headers. */
 export const mockProblems = (
   path: string,
   { headers = [], body = '', template }: Mock,
@@ -30,7 +30,7 @@ export const mockProblems = (
   }));
 };
 
-/** Finds a mistake in a JSON document. For a template, `text` is its skeleton. */
+/** Finds an error in a JSON document. For a template, `text` is its skeleton. */
 export const jsonProblems = (path: string, text: string, template?: Template): readonly Problem[] => {
   const fault = jsonFault(text);
   if (fault === undefined) return [];
@@ -47,7 +47,7 @@ const indexOf = (text: string, { line, column }: JsonFault): number => {
   return start + column - 1;
 };
 
-/** Limits the expressions of an Endpoint together. They are checked before they are compiled, which takes much longer. */
+/** Limits the expressions of an Endpoint in total. They are checked before they are compiled, which takes much longer. */
 export const expressionSizeProblems = (
   responses: EndpointSpec['responses'] = [],
   json?: EndpointSpec['json'],
@@ -63,9 +63,9 @@ export const expressionSizeProblems = (
       length += source.length;
     }
     if (count > max)
-      return [{ path: 'spec', message: `must have templates of no more than ${max} expressions together` }];
+      return [{ path: 'spec', message: `must have templates with no more than ${max} expressions in total` }];
   }
   if (length <= lengthMax) return [];
-  const message = `must have expressions of no more than ${lengthMax} characters together, not ${length}`;
+  const message = `must have expressions with no more than ${lengthMax} characters in total, not ${length}`;
   return [{ path: 'spec', message }];
 };

@@ -19,7 +19,7 @@ export interface Condition {
  * The other types are present only while they are True.
  * `QuotaMismatch`: the log has more requests than permits were granted, or two requests with the same permit.
  * `Complete`: the Replay, KeyRegeneration or Purge has succeeded. `Failed`: it has ended in any other way (as for a batch/v1 Job).
- * `Reconciling`: the Replay, KeyRegeneration or Purge has not ended, or the operator has not looked at the new object yet.
+ * `Reconciling`: the Replay, KeyRegeneration or Purge has not ended, or the operator has not processed the new object yet.
  * `Stalled`: only a change to an object can resolve the problem (kstatus).
  */
 export const CONDITION_TYPES = [

@@ -61,7 +61,7 @@ const jsonMock = z.strictObject({
   body: z.string(),
   /** The language of the expressions in the body and in the values of headers. Absent if they have none. */
   template: z.literal('CEL').optional(),
-  /** Absent if the response is sent at once. */
+  /** Absent if the response is sent immediately. */
   delay: delayConfig.optional(),
 });
 

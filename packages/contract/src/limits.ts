@@ -59,11 +59,11 @@ export const LIMITS = {
    */
   upstreamHeadLinesMax: 2_000,
 
-  /** The time that the gateway may hold a response back. A caller occupies a connection meanwhile. */
+  /** The time that the gateway may hold a response back. The caller occupies a connection during this time. */
   responseDelayMsMax: 300_000,
 
   // ── resources ──
-  /** kubectl apply keeps a copy of the object in an annotation. An object's annotations are limited to 262,144 bytes together. */
+  /** kubectl apply keeps a copy of the object in an annotation. An object's annotations are limited to 262,144 bytes in total. */
   mockBodyBytesMax: 200_000,
   slugLengthMax: 1_024,
   /** The maximum number of segments of a slug that has parameters. */
@@ -84,7 +84,7 @@ export const LIMITS = {
    * in memory.
    */
   responseSeriesMax: 1_000,
-  /** All mock bodies of an Endpoint together, for the same reason as `mockBodyBytesMax`. */
+  /** All mock bodies of an Endpoint in total, for the same reason as `mockBodyBytesMax`. */
   responseBodiesBytesMax: 200_000,
   /** With more, the API server would refuse the CRD, because its rules would be too expensive. */
   responseHeadersMax: 16,
@@ -97,33 +97,33 @@ export const LIMITS = {
   explainedEndpointsMax: 5,
   conditionValueLengthMax: 1_024,
   /**
-   * To find and make the response to one request: conditions, the JSON of the body, expressions and templates. One unit is about 10 ns,
-   * so this takes about 15 ms.
+   * The CPU time for choosing and rendering the response to one request: conditions, the JSON of the body, expressions and templates. One unit is about 10
+   * ns, so this is about 15 ms.
    */
   responseUnitsMax: 1_500_000,
-  /** The estimated instructions of all regular expressions of an Endpoint together. To compile them takes up to 20 ms. */
+  /** The estimated instructions of all regular expressions of an Endpoint in total. Compiling them takes up to 20 ms. */
   regularExpressionsSizeMax: 2_000,
-  /** A regular expression does not match if the values that it is compared with are longer together, in characters. */
+  /** The total length, in characters, of the values that a regular expression is compared with. Longer values do not match. */
   matchedValuesLengthMax: 1_024,
   expressionLengthMax: 1_024,
-  /** All expressions of an Endpoint together, in conditions and templates. The parser takes up to 5 µs for a character. */
+  /** All expressions of an Endpoint in total, in conditions and templates. The parser takes up to 5 µs for a character. */
   expressionsLengthMax: 8_192,
-  /** The memory for the responses and expressions that a gateway keeps compiled, of all endpoints together. It is estimated. */
+  /** The memory for the responses and expressions that a gateway keeps compiled, across all endpoints. The memory is estimated. */
   compiledBytesMax: 50_000_000,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
   expressionNestingMax: 32,
-  /** Items of a list that an expression makes. */
+  /** Items of a list that an expression creates. */
   expressionItemsMax: 10_000,
-  /** Characters of a string, or bytes, that an expression reads or makes. */
+  /** Characters of a string, or bytes, that an expression reads or creates. */
   expressionTextLengthMax: 1024 * 1024,
   /** Values in a JSON body that expressions can read. */
   expressionJsonNodesMax: 10_000,
   expressionJsonNestingMax: 100,
   /** Decoding a larger form can take more than 20 ms. */
   expressionFormBytesMax: 64 * 1024,
-  /** In all templates of an Endpoint together. */
+  /** In all templates of an Endpoint in total. */
   templateExpressionsMax: 100,
-  /** A rendered body. The text of a template and the values of a request together. */
+  /** A rendered body. It consists of the template's text and the request's values. */
   renderedBodyBytesMax: 1024 * 1024,
   /** One in use, and one that is being replaced. */
   signingSecretsMax: 2,

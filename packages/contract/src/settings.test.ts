@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { describeSettings, listSetting, parseSettings } from './settings.ts';
+import { describeSettings, listSetting, parseSettings, watchSetting } from './settings.ts';
 
 const schema = z.object({
   port: z.coerce.number().int().default(8080),
@@ -33,4 +33,14 @@ test('values come from the environment, defaults from the schema', () => {
 test('an invalid value and an unknown variable are both reported', () => {
   const parse = () => parseSettings(schema, { STANDIN_PORT: 'x', STANDIN_APIKEY: 'y', STANDIN_TEST_KUBECONFIG: 'z' });
   expect(parse).toThrow(/STANDIN_APIKEY: unknown setting.*\nSTANDIN_PORT: .*number/s);
+});
+
+test('namespaces are either listed or selected by label', () => {
+  const watch = z.object({ watch: watchSetting });
+  const selector = { STANDIN_WATCH_NAMESPACE_SELECTOR: 'standin.dev/serve=true,team in (a,b)' };
+  expect(parseSettings(watch, {})).toEqual({ watch: { namespaces: [] } });
+  expect(parseSettings(watch, selector).watch.namespaceSelector).toBe('standin.dev/serve=true,team in (a,b)');
+  expect(() => parseSettings(watch, { ...selector, STANDIN_WATCH_NAMESPACES: 'a' })).toThrow(
+    'STANDIN_WATCH_NAMESPACE_SELECTOR: cannot be used with STANDIN_WATCH_NAMESPACES; remove one of the two',
+  );
 });

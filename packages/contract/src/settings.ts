@@ -102,3 +102,25 @@ export const listSetting = <T extends z.ZodType>(item: T) =>
         : value,
     z.array(item),
   );
+
+/** The namespaces that an installation serves. The operator and the dashboard have the same setting. */
+export const watchSetting = z
+  .object({
+    namespaces: listSetting(z.string().min(1))
+      .default([])
+      .describe(
+        'Comma-separated list of namespaces to serve. If empty, all namespaces are served. Must be the same for the operator and the dashboard.',
+      ),
+    namespaceSelector: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'Label selector for the namespaces to serve, such as standin.dev/serve=true. Changes to labels take effect without a restart. Must be the same for the operator and the dashboard. Cannot be used with watch.namespaces.',
+      ),
+  })
+  .refine(({ namespaces, namespaceSelector }) => namespaces.length === 0 || namespaceSelector === undefined, {
+    path: ['namespaceSelector'],
+    message: 'cannot be used with STANDIN_WATCH_NAMESPACES; remove one of the two',
+  })
+  .prefault({});

@@ -10,7 +10,7 @@ import type { SocketWatch } from './socket-watch.ts';
 export interface ConnectorOptions {
   readonly policy: AddressPolicy;
   readonly viaService: boolean;
-  /** Milliseconds for the lookup, the connection and the TLS handshake together. */
+  /** Total milliseconds for the lookup, the connection and the TLS handshake. */
   readonly connectTimeoutMs: number;
   readonly secureContext: SecureContext | undefined;
   readonly lookup: Lookup;

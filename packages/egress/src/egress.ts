@@ -14,7 +14,7 @@ import { splitUpstreamUrl } from './upstream-url.ts';
 export interface EgressOptions {
   readonly policy: AddressPolicy;
   /**
-   * The limit for the lookup, the connection and TLS together. The default is 5,000 ms. The request's own timeout may be shorter.
+   * The total time limit for the lookup, the connection and TLS. The default is 5,000 ms. The request's own timeout may be shorter.
    */
   readonly connectTimeoutMs?: number;
   /** Trusted PEM certificates, in addition to the machine's. */

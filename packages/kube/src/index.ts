@@ -9,7 +9,7 @@ export {
   type RequestOptions,
 } from './kube-client.ts';
 export type { Lane, SharedConnectionConfig } from './kube-config.ts';
-export { objectKey, type KubeList, type KubeObject } from './kube-object.ts';
+export { nameOnly, objectKey, type KubeList, type KubeObject } from './kube-object.ts';
 export { microTime, type Leader, type Lease } from './lease.ts';
 export { LeaderElector, type LeaderCallbacks, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 export { listAll, type ListOptions, type Listed } from './list-all.ts';
@@ -17,6 +17,7 @@ export type { KubeLogger } from './logger.ts';
 export { Reflector, type ReflectorOptions } from './reflector.ts';
 export type { ReflectorHandler } from './reflector-store.ts';
 export { resourcePath, type ResourcePath } from './resource-path.ts';
+export { SelectedNamespaces } from './selected-namespaces.ts';
 export { asSourceError, toSourceError } from './source-error.ts';
 export type { RateLimit } from './token-bucket.ts';
 export { WorkQueue, type ReconcileResult, type WorkQueueOptions } from './work-queue.ts';

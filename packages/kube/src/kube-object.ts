@@ -16,6 +16,16 @@ export interface KubeObject {
   };
 }
 
+/** Keeps only the part of an object that identifies it. */
+export const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
+  metadata: {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  },
+});
+
 export interface KubeList<T> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
   /** Go sometimes writes an empty list as null. */

@@ -238,7 +238,7 @@ export class LeaderElector {
         this.#observe(written, callbacks);
         return written;
       }
-      // Another write came first: a user changed an annotation or deleted the lease, there is a new leader, or this process's
+      // Another write was first: a user changed an annotation or deleted the lease, there is a new leader, or this process's
       // earlier attempt succeeded, but its response was lost.
       const current = await this.#store.read(call);
       this.#observe(current, callbacks);

@@ -104,7 +104,7 @@ describe('Reflector', () => {
     expect(reflector.get('ns/a')?.metadata.resourceVersion).toBe('3');
   });
 
-  it('lets other work run while a handler takes long', async () => {
+  it('lets other work run while a handler takes a long time', async () => {
     const counts = new Set<number>();
     const countEachTurn = () => {
       counts.add(told.length);

@@ -21,7 +21,7 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
 };
 
-/** A scripted API server, for behaviour that is rare on a real one and cannot be triggered on demand. */
+/** A scripted API server, for behavior that is rare on a real one and cannot be triggered on demand. */
 export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
   connections = 0;

@@ -3,7 +3,7 @@ import { ClickHouseError } from '@clickhouse/client';
 /**
  * `retryable` means that the server may accept the same bytes later, because they are not the problem. `permanent` means that the
  * server has read the bytes and will never accept them, so the batch must be bisected and its bad row quarantined. Only codes that
- * blame the data are permanent. A missing table, a wrong password or an unknown code is retryable, because a mistake in the server
+ * blame the data are permanent. A missing table, a wrong password or an unknown code is retryable, because an error in the server
  * configuration must not quarantine good rows.
  */
 export type LogStoreErrorKind = 'retryable' | 'permanent';

@@ -44,7 +44,7 @@ test('concurrent writes to one file do not mix', async () => {
   expect(await filesIn(path.dirname(file))).toEqual(['a.json']);
 });
 
-// A process that is killed again and again while it writes must not fill the disk with drafts.
+// A process that is killed repeatedly while it writes must not fill the disk with drafts.
 test('the draft of a killed process is replaced, and is not followed if it is a link', async () => {
   await mkdir(path.dirname(file));
   const other = path.join(dir, 'other');

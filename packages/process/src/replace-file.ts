@@ -17,7 +17,7 @@ export interface ReplaceOptions {
 const FOLDER_MODE = 0o700;
 /**
  * A draft is a temporary file that replaces the file at the end. Its name contains this many characters of the file's name, so that
- * it has no more than 255 bytes, whatever the characters are.
+ * it has no more than 255 bytes, regardless of the characters.
  */
 const NAME_LENGTH_MAX = 50;
 

@@ -30,7 +30,7 @@ const VISIT_UNITS = 0.5;
 const INSTRUCTIONS_PER_UNIT = 32;
 
 const NEWLINE = 10;
-/** In place of the character before the first one, and after the last one. */
+/** Stands for the character before the first one and after the last one. */
 const NONE = -1;
 
 /** The working memory of a match. All matches share it, because a match is never interrupted. It grows to the largest program. */

@@ -7,7 +7,7 @@ const CHARACTERS_PER_UNIT = 16;
 export class BudgetExhausted extends Error {}
 
 /**
- * Bounds the CPU time that one request takes to find and make its response: conditions, the JSON of the body, expressions and templates. One
+ * Limits the CPU time for choosing and rendering the response to one request: conditions, the JSON of the body, expressions and templates. One
  * unit is about 10 ns. Work is charged before it is done, except by loops that charge as they run.
  */
 export class Budget {

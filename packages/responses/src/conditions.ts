@@ -37,7 +37,7 @@ export const compileConditions = ({ pathParams, headers, queryParams, cel }: Con
   ...pathParams.map((condition) => compileCondition({ ...condition, on: 'pathParams' })),
   ...headers.map((condition) => compileCondition({ ...condition, on: 'headers', name: condition.name.toLowerCase() })),
   ...queryParams.map((condition) => compileCondition({ ...condition, on: 'queryParams' })),
-  // The last one, because it takes the longest.
+  // Last, because it takes the longest.
   ...(cel === undefined ? [] : [new CelCondition(cel)]),
 ];
 
@@ -53,7 +53,7 @@ export const meetsConditions = (request: RequestExpressions, conditions: readonl
   conditions.every((condition) => unmetCondition(request, condition, request.budget) === undefined);
 
 /**
- * Returns the conditions that a request does not meet, in order. There are none exactly if `meetsConditions` returns true. An expression is
+ * Returns the conditions that a request does not meet, in order. The result is empty if and only if `meetsConditions` returns true. An expression is
  * evaluated only if the request meets all other conditions, as `meetsConditions` does.
  *
  * @param spare the budget for conditions that `meetsConditions` does not reach. Charging the request's would change the responses to it.
@@ -98,7 +98,7 @@ const valuesOf = (facts: RequestFacts, { on, name }: CompiledValueCondition): re
   }
 };
 
-/** If there are several values, one that is the same, or that matches, is enough. Only regular expressions charge the budget. */
+/** If there are several values, one value that is equal or matches is enough. Only regular expressions charge the budget. */
 const holds = (
   { type, value, expression }: CompiledValueCondition,
   values: readonly string[],

@@ -37,7 +37,7 @@ describe('log-normal delays', () => {
   test('have the median and the 99th percentile of the configuration', () => {
     expect(percentile(sorted, 0.5) / 120).toBeCloseTo(1, 1);
     expect(percentile(sorted, 0.99) / 900).toBeCloseTo(1, 1);
-    // In a log-normal distribution, both sides of the median are alike on a logarithmic scale.
+    // In a log-normal distribution, both sides of the median are symmetric on a logarithmic scale.
     expect(percentile(sorted, 0.01) / (120 ** 2 / 900)).toBeCloseTo(1, 1);
   });
 

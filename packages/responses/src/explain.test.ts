@@ -243,15 +243,15 @@ describe('the content', () => {
   });
 
   test.each<[Partial<MockConfig>, string]>([
-    [{ ...template, body: '{"a": ${nothing}}' }, 'body has a mistake in ${nothing} at line 1, column 9: '],
-    [{ ...template, headers: [JSON_TYPE, ['x-a', '${1 +}']], body: '1' }, 'header x-a has a mistake in ${1 +} at '],
+    [{ ...template, body: '{"a": ${nothing}}' }, 'body has an error in ${nothing} at line 1, column 9: '],
+    [{ ...template, headers: [JSON_TYPE, ['x-a', '${1 +}']], body: '1' }, 'header x-a has an error in ${1 +} at '],
     [{ ...template, body: '{"a": ${path.id}' }, 'body is not a JSON document: SyntaxError: '],
     [{ body: '{' }, 'body is not a JSON document: SyntaxError: '],
     [
       { ...template, body: `[${`"\${path.id == '${'a'.repeat(900)}'}",`.repeat(10)} 1]` },
-      'the expressions have more than 8192 characters together',
+      'the expressions have more than 8192 characters in total',
     ],
-  ])('of a mock with a mistake is the mistake: %#', (mock, reason) => {
+  ])('of a mock with an error is the error: %#', (mock, reason) => {
     expect(answered(mock)).toMatchObject({ kind: 'Invalid', reason: expect.stringContaining(reason) as string });
   });
 

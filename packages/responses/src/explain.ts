@@ -113,7 +113,7 @@ export interface OtherEndpoint extends ExplainedEndpoint {
   readonly reason: 'Method' | 'Precedence' | 'Path';
 }
 
-/** How the content of a response is made. */
+/** How the content of a response is generated. */
 export interface ExplainedAnswer {
   readonly isTemplate: boolean;
   /** The delay for this request's id. Absent if there is none. */
@@ -226,7 +226,7 @@ const planOptions = ({ candidate, pattern }: Entry, request: ExplainedRequest): 
   return { requestId: request.id, parameters: [...parameters.keys()], expressions };
 };
 
-/** Returns what a mock of an endpoint would respond with to a request that the endpoint gets, whatever the conditions are. */
+/** Returns what a mock of an endpoint would respond with to a request that the endpoint gets, regardless of the conditions. */
 export const contentOf = (
   candidate: Candidate,
   request: ExplainedRequest,

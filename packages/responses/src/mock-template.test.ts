@@ -12,7 +12,7 @@ type Parts = Parameters<typeof expressionsFor>[0] & { readonly json?: string };
 
 type Mock = Partial<Parameters<typeof parseMockTemplate>[0]>;
 
-/** Returns a function that renders a mock. It returns a text if there is a mistake or an error. */
+/** Returns a function that renders a mock. It returns a text if there is an error of either kind. */
 const renderer = (mock: Mock): ((expressions: RequestExpressions) => RenderedMock | string) => {
   const parsed = parseMockTemplate({ headers: [], body: '', ...mock });
   const problems = parsed.ok ? mockTemplateMistakes(parsed.template, ['id']) : parsed.problems;
@@ -107,19 +107,19 @@ describe('in a header', () => {
   });
 });
 
-describe('a mistake', () => {
+describe('an error', () => {
   test.each<[HeaderPair[], string, string]>([
-    [[], '{"a": ${nothing}}', 'body has a mistake in ${nothing} at line 1, column 9: '],
-    [[], '{\n"a": ${1 +}}', 'body has a mistake in ${1 +} at line 2, column 10: '],
+    [[], '{"a": ${nothing}}', 'body has an error in ${nothing} at line 1, column 9: '],
+    [[], '{\n"a": ${1 +}}', 'body has an error in ${1 +} at line 2, column 10: '],
     [
       [],
       '"${fake()}"',
-      "body has a mistake in ${fake()} at line 1, column 4: fake() needs one name in quotes, such as 'person.fullName'",
+      "body has an error in ${fake()} at line 1, column 4: fake() needs one name in quotes, such as 'person.fullName'",
     ],
     [[], '"${fake(requestId)}"', 'fake() needs one name in quotes'],
     [[], '"${fake("person.age")}"', 'fake() has no data named person.age: use person.bio, person.firstName,'],
     [[], '"${fake("helpers.fake")}"', 'fake() has no data named helpers.fake: use for example person.fullName'],
-    [[], '${path.other}', 'body has a mistake in ${path.other} at line 1, column '],
+    [[], '${path.other}', 'body has an error in ${path.other} at line 1, column '],
     [[['a', '${']], '', '0 has ${ at line 1, column 1 without a closing brace'],
     [[['Content-Type', '${path.id}']], '', '0 must not have expressions, because it decides how values are encoded'],
   ])('in the headers %j or the body %s is explained', (headers, body, message) => {

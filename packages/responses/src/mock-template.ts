@@ -10,7 +10,7 @@ export interface MockTemplate {
   readonly body: Template;
 }
 
-/** The field of a mock that has a mistake, and what to change, as a phrase that begins in lower case and has no full stop. */
+/** The field of a mock that has an error, and what to change, as a phrase that begins in lower case and has no full stop. */
 export interface MockTemplateProblem {
   /** The index of a header, or `body`. */
   readonly field: number | 'body';
@@ -50,7 +50,7 @@ export const parseMockTemplate = ({
   return problems.length > 0 ? { ok: false, problems } : { ok: true, template: { headers: values, body: template } };
 };
 
-/** Returns the mistakes in the expressions of a mock of an endpoint whose slug has these parameters. */
+/** Returns the errors in the expressions of a mock of an endpoint whose slug has these parameters. */
 export const mockTemplateMistakes = (
   { headers, body }: MockTemplate,
   parameters: readonly string[],

@@ -32,7 +32,7 @@ export type PlannedAnswer = { readonly isTemplate: boolean } & (
 );
 
 /**
- * `TemplateFailed`: the gateway responds with the error `template_failed`, without a delay. `Invalid`: the mock has a mistake, so the
+ * `TemplateFailed`: the gateway responds with the error `template_failed`, without a delay. `Invalid`: the mock has an error, so the
  * operator does not accept the endpoint.
  */
 interface Failure {
@@ -74,7 +74,7 @@ const rendered = (
 ): RenderedMock | Failure => {
   const max = LIMITS.expressionsLengthMax;
   if (expressionsLength(mock) > max)
-    return { kind: 'Invalid', reason: `the expressions have more than ${max} characters together` };
+    return { kind: 'Invalid', reason: `the expressions have more than ${max} characters in total` };
   const parsed = parseMockTemplate(mock);
   const problems = parsed.ok ? mockTemplateMistakes(parsed.template, parameters) : parsed.problems;
   if (!parsed.ok || problems.length > 0) {

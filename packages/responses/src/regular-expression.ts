@@ -65,7 +65,7 @@ const sizeOf = (source: string): number => {
   return [...groups, group].reduce((total, { sum, last }) => total + sum + last, 0);
 };
 
-/** Returns whether the library would look up the other case of thousands of characters, which takes long. */
+/** Returns whether the library would look up the other case of thousands of characters, which takes a long time. */
 const hasWideRange = (source: string): boolean =>
   /\(\?[a-zA-Z]*i/.test(source) &&
   [...source.matchAll(TOKEN)].some(

@@ -147,7 +147,7 @@ test('an error is short, also with a long value of the request', () => {
   expect(valueOf('request.json[request.json.a]', { body })).toBe(`error: there is no field ${'x'.repeat(282)}…`);
 });
 
-describe('a mistake', () => {
+describe('an error', () => {
   const FIELDS =
     'request.method, request.path, request.headers, request.headersAll, request.query, request.queryAll, request.body, request.json or request.form';
 
@@ -196,6 +196,6 @@ test.each([
   ['request.jsn', 7, 'is not valid at line 1, column 8 of "request.jsn": no'],
   ['a &&\n  b', 7, 'is not valid at line 2, column 3 of "a &&\\n  b": no'],
   [`${'a'.repeat(200)}b`, 200, `is not valid at line 1, column 201 of "…${'a'.repeat(60)}b": no`],
-])('the mistake in %s is described', (source, offset, text) => {
+])('the error in %s is described', (source, offset, text) => {
   expect(describeMistake(source, { offset, message: 'no' })).toBe(text);
 });

@@ -44,7 +44,7 @@ export interface ExpressionInput {
   readonly endpoint: string;
 }
 
-/** A mistake in an expression. */
+/** An error in an expression. */
 export interface Mistake {
   /** The index of a character. */
   readonly offset: number;
@@ -96,7 +96,7 @@ export class RequestExpressions implements Run {
     return this.#random;
   }
 
-  /** Calls an action that evaluates several expressions, which is faster in this way. */
+  /** Calls an action that evaluates several expressions, which is faster than evaluating them separately. */
   together<T>(action: () => T): T {
     return withRun(this, action);
   }
@@ -106,7 +106,7 @@ export class RequestExpressions implements Run {
     return evaluate(expression, this);
   }
 
-  /** Returns the value of a variable, or why it is absent. Each variable is made when an expression needs it. */
+  /** Returns the value of a variable, or why it is absent. Each variable is computed when an expression needs it. */
   variable(name: string): CelValue | ExpressionError {
     let value = this.#values.get(name);
     if (value === undefined) {
@@ -169,7 +169,7 @@ const firstOf = (values: ReadonlyMap<string, readonly string[]>): CelValue =>
   celMap(new Map([...values].map(([name, [first = '']]) => [name, first])));
 
 const AMPERSAND = 0x26;
-// What decoding a form charges: for a value, for a byte that is not ASCII, and for another byte.
+// What decoding a form charges: for a value, for a byte that is not ASCII, and for any other byte.
 const [FIELD_UNITS, HIGH_BYTE_UNITS, BYTE_UNITS] = [50, 15, 1];
 
 const formUnits = (body: Uint8Array): number => {

@@ -6,17 +6,17 @@ export interface Slot {
   readonly source: string;
   /** The index of `source` in the template. */
   readonly index: number;
-  /** Whether an odd number of double quotes comes before, not counting escaped ones: in JSON, the slot is inside a string. */
+  /** Whether an odd number of double quotes precedes the slot, not counting escaped ones. In JSON, the slot is then inside a string. */
   readonly isInString: boolean;
 }
 
 /** A template: fixed text, and the expressions between it. */
 export interface TemplateText {
-  /** One more than there are slots. */
+  /** Always has one element more than `slots`. */
   readonly texts: readonly string[];
   readonly slots: readonly Slot[];
   /**
-   * The template with a value of the same length in the place of each slot. If this is JSON, the template makes JSON of all values. A slot
+   * The template with a value of the same length in the place of each slot. If this is JSON, the template renders JSON for all values. A slot
    * after a part of a number or of an escape, or in the place of a key, makes it invalid.
    */
   readonly skeleton: string;
@@ -90,7 +90,7 @@ const closingBrace = (source: string, start: number): number | undefined => {
   return undefined;
 };
 
-/** Line breaks stay: in a JSON string, they are a mistake. */
+/** Line breaks stay: in a JSON string, they are an error. */
 const maskOf = (slot: string, isInString: boolean): string =>
   isInString ? slot.replaceAll(/[^\n]/g, 'x') : `[]${slot.slice(2).replaceAll(/[^\n]/g, ' ')}`;
 

@@ -6,7 +6,7 @@ import type { RequestExpressions } from './request-expressions.ts';
 import { parseTemplateText, positionIn, type Slot } from './template-text.ts';
 
 /**
- * What a template makes. `json` is a document: the values of expressions are encoded, so that it is always valid. `header` is the value of
+ * What a template renders. `json` is a document: the values of expressions are encoded, so that it is always valid. `header` is the value of
  * a header, and `text` any other text in UTF-8.
  */
 export type TemplateKind = 'json' | 'text' | 'header';
@@ -19,7 +19,7 @@ interface ExpressionSlot extends Slot {
 export interface Template {
   readonly kind: TemplateKind;
   readonly source: string;
-  /** One more than there are slots. */
+  /** Always has one element more than `slots`. */
   readonly texts: readonly string[];
   readonly slots: readonly ExpressionSlot[];
   /** See `TemplateText`. */
@@ -39,13 +39,13 @@ export const parseTemplate = (source: string, kind: TemplateKind): ParsedTemplat
   return { ok: true, template: { ...parsed.template, kind, source, slots } };
 };
 
-/** Returns the first mistake in the expressions of a template for a slug with these parameters, and what to change. See `ParsedTemplate`. */
+/** Returns the first error in the expressions of a template for a slug with these parameters, and what to change. See `ParsedTemplate`. */
 export const templateMistake = ({ source, slots }: Template, parameters: readonly string[]): string | undefined => {
   for (const slot of slots) {
     const parsed = slot.expression.compile(parameters);
     if (parsed.ok) continue;
     const place = positionIn(source, slot.index + parsed.offset);
-    return `has a mistake in ${quoted(slot)} at ${place}: ${parsed.message}`;
+    return `has an error in ${quoted(slot)} at ${place}: ${parsed.message}`;
   }
   return undefined;
 };
@@ -55,7 +55,7 @@ const QUOTED_LENGTH_MAX = 100;
 const quoted = ({ source }: Slot): string =>
   source.length > QUOTED_LENGTH_MAX ? `\${${source.slice(0, QUOTED_LENGTH_MAX)}…}` : `\${${source}}`;
 
-/** Returns the text that a template makes for a request, or why there is none. */
+/** Returns the text of a template rendered for a request, or why it cannot be rendered. */
 export const renderTemplate = (
   { kind, source, texts, slots }: Template,
   expressions: RequestExpressions,

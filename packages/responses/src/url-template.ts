@@ -5,7 +5,7 @@ import { parseTemplateText } from './template-text.ts';
 
 /** The parts of a URL: fixed text, and the names of path parameters between them. */
 export interface UrlTemplate {
-  /** One more than there are names. */
+  /** Always has one element more than `names`. */
   readonly texts: readonly string[];
   readonly names: readonly string[];
 }

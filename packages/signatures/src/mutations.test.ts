@@ -44,7 +44,7 @@ const partsOf = (example: Example): readonly Part[] => {
   ];
 };
 
-// Each flipped bit makes another request, which the sender did not sign. The headers contain the timestamp and the id.
+// Each flipped bit results in another request, which the sender did not sign. The headers contain the timestamp and the id.
 test.each(SIGNED)(`${MUTATIONS} one-bit mutations of the request of %s are refused`, (_, example) => {
   const parts = partsOf(example);
   for (const { bytes, replace } of parts) expect(replace(bytes)).toEqual(verdictOf(example));

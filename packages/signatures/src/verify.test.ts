@@ -51,7 +51,7 @@ describe.each(NAMED)('the published example of %s', (_, example) => {
     const needed = example.headers.filter(([name]) => !/delivery|event-id/i.test(name));
     for (const header of needed) {
       expect(verdictOf({ ...example, headers: example.headers.filter((other) => other !== header) })).toBe('missing');
-      // Also if the same value is repeated.
+      // Even if the same value is repeated.
       expect(verdictOf({ ...example, headers: [...example.headers, header] })).toBe('repeated');
       expect(verdictOf(withHeader(example, header[0].toLowerCase(), ''))).toBe('malformed');
     }

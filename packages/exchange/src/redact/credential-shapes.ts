@@ -22,7 +22,7 @@ const isCardNumber = (text: string): boolean => {
 };
 
 /**
- * Credentials that are recognised by their form, wherever they are. They are always hidden, so no rule needs to name them, and no
+ * Credentials that are recognized by their format, wherever they are. They are always hidden, so no rule needs to name them, and no
  * rule can show them.
  */
 const SHAPES: readonly Shape[] = [
@@ -86,7 +86,7 @@ const redactCommand = (command: string): string =>
     value.includes(':') || option.includes(BEARER_OPTION) ? `${option}${REDACTED}` : match,
   );
 
-/** Removes credentials that are recognised by their form. Calls `onFound` for each of them. */
+/** Removes credentials that are recognized by their format. Calls `onFound` for each of them. */
 export const redactShapes = (text: string, onFound: (name: string, match: string) => void): string => {
   let result = text;
   for (const { name, pattern, keep } of SHAPES) {

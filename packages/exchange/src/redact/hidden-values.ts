@@ -56,8 +56,8 @@ class BytesBuilder {
 }
 
 /**
- * Replaces plus signs with spaces. A plus sign means a space in forms and a plus sign elsewhere, and the search treats the two
- * meanings alike.
+ * Replaces plus signs with spaces. A plus sign means a space in forms and a plus sign elsewhere, and the search treats both meanings in the
+ * same way.
  */
 const toSearch = (chars: string): string => chars.replaceAll('+', ' ');
 
@@ -191,7 +191,7 @@ const encodedForms = (needle: string): string[] => {
  */
 export class HiddenValues {
   readonly #needles = new Set<string>();
-  /** Values that were already added, by encoding. A body may repeat a value very often. */
+  /** Values that were already added, by encoding. A body may repeat a value many times. */
   readonly #known = { utf8: new Set<string>(), latin1: new Set<string>() };
   #chars = 0;
   /** The search for all values so far. It is built when it is needed. */

@@ -38,7 +38,7 @@ interface Part {
   readonly bodyEncoding: BodyEncoding;
 }
 
-/** The control characters below U+0020 that occur in text: whitespace, and the start of terminal colour codes. */
+/** The control characters below U+0020 that occur in text: whitespace, and the start of terminal color codes. */
 const TEXT_CONTROLS = '\t\n\v\f\r\u001B';
 
 const hasBinaryCharacters = (text: string): boolean => {
@@ -156,7 +156,7 @@ const sweepNames = ({ fields, values }: Redactor): readonly HiddenField[] => {
 
 /**
  * Returns the entry without the values that the rules hide, wherever they appear and in common encodings (see `HiddenValues`), and
- * without credentials that are recognised by their form. The rest keeps its bytes. `clientAddress` stays in the entry. This
+ * without credentials that are recognized by their format. The rest keeps its bytes. `clientAddress` stays in the entry. This
  * function is pure. It takes tens of milliseconds for large bodies.
  */
 export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {

@@ -1,5 +1,5 @@
 /**
- * What a Share hides in addition to `ALWAYS_HIDDEN`, callers' addresses, and credentials that are recognised by their form. Names
+ * What a Share hides in addition to `ALWAYS_HIDDEN`, callers' addresses, and credentials that are recognized by their format. Names
  * are case-insensitive, and `*` matches any characters. `headers` applies to request and response headers, including trailers.
  * `query` applies to query string parameters, form and multipart fields, and `name=value` and `name: value` in text. `jsonPaths`
  * contains paths such as `$.card.number`, `$.items[*].id`, `$["odd key"]`, `$..secret` (at any depth) and `$` (the whole

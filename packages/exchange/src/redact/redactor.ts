@@ -5,7 +5,7 @@ import { parseJsonTree, type JsonNode } from './json-tree.ts';
 import { redactText } from './redact-text.ts';
 import { ADDRESS_HEADERS, formatJsonPath, type FieldMatcher, type JsonCursor } from './redaction-rules.ts';
 
-/** A field whose value was removed. The kind `shape` is a credential that was recognised by its form. */
+/** A field whose value was removed. The kind `shape` is a credential that was recognized by its format. */
 export interface HiddenField {
   readonly kind: 'header' | 'field' | 'json' | 'shape';
   /** For example `authorization`, `token`, `$.card.number` or `JWT`. */
@@ -150,7 +150,7 @@ export class Redactor {
     return /^[\s\uFEFF]*[[{"]/.test(text) ? this.json(text, false, nesting + 1) : undefined;
   }
 
-  /** Redacts only credentials that are recognised by their form. */
+  /** Redacts only credentials that are recognized by their format. */
   shapes(text: string, encoding: TextEncoding = 'latin1'): string {
     return redactShapes(text, (name, match) => void this.hide('shape', name, match, encoding));
   }

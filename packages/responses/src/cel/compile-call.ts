@@ -76,7 +76,7 @@ const stepsOf = ({ args }: Operation): Step[] => args.map(({ step }) => step);
 
 const isDyn = (type: CelType): boolean => type === DYN;
 
-/** Throws an `ExpressionProblem` if an operand is never a value of type bool, whatever the request is. */
+/** Throws an `ExpressionProblem` if an operand is never a value of type bool, regardless of the request. */
 const demandBool = (operand: Compiled | undefined, expr: Expr, scope: Scope): void => {
   const type = operand?.type ?? DYN;
   if (!areSame(type, BOOL)) throw problemAt(scope, expr, `a condition has the type bool, not ${type.name}`);
@@ -85,7 +85,7 @@ const demandBool = (operand: Compiled | undefined, expr: Expr, scope: Scope): vo
 const notBool = (value: CelValue): ExpressionError =>
   new ExpressionError(`a value of type ${celType(value).name} is not a condition`);
 
-/** If one side has the value `decisive`, the result is this value, also if the other side is an error. */
+/** If one side has the value `decisive`, the result is this value, even if the other side is an error. */
 const compileLogic = (operation: Operation, scope: Scope, decisive: boolean): Compiled => {
   for (const operand of operation.args) demandBool(operand, operation.expr, scope);
   const [left, right] = stepsOf(operation);
@@ -194,7 +194,7 @@ const comparison =
     return equals(one, other, frame.run.budget) === isEqual;
   };
 
-/** Returns the type of a function's result. Throws an `ExpressionProblem` if no overload fits. */
+/** Returns the type of a function's result. Throws an `ExpressionProblem` if no overload matches. */
 const resultTypeOf = ({ expr, name, target, args }: Operation, scope: Scope): CelType => {
   const overloads = overloadsOf(name);
   if (overloads.length === 0) throw problemAt(scope, expr, `there is no function ${displayName(name)}`);
@@ -224,7 +224,7 @@ const NUMBERS: readonly string[] = ['int', 'uint', 'double'];
 const areComparable = (one: CelType, other: CelType): boolean =>
   areSame(one, other) || (NUMBERS.includes(one.name) && NUMBERS.includes(other.name));
 
-/** The pattern must be a literal, because to compile one takes long. */
+/** The pattern must be a literal, because compiling one takes a long time. */
 const compileMatches = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scope): Compiled => {
   const [text, pattern, ...others] = target === undefined ? args : [target, ...args];
   const source = literalText(pattern);
@@ -247,7 +247,7 @@ const compileMatches = (expr: Expr, { target, args }: Part<'callExpr'>, scope: S
 const compilePattern = (source: string, literal: Expr, scope: Scope): RegularExpression => {
   const { counts } = scope;
   const parsed = parseRegularExpression(source);
-  // As in CEL, a part of the text is enough.
+  // As in CEL, the expression can match any part of the text.
   const anywhere = parsed.ok ? parseRegularExpression(`(?s:.*?)(?:${source})(?s:.*)`) : parsed;
   if (!anywhere.ok) throw problemAt(scope, literal, `the regular expression ${anywhere.message}`);
   counts.patternSize += anywhere.expression.size;
@@ -255,15 +255,15 @@ const compilePattern = (source: string, literal: Expr, scope: Scope): RegularExp
     throw problemAt(
       scope,
       literal,
-      'the regular expressions are too large together: use shorter ones, or smaller counts',
+      'the regular expressions are too large in total: use shorter ones, or smaller counts',
     );
   return anywhere.expression;
 };
 
-/** To seed the generator takes 40 µs, and most functions take 10 µs. */
+/** Seeding the generator takes 40 µs, and most functions take 10 µs. */
 const FAKE_UNITS = 6_000;
 
-/** The name must be a literal, so that a mistake shows before a request. */
+/** The name must be a literal, so that a wrong name is reported before the first request. */
 const compileFake = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scope): Compiled => {
   const name = literalText(args[0]);
   if (target !== undefined || name === undefined || args.length > 1)

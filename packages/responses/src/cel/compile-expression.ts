@@ -21,7 +21,7 @@ export interface ExpressionOptions {
   readonly macrosMax?: number;
 }
 
-/** Checks an expression, and prepares it. Throws an `ExpressionProblem` if it has a mistake. */
+/** Checks an expression, and prepares it. Throws an `ExpressionProblem` if it has an error. */
 export const compileExpression = (source: string, { variables, macrosMax = 1 }: ExpressionOptions): Expression => {
   const max = LIMITS.expressionLengthMax;
   if (source.length > max) throw new ExpressionProblem(max, `an expression has no more than ${max} characters`);

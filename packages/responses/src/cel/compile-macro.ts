@@ -63,7 +63,7 @@ const itemTypeOf = (type: CelType, expr: Expr, scope: Scope): CelType => {
 };
 
 /**
- * Compiles the addition of an item to the list that a macro makes. The library would make a list of two lists for each item, which takes
+ * Compiles the addition of an item to the list that a macro builds. The library would build a list of two lists for each item, which takes
  * quadratic time to read. Returns undefined for other calls.
  */
 export const compileAppend = ({ function: name, args }: Part<'callExpr'>, scope: Scope): Compiled | undefined => {

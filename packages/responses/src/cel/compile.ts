@@ -40,7 +40,7 @@ const TYPES: ReadonlyMap<string, CelType> = new Map(
   ].map((type) => [type.name, type]),
 );
 
-/** Checks a part of an expression, and prepares it. Throws an `ExpressionProblem` if it has a mistake. */
+/** Checks a part of an expression, and prepares it. Throws an `ExpressionProblem` if it has an error. */
 export const compile = (expr: Expr | undefined, scope: Scope): Compiled => {
   if (expr === undefined) throw problemAt(scope, { id: 0n }, 'the expression is incomplete');
   scope.counts.steps += 1;

@@ -8,8 +8,8 @@ import { ExpressionError, ExpressionProblem } from './expression-error.ts';
 import { RandomSequence } from './random-sequence.ts';
 
 const MESSAGES = 'messages of protobuf are not offered';
-const UNKNOWN = 'unknown variables and functions are mistakes, not errors for a request';
-const TYPES = 'types that are known to be wrong are mistakes, not errors for a request';
+const UNKNOWN = 'unknown variables and functions are compile errors, not errors for a request';
+const TYPES = 'types that are known to be wrong are compile errors, not errors for a request';
 
 /** Sections of the suite that test what is not offered, and why. */
 const EXCLUDED_SECTIONS: Readonly<Record<string, string>> = {
@@ -92,7 +92,7 @@ const celOf = ({ kind }: Value): CelValue => {
   }
 };
 
-/** Returns the integers in the fields of a message of protobuf. */
+/** Returns the integers in the fields of a protobuf message. */
 const integersIn = (bytes: Uint8Array): bigint[] => {
   const values: bigint[] = [];
   for (let at = 0; at < bytes.length;) {

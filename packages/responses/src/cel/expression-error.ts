@@ -1,7 +1,7 @@
 /** Messages can contain values of the request. */
 const MESSAGE_LENGTH_MAX = 300;
 
-/** Why an expression has no value for a request. */
+/** Why the evaluation of an expression failed for a request. */
 export class ExpressionError {
   /** What is wrong, as a phrase that begins in lower case and has no full stop. */
   readonly message: string;
@@ -17,7 +17,7 @@ export const OUT_OF_BUDGET = new ExpressionError(
 
 /** Thrown if an expression cannot be compiled. The message says what is wrong and what to change, as a phrase without a full stop. */
 export class ExpressionProblem extends Error {
-  /** The index of the character at which the problem is. */
+  /** The index of the character where the problem is. */
   readonly offset: number;
 
   constructor(offset: number, message: string) {

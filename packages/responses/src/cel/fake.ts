@@ -3,7 +3,7 @@ import type { Faker } from '@faker-js/faker';
 
 /**
  * The functions of `@faker-js/faker` that `fake` can call. They need no arguments, return short text, a number or a boolean, and
- * depend only on the seed. Those for dates depend on the clock.
+ * depend only on the seed. Functions that return points in time are missing, because they depend on the clock.
  */
 const FUNCTIONS = {
   airline: 'aircraftType flightNumber recordLocator seat',
@@ -65,7 +65,7 @@ const loadFaker = (): Faker => {
   return faker;
 };
 
-/** Returns made-up English data, which is the same for the same seed. */
+/** Returns fake English data, which is always the same for the same seed. */
 export const fakeValue = (name: string, seed: number): string | number | boolean => {
   if (!isFakeName(name)) throw new Error(`fake() has no data named ${name}`);
   const library = loadFaker();

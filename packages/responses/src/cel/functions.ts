@@ -27,11 +27,11 @@ export interface Call {
 
 /** The library finds the types of the arguments and tries the overloads. */
 const CALL_UNITS = 200;
-/** The library makes two errors. */
+/** The library creates two errors. */
 const ERROR_UNITS = 1_000;
 /** A time is read or written. */
 const CONVERSION_UNITS = 300;
-/** An `Intl` object is made. */
+/** Creates an `Intl` object. */
 const INTL_UNITS = 10_000;
 
 type Charge = (call: Call, budget: Budget) => void;
@@ -61,7 +61,7 @@ const chargeFormat: Charge = ({ target, values }, budget) => {
   for (const value of values) chargeContent(value, budget);
 };
 
-/** The functions that take longer than to read their texts once. Functions of our own charge for lists and maps. */
+/** The functions that take longer than reading their texts once. Functions of our own charge for lists and maps. */
 const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
   ...['lowerAscii', 'upperAscii', 'strings.quote'].map((name) => [name, perCharacter(4)] as const),
   ...['bytes', 'trim'].map((name) => [name, perCharacter(2)] as const),
@@ -79,7 +79,7 @@ const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
 const lengthOf = (value: CelValue | undefined): number =>
   typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
 
-/** Returns a function that charges for a call and makes it. Throws `BudgetExhausted`. */
+/** Returns a function that charges for a call before it makes the call. Throws `BudgetExhausted`. */
 export const callerOf = (name: string): ((call: Call, run: Run) => CelValue | ExpressionError) => {
   const group = funcs.find(name);
   const charge = CHARGES.get(name) ?? chargeTexts;

@@ -13,7 +13,7 @@ export interface Frame {
   readonly run: Run;
   /** The variables of macros, by slot. */
   readonly locals: Result[];
-  /** The items of the lists that macros make, by slot. */
+  /** The items of the lists that macros build, by slot. */
   readonly lists: CelValue[][];
 }
 
@@ -36,7 +36,7 @@ interface Local {
 
 /** What a part of an expression can refer to. */
 export interface Scope {
-  /** Checks and compiles a part of the expression. Throws an `ExpressionProblem` if it has a mistake. */
+  /** Checks and compiles a part of the expression. Throws an `ExpressionProblem` if it has an error. */
   readonly compile: (expr: Expr | undefined, scope: Scope) => Compiled;
   /** The types of the variables, by name. Names can contain dots. */
   readonly variables: ReadonlyMap<string, CelType>;

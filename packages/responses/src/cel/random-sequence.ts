@@ -1,4 +1,4 @@
-/** A sequence of numbers that the seed determines. It has no cryptographic strength. */
+/** A sequence of numbers that the seed determines. It is not cryptographically secure. */
 export class RandomSequence {
   #state: number;
 
@@ -18,7 +18,7 @@ export class RandomSequence {
     return (mixed ^ (mixed >>> 15)) >>> 0;
   }
 
-  /** Returns an integer of 64 bits without a sign. */
+  /** Returns a 64-bit integer without a sign. */
   next64(): bigint {
     return (BigInt(this.next()) << 32n) | BigInt(this.next());
   }

@@ -108,7 +108,7 @@ describe('a JSON document', () => {
     );
   });
 
-  test('echoes strings and integers of 64 bits exactly', () => {
+  test('echoes strings and 64-bit integers exactly', () => {
     const text = fc.string({ unit: 'binary' });
     const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n });
     fc.assert(

@@ -16,7 +16,7 @@ const MEMBER_UNITS = 50;
 const ESCAPED_UNITS = 20;
 const ESCAPED_CHARACTERS_PER_UNIT = 2;
 
-/** The digits of the largest integer of 64 bits, and a sign. */
+/** The digits of the largest 64-bit integer, and a sign. */
 const INTEGER_LENGTH_MAX = 20;
 
 const NOT_JSON = new ExpressionError('the body is not a JSON document');
@@ -24,7 +24,7 @@ const TOO_MANY = new ExpressionError(`the body has more than ${LIMITS.expression
 const TOO_DEEP = new ExpressionError(`the body has more than ${LIMITS.expressionJsonNestingMax} levels of JSON`);
 
 /**
- * Returns the value of a JSON document (RFC 8259), or why it has none. `JSON.parse` would round integers of 64 bits, sort keys that
+ * Returns the value of a JSON document (RFC 8259), or why it has none. `JSON.parse` would round 64-bit integers, sort keys that
  * are numbers, and not end early. Of members with the same name, the last one counts. Throws `BudgetExhausted`.
  */
 export const readJson = (text: string, budget: Budget): CelValue | ExpressionError => {
@@ -65,7 +65,7 @@ class JsonReader {
     return value;
   }
 
-  /** Returns the match of a sticky expression at the current position, and goes to its end. */
+  /** Returns the match of a sticky expression at the current position, and moves to its end. */
   #skip(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#text);
@@ -73,7 +73,7 @@ class JsonReader {
     return match;
   }
 
-  /** Goes past the character if it comes next, after whitespace. */
+  /** Moves past the character if it is next, after whitespace. */
   #take(character: string): boolean {
     this.#skip(SPACE);
     if (this.#text[this.#at] !== character) return false;

@@ -22,7 +22,7 @@ export const currentRun = (): Run => {
 /** The library's functions work only while the library evaluates an expression. This one calls `enteredAction`. */
 const enter = plan(celEnv(), parse('result'));
 let enteredAction: () => void = () => undefined;
-/** There is only one object for all calls, because an object with a getter is slow to make and to collect. */
+/** There is only one object for all calls, because an object with a getter is slow to create and to collect. */
 const VARIABLES = {
   get result(): null {
     enteredAction();
@@ -38,7 +38,7 @@ export const withRun = <T>(run: Run, action: () => T): T => {
   const { stackTraceLimit } = Error;
   current = run;
   enteredAction = () => results.push(action());
-  // An expression can cause thousands of errors. To find the stack of one takes 20 µs.
+  // An expression can cause thousands of errors. Capturing the stack trace of one takes 20 µs.
   Error.stackTraceLimit = 0;
   try {
     const outcome = enter(VARIABLES);

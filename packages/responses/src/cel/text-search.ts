@@ -6,7 +6,7 @@ const BATCH = 4_096;
 const CALL_CHARACTERS = 64;
 
 /**
- * Finds a text in other texts, in time that grows with the sum of their lengths (Knuth, Morris and Pratt). V8's methods take time
+ * Finds a text in another text, in linear time (Knuth, Morris and Pratt). V8's methods take time
  * that grows with the product: 28 s to find 200,000 characters in 500,000.
  */
 export class TextSearch {

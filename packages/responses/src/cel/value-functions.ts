@@ -31,7 +31,7 @@ type Key = Parameters<CelMap['get']>[0];
 export const isKey = (value: CelValue): value is Key =>
   ['string', 'bigint', 'boolean', 'number'].includes(typeof value) || isCelUint(value);
 
-/** Returns the value of a key. To find a number, the library looks at all keys. */
+/** Returns the value of a key. To find a number, the library compares all keys. */
 export const valueAt = (map: CelMap, key: Key, budget: Budget): CelValue | undefined => {
   if (typeof key === 'string') budget.chargeText(key.length);
   else budget.charge(map.size * KEY_UNITS);
@@ -40,7 +40,7 @@ export const valueAt = (map: CelMap, key: Key, budget: Budget): CelValue | undef
 
 const libraryEquality = celEnv().funcs.find('_==_');
 
-/** Compares two values as CEL does: numbers by value, lists and maps with all that they contain. */
+/** Compares two values as CEL does: numbers by value, lists and maps with all their contents. */
 export const equals = (left: CelValue, right: CelValue, budget: Budget): boolean => {
   budget.charge(COMPARISON_UNITS);
   if (typeof left === 'string') {
@@ -73,7 +73,7 @@ const mapsAreEqual = (left: CelMap, right: CelMap, budget: Budget): boolean => {
   return true;
 };
 
-/** Charges for reading a value with all that it contains. */
+/** Charges for reading a value and all its contents. */
 export const chargeContent = (value: CelValue, budget: Budget): void => {
   budget.charge(CONTENT_UNITS);
   if (typeof value === 'string' || value instanceof Uint8Array) budget.charge(value.length * CHARACTER_UNITS);

@@ -5,7 +5,7 @@ import { ExpressionError, OUT_OF_BUDGET } from './expression-error.ts';
 import { convert } from './functions.ts';
 
 /**
- * Returns a value as JSON. Strings and integers of 64 bits are exact. Other numbers are the shortest text that is read as the same
+ * Returns a value as JSON. Strings and 64-bit integers are exact. Other numbers are the shortest text that is read as the same
  * double. Timestamps and durations are strings as in protobuf, and bytes are base64.
  */
 export const celToJson = (value: CelValue, budget = new Budget()): string | ExpressionError => {

@@ -1,0 +1,51 @@
+import { GROUP_VERSION } from '@standin/contract';
+import pino from 'pino';
+import { describe, expect, it } from 'vitest';
+import { AccessReviews } from './access-reviews.ts';
+import { clusterResources } from './cluster-resources.ts';
+import type { ClusterUser } from './cluster-user.ts';
+import { LiveChanges } from './live-changes.ts';
+
+const called = (): Promise<never> => Promise.reject(new Error('the API server was called'));
+
+const openResources = () => {
+  const client = { get: called, create: called, replace: called, remove: called };
+  const reviews = new AccessReviews();
+  return clusterResources({
+    user: { id: 'ada', client } as unknown as ClusterUser,
+    reviews,
+    index: { serves: (namespace) => namespace !== 'left', namespaces: () => [], projects: () => [] },
+    changes: new LiveChanges(reviews, pino({ level: 'silent' })),
+  });
+};
+
+const projectIn = (namespace: string) => ({
+  ...{ apiVersion: GROUP_VERSION, kind: 'Project' as const, metadata: { namespace, name: 'shop' } },
+  spec: { displayName: 'Shop', accountRef: { name: 'team' } },
+});
+
+describe('in a namespace that is not served', () => {
+  const ref = { kind: 'Project', namespace: 'left', name: 'shop' } as const;
+
+  it('there are no objects', async () => {
+    const resources = openResources();
+    expect(await resources.get(ref)).toBeUndefined();
+    expect(await resources.list('Project', 'left')).toEqual([]);
+  });
+
+  it('nothing is written', async () => {
+    const resources = openResources();
+    const problems = [
+      { path: 'metadata.namespace', message: expect.stringContaining('namespace left is not served') as string },
+    ];
+    expect(await resources.apply(projectIn('left'), 'absent')).toEqual({ ok: false, problems });
+    expect(await resources.check(projectIn('left'), 'absent')).toEqual(problems);
+    await expect(resources.delete(ref)).rejects.toMatchObject({ kind: 'NotFound' });
+  });
+
+  it('other namespaces are not affected', async () => {
+    const resources = openResources();
+    await expect(resources.get({ ...ref, namespace: 'served' })).rejects.toThrow('the API server was called');
+    await expect(resources.apply(projectIn('served'), 'absent')).rejects.toThrow('the API server was called');
+  });
+});
